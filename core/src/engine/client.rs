@@ -1,0 +1,446 @@
+//! The client's side of one conversation.
+
+use super::outgoing::{Outgoing, Patience};
+use crate::protocol::{
+    Era, Feature, RawJson, RequestId, Revision, RpcError,
+    envelope::{self, Message, Notification, Request, Response},
+    meta::{self, CommonParams},
+    method::{self, Kind, Method, Role},
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::{collections::BTreeMap, time::Instant};
+
+/// Who the client is, as it says of itself.
+#[derive(Debug, Clone)]
+pub struct ClientIdentity {
+    /// The Implementation object.
+    pub info: RawJson,
+    /// The capabilities object.
+    pub capabilities: RawJson,
+}
+
+/// The state of one conversation. `T` travels with each request.
+#[derive(Debug)]
+pub struct ClientConversation<T> {
+    identity: ClientIdentity,
+    revision: Option<Revision>,
+    outgoing: Outgoing<Sent<T>>,
+}
+
+#[derive(Debug)]
+struct Sent<T> {
+    revision: Option<Revision>,
+    method: Box<str>,
+    item: T,
+}
+
+/// A request that is ready to be sent.
+#[derive(Debug, Clone)]
+pub struct SentRequest {
+    /// Its id, unique in this conversation.
+    pub id: RequestId,
+    /// The message.
+    pub message: Bytes,
+}
+
+/// What a message from the server means.
+#[derive(Debug)]
+pub enum ClientReceived<T> {
+    /// A request is answered.
+    Answered {
+        /// What travelled with it.
+        item: T,
+        /// Its method.
+        method: Box<str>,
+        /// What came of it.
+        outcome: Result<RawJson, RpcError>,
+    },
+    /// Progress of a request in flight.
+    Progress {
+        /// What travels with it.
+        item: T,
+        /// The notification's parameters.
+        params: RawJson,
+    },
+    /// Any other notification.
+    Notification(Notification),
+    /// A request of the server, with the answer to send back.
+    Asked(Bytes),
+    /// Nothing; the text says why, for the log.
+    Nothing(&'static str),
+}
+
+impl<T: Clone> ClientConversation<T> {
+    /// A conversation that has not settled on a revision yet.
+    pub fn new(identity: ClientIdentity) -> Self {
+        Self { identity, revision: None, outgoing: Outgoing::default() }
+    }
+
+    /// The revision that is spoken from now on.
+    pub fn settle(&mut self, revision: Revision) {
+        self.revision = Some(revision);
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Option<Revision> {
+        self.revision
+    }
+
+    /// Makes `initialize` (LIFE-01).
+    pub fn initialize(&mut self, now: Instant, patience: Patience, revision: Revision, item: T) -> SentRequest {
+        let params = format!(
+            r#"{{"protocolVersion":"{revision}","capabilities":{},"clientInfo":{}}}"#,
+            String::from_utf8_lossy(self.identity.capabilities.as_bytes()),
+            String::from_utf8_lossy(self.identity.info.as_bytes()),
+        );
+        self.start(now, patience, None, method::INITIALIZE, params.as_bytes(), item)
+    }
+
+    /// Makes `server/discover` under a revision that is not settled yet.
+    pub fn discover(&mut self, now: Instant, patience: Patience, revision: Revision, item: T) -> SentRequest {
+        let params = format!("{{{}}}", self.modern_meta(revision, None));
+        self.start(now, patience, Some(revision), method::DISCOVER, params.as_bytes(), item)
+    }
+
+    /// Makes a request. `with_progress` asks for progress notifications.
+    ///
+    /// # Errors
+    /// If the revision is not settled, the method does not exist in it, or the parameters are no object.
+    pub fn request(
+        &mut self,
+        now: Instant,
+        patience: Patience,
+        method: &str,
+        params: Option<&RawJson>,
+        with_progress: bool,
+        item: T,
+    ) -> Result<SentRequest, RpcError> {
+        let revision = self.known(method, Kind::Request)?;
+        let id = self.outgoing.start(now, patience, Sent { revision: Some(revision), method: method.into(), item });
+        match self.params_of(revision, params, with_progress.then_some(&id)) {
+            Ok(params) => Ok(SentRequest { message: envelope::encode_request(&id, method, params.as_deref()), id }),
+            Err(error) => {
+                self.outgoing.finish(&id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes a notification.
+    ///
+    /// # Errors
+    /// As for [`Self::request`].
+    pub fn notification(&self, method: &str, params: Option<&RawJson>) -> Result<Bytes, RpcError> {
+        self.known(method, Kind::Notification)?;
+        if params.is_some_and(|params| !params.as_bytes().trim_ascii_start().starts_with(b"{")) {
+            return Err(RpcError::invalid_params("The params must be an object"));
+        }
+        Ok(envelope::encode_notification(method, params.map(RawJson::as_bytes)))
+    }
+
+    fn known(&self, method: &str, kind: Kind) -> Result<Revision, RpcError> {
+        let revision = self.revision.ok_or_else(|| RpcError::invalid_request("The connection is not ready"))?;
+        match Method::find(method, kind, Role::Client, revision) {
+            Some(_) => Ok(revision),
+            None => Err(RpcError::method_not_found(&format!("{method} (revision {revision} has no such method)"))),
+        }
+    }
+
+    fn start(
+        &mut self,
+        now: Instant,
+        patience: Patience,
+        revision: Option<Revision>,
+        method: &str,
+        params: &[u8],
+        item: T,
+    ) -> SentRequest {
+        let id = self.outgoing.start(now, patience, Sent { revision, method: method.into(), item });
+        SentRequest { message: envelope::encode_request(&id, method, Some(params)), id }
+    }
+
+    fn params_of(
+        &self,
+        revision: Revision,
+        params: Option<&RawJson>,
+        token: Option<&RequestId>,
+    ) -> Result<Option<Vec<u8>>, RpcError> {
+        let own = match revision.era() {
+            Era::Modern => self.modern_meta(revision, token),
+            Era::Legacy => match token {
+                Some(token) => format!(r#""_meta":{{"{}":{token}}}"#, meta::PROGRESS_TOKEN),
+                None => return Ok(params.map(|params| params.as_bytes().to_vec())),
+            },
+        };
+        let Some(params) = params else { return Ok(Some(format!("{{{own}}}").into_bytes())) };
+        let common: CommonParams<'_> = params
+            .parse()
+            .map_err(|error| RpcError::invalid_params(format!("The params must be an object: {error}")))?;
+        if common.meta.is_some() {
+            return merge_meta(params, &own).map(Some);
+        }
+        // The object's own members follow ours; most calls pass here and nothing is parsed twice.
+        let members = params.as_bytes().trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+        let comma = if members.trim_ascii_start().starts_with(b"}") { "" } else { "," };
+        let mut text = Vec::with_capacity(own.len() + members.len() + 2);
+        text.push(b'{');
+        text.extend_from_slice(own.as_bytes());
+        text.extend_from_slice(comma.as_bytes());
+        text.extend_from_slice(members);
+        Ok(Some(text))
+    }
+
+    /// The member `_meta` of a modern request (DISC-06..08).
+    fn modern_meta(&self, revision: Revision, token: Option<&RequestId>) -> String {
+        let token = token.map(|token| format!(r#","{}":{token}"#, meta::PROGRESS_TOKEN)).unwrap_or_default();
+        format!(
+            r#""_meta":{{"{}":"{revision}","{}":{},"{}":{}{token}}}"#,
+            meta::PROTOCOL_VERSION,
+            meta::CLIENT_INFO,
+            String::from_utf8_lossy(self.identity.info.as_bytes()),
+            meta::CLIENT_CAPABILITIES,
+            String::from_utf8_lossy(self.identity.capabilities.as_bytes()),
+        )
+    }
+
+    /// Takes a message in.
+    pub fn receive(&mut self, now: Instant, message: Message) -> ClientReceived<T> {
+        match message {
+            Message::Response(response) => self.response(response),
+            Message::Request(request) => self.asked(&request),
+            Message::Notification(notification) if &*notification.method == method::PROGRESS => {
+                let Some(params) = notification.params else {
+                    return ClientReceived::Nothing("progress without params");
+                };
+                let token =
+                    params.parse::<ProgressOf<'_>>().ok().and_then(|p| RequestId::from_json(p.progress_token.get()));
+                match token.and_then(|token| self.outgoing.progress(now, &token)) {
+                    Some(sent) => ClientReceived::Progress { item: sent.item.clone(), params },
+                    None => ClientReceived::Nothing("progress of no request in flight"),
+                }
+            }
+            Message::Notification(notification) => ClientReceived::Notification(notification),
+        }
+    }
+
+    fn response(&mut self, response: Response) -> ClientReceived<T> {
+        let Some(sent) = response.id.as_ref().and_then(|id| self.outgoing.finish(id)) else {
+            return ClientReceived::Nothing("a response that answers no request in flight");
+        };
+        let outcome = response.outcome.and_then(|result| check_result(sent.revision, result));
+        ClientReceived::Answered { item: sent.item, method: sent.method, outcome }
+    }
+
+    /// Servers of the modern era ask nothing (RPC-31), and what was not declared is refused.
+    fn asked(&self, request: &Request) -> ClientReceived<T> {
+        match self.revision {
+            Some(revision) if revision.era() == Era::Legacy => {
+                match Method::find(&request.method, Kind::Request, Role::Server, revision) {
+                    Some(method) if method.name == method::PING => {
+                        ClientReceived::Asked(envelope::encode_result(&request.id, b"{}"))
+                    }
+                    _ => {
+                        let error = RpcError::method_not_found(&request.method);
+                        ClientReceived::Asked(envelope::encode_error(Some(&request.id), &error))
+                    }
+                }
+            }
+            _ => ClientReceived::Nothing("a request on a connection whose server may not ask"),
+        }
+    }
+
+    /// Ends a request that is no longer wanted: what travelled with it, and the notification that tells a peer on a pipe.
+    pub fn cancel(&mut self, id: &RequestId, reason: &str) -> Option<(T, Option<Bytes>)> {
+        let sent = self.outgoing.finish(id)?;
+        // CAN-03: initialize is never cancelled.
+        let told = (&*sent.method != method::INITIALIZE).then(|| {
+            let params =
+                serde_json::to_vec(&serde_json::json!({"requestId": id, "reason": reason})).unwrap_or_default();
+            envelope::encode_notification(method::CANCELLED, Some(&params))
+        });
+        Some((sent.item, told))
+    }
+
+    /// Ends a request whose transport failed.
+    pub fn fail(&mut self, id: &RequestId) -> Option<T> {
+        self.outgoing.finish(id).map(|sent| sent.item)
+    }
+
+    /// When the next request times out.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.outgoing.next_deadline()
+    }
+
+    /// The id of a request whose time is over; `cancel` it.
+    pub fn expired(&self, now: Instant) -> Option<RequestId> {
+        self.outgoing.first_due(now)
+    }
+
+    /// Ends every request in flight.
+    pub fn drain(&mut self) -> Vec<T> {
+        self.outgoing.drain().into_iter().map(|(_, sent)| sent.item).collect()
+    }
+
+    /// How many requests are in flight.
+    pub fn in_flight(&self) -> usize {
+        self.outgoing.len()
+    }
+}
+
+/// RPC-21: a result type that nobody negotiated is an invalid result; RPC-20: none means complete.
+fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, RpcError> {
+    #[derive(Deserialize)]
+    struct Typed<'a> {
+        #[serde(borrow, default, rename = "resultType")]
+        result_type: Option<&'a RawValue>,
+    }
+    let invalid = |text: String| Err(RpcError::new(crate::protocol::error::code::INTERNAL_ERROR, text));
+    let typed: Typed<'_> = match result.parse() {
+        Ok(typed) => typed,
+        Err(_) => return invalid("The server's result is not an object".into()),
+    };
+    match typed.result_type.map(RawValue::get) {
+        Some(kind)
+            if revision.is_some_and(|revision| revision.supports(Feature::ResultType)) && kind != "\"complete\"" =>
+        {
+            invalid(format!("The server's result has the type {kind}, which this client did not ask for"))
+        }
+        _ => Ok(result),
+    }
+}
+
+/// Our `_meta` over the caller's: the caller's other keys stay.
+fn merge_meta(params: &RawJson, own: &str) -> Result<Vec<u8>, RpcError> {
+    let wrong =
+        |error: serde_json::Error| RpcError::invalid_params(format!("The member _meta must be an object: {error}"));
+    let mut members: BTreeMap<&str, &RawValue> = params.parse().map_err(wrong)?;
+    let mut merged: BTreeMap<&str, &RawValue> =
+        members.get("_meta").map_or(Ok(BTreeMap::new()), |raw| serde_json::from_str(raw.get())).map_err(wrong)?;
+    let own = format!("{{{own}}}");
+    let own: BTreeMap<&str, BTreeMap<&str, &RawValue>> = serde_json::from_str(&own).map_err(wrong)?;
+    merged.extend(own.into_values().flatten());
+    let merged = serde_json::value::to_raw_value(&merged).map_err(wrong)?;
+    members.insert("_meta", &merged);
+    serde_json::to_vec(&members).map_err(wrong)
+}
+
+#[derive(Deserialize)]
+struct ProgressOf<'a> {
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: &'a RawValue,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::envelope::Frame;
+    use serde_json::{Value, json};
+    use std::time::Duration;
+
+    const PATIENCE: Patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
+
+    fn conversation(revision: Revision) -> ClientConversation<&'static str> {
+        let mut conversation = ClientConversation::new(ClientIdentity {
+            info: RawJson::from_value(&json!({"name": "c", "version": "1"})).unwrap(),
+            capabilities: RawJson::empty_object(),
+        });
+        conversation.settle(revision);
+        conversation
+    }
+
+    fn sent(revision: Revision, params: Option<Value>, progress: bool) -> Value {
+        let params = params.map(|params| RawJson::from_value(&params).unwrap());
+        let mut conversation = conversation(revision);
+        let sent =
+            conversation.request(Instant::now(), PATIENCE, "tools/call", params.as_ref(), progress, "x").unwrap();
+        serde_json::from_slice(&sent.message).unwrap()
+    }
+
+    fn message(value: Value) -> Message {
+        match Frame::parse(&value.to_string().into(), 128) {
+            Frame::Single(Ok(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn disc_06_to_08_every_modern_request_says_who_asks() {
+        for params in [None, Some(json!({})), Some(json!({"name": "t"})), Some(json!({"_meta": {"a": 1}, "name": "t"}))]
+        {
+            let sent = sent(Revision::V2026_07_28, params.clone(), true);
+            let meta = &sent["params"]["_meta"];
+            assert_eq!(meta[meta::PROTOCOL_VERSION], "2026-07-28");
+            assert_eq!(meta[meta::CLIENT_INFO]["name"], "c");
+            assert_eq!(meta[meta::CLIENT_CAPABILITIES], json!({}));
+            assert_eq!(meta["progressToken"], sent["id"]);
+            let params = params.unwrap_or_default();
+            assert_eq!(sent["params"]["name"], params["name"]);
+            assert_eq!(meta["a"], params["_meta"]["a"]);
+        }
+    }
+
+    #[test]
+    fn legacy_requests_carry_nothing_of_the_other_era() {
+        assert_eq!(sent(Revision::V2025_06_18, Some(json!({"name": "t"})), false)["params"], json!({"name": "t"}));
+        assert_eq!(sent(Revision::V2025_06_18, None, false).get("params"), None);
+        assert_eq!(
+            sent(Revision::V2024_11_05, Some(json!({"_meta": {"a": 1}})), true)["params"],
+            json!({"_meta": {"a": 1, "progressToken": 1}})
+        );
+    }
+
+    #[test]
+    fn a_method_that_the_revision_lacks_is_refused_before_it_is_sent() {
+        let mut modern = conversation(Revision::V2026_07_28);
+        let error = modern.request(Instant::now(), PATIENCE, "ping", None, false, "x").unwrap_err();
+        assert_eq!(error.code, -32601);
+        assert_eq!(modern.in_flight(), 0);
+    }
+
+    #[test]
+    fn rpc_20_and_21_result_types() {
+        for (revision, result, ok) in [
+            (Revision::V2026_07_28, json!({"resultType": "complete"}), true),
+            (Revision::V2026_07_28, json!({}), true),
+            (Revision::V2026_07_28, json!({"resultType": "task"}), false),
+            (Revision::V2026_07_28, json!({"resultType": 5}), false),
+            (Revision::V2025_11_25, json!({"resultType": "anything"}), true),
+            (Revision::V2025_11_25, json!("text"), false),
+        ] {
+            let mut conversation = conversation(revision);
+            let now = Instant::now();
+            let sent = conversation.request(now, PATIENCE, "tools/list", None, false, "x").unwrap();
+            let answer = message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}));
+            let ClientReceived::Answered { outcome, .. } = conversation.receive(now, answer.clone()) else { panic!() };
+            assert_eq!(outcome.is_ok(), ok, "{revision} {result}");
+            // CAN-07: a second answer is ignored.
+            assert!(matches!(conversation.receive(now, answer), ClientReceived::Nothing(_)));
+        }
+    }
+
+    #[test]
+    fn ping_01_and_rpc_32_what_a_server_asks() {
+        let ping = message(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
+        let sampling = message(json!({"jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage", "params": {}}));
+        let mut legacy = conversation(Revision::V2025_03_26);
+        let ClientReceived::Asked(answer) = legacy.receive(Instant::now(), ping.clone()) else { panic!() };
+        assert_eq!(&answer[..], br#"{"jsonrpc":"2.0","id":"p","result":{}}"#);
+        let ClientReceived::Asked(answer) = legacy.receive(Instant::now(), sampling) else { panic!() };
+        assert_eq!(serde_json::from_slice::<Value>(&answer).unwrap()["error"]["code"], -32601);
+        assert!(matches!(
+            conversation(Revision::V2026_07_28).receive(Instant::now(), ping),
+            ClientReceived::Nothing(_)
+        ));
+    }
+
+    #[test]
+    fn can_03_initialize_is_never_cancelled_but_given_up() {
+        let mut conversation = conversation(Revision::V2025_11_25);
+        let sent = conversation.initialize(Instant::now(), PATIENCE, Revision::V2025_11_25, "x");
+        assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
+        let sent = conversation.request(Instant::now(), PATIENCE, "tools/list", None, false, "y").unwrap();
+        assert!(conversation.cancel(&sent.id, "late").unwrap().1.is_some());
+    }
+}

@@ -1,0 +1,219 @@
+//! Requests of the peer: which run, which wait, which are cancelled, and how far they are.
+
+use super::{Limits, Scope};
+use crate::protocol::{RawJson, RequestId, method::Method};
+use std::collections::{HashMap, VecDeque};
+
+/// Names a running or waiting request inside one conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallKey(pub(crate) u64);
+
+/// A request of the peer that is legal and waits to be served.
+#[derive(Debug, Clone)]
+pub struct IncomingCall {
+    /// Names the call until it is finished.
+    pub key: CallKey,
+    /// Its JSON-RPC id.
+    pub id: RequestId,
+    /// Its row of the method table.
+    pub method: &'static Method,
+    /// Its parameters object, if it has one.
+    pub params: Option<RawJson>,
+    /// Where it comes from.
+    pub scope: Scope,
+}
+
+/// What becomes of a new call.
+#[derive(Debug)]
+pub enum Admission<T> {
+    /// Serve it now.
+    Run(T),
+    /// It waits; `finish` of another call hands it out.
+    Wait,
+    /// Too many wait already.
+    Busy,
+}
+
+/// The table of the peer's requests. `T` is what the caller keeps with a waiting call.
+#[derive(Debug)]
+pub struct Incoming<T> {
+    by_id: HashMap<RequestId, CallKey>,
+    open: HashMap<CallKey, Open>,
+    waiting: VecDeque<(CallKey, T)>,
+    running: usize,
+    next_key: u64,
+    max_running: usize,
+    max_waiting: usize,
+}
+
+#[derive(Debug)]
+struct Open {
+    id: RequestId,
+    running: bool,
+    /// Streams that stay open by design, such as subscriptions, do not take a running place.
+    counted: bool,
+    progress: Option<f64>,
+}
+
+impl<T> Incoming<T> {
+    /// An empty table.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            by_id: HashMap::new(),
+            open: HashMap::new(),
+            waiting: VecDeque::new(),
+            running: 0,
+            next_key: 1,
+            max_running: limits.max_running.max(1),
+            max_waiting: limits.max_waiting,
+        }
+    }
+
+    /// Whether a request with this id is still open.
+    pub fn contains(&self, id: &RequestId) -> bool {
+        self.by_id.contains_key(id)
+    }
+
+    /// A key for a new call.
+    pub fn next_key(&mut self) -> CallKey {
+        let key = CallKey(self.next_key);
+        self.next_key += 1;
+        key
+    }
+
+    /// Takes a call in; `item` comes back at once or when its turn comes. `counted` is false for long-lived streams.
+    pub fn admit(&mut self, key: CallKey, id: RequestId, counted: bool, item: T) -> Admission<T> {
+        let run = !counted || self.running < self.max_running;
+        if !run && self.waiting.len() >= self.max_waiting {
+            return Admission::Busy;
+        }
+        self.by_id.insert(id.clone(), key);
+        self.open.insert(key, Open { id, running: run, counted, progress: None });
+        if run {
+            self.running += usize::from(counted);
+            Admission::Run(item)
+        } else {
+            self.waiting.push_back((key, item));
+            Admission::Wait
+        }
+    }
+
+    /// The key of an open request.
+    pub fn find(&self, id: &RequestId) -> Option<CallKey> {
+        self.by_id.get(id).copied()
+    }
+
+    /// Ends a call: answered, failed or cancelled. Gives its id (`None`: it had ended before, so nothing may be sent for
+    /// it any more, PRG-05, CAN-05) and the call whose turn it is now.
+    pub fn finish(&mut self, key: CallKey) -> (Option<RequestId>, Option<T>) {
+        let Some(open) = self.open.remove(&key) else { return (None, None) };
+        self.by_id.remove(&open.id);
+        if !open.running {
+            self.waiting.retain(|(waiting, _)| *waiting != key);
+            return (Some(open.id), None);
+        }
+        self.running -= usize::from(open.counted);
+        (Some(open.id), self.start_next())
+    }
+
+    fn start_next(&mut self) -> Option<T> {
+        if self.running >= self.max_running {
+            return None;
+        }
+        let (key, item) = self.waiting.pop_front()?;
+        if let Some(open) = self.open.get_mut(&key) {
+            open.running = true;
+            self.running += 1;
+        }
+        Some(item)
+    }
+
+    /// Whether this progress value may be sent: the call is open and the value rises (PRG-02, PRG-05).
+    pub fn advance(&mut self, key: CallKey, progress: f64) -> bool {
+        let Some(open) = self.open.get_mut(&key) else { return false };
+        if !progress.is_finite() || open.progress.is_some_and(|last| progress <= last) {
+            return false;
+        }
+        open.progress = Some(progress);
+        true
+    }
+
+    /// Whether a call is open.
+    pub fn is_open(&self, key: CallKey) -> bool {
+        self.open.contains_key(&key)
+    }
+
+    /// How many calls are open, streams not counted.
+    pub fn len(&self) -> usize {
+        self.running + self.waiting.len()
+    }
+
+    /// Whether no call is open.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Every open call, in the order of arrival.
+    pub fn keys(&self) -> Vec<CallKey> {
+        let mut keys: Vec<_> = self.open.keys().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(max_running: usize, max_waiting: usize) -> Incoming<u32> {
+        Incoming::new(&Limits { max_running, max_waiting, ..Limits::default() })
+    }
+
+    #[test]
+    fn calls_wait_for_their_turn_and_the_bound_holds() {
+        let mut table = table(1, 1);
+        let keys: Vec<_> = (0..3).map(|_| table.next_key()).collect();
+        assert!(matches!(table.admit(keys[0], 1.into(), true, 10), Admission::Run(10)));
+        assert!(matches!(table.admit(keys[1], 2.into(), true, 20), Admission::Wait));
+        assert!(matches!(table.admit(keys[2], 3.into(), true, 30), Admission::Busy));
+        assert_eq!(table.finish(keys[0]), (Some(1.into()), Some(20)));
+        assert_eq!(table.finish(keys[0]), (None, None));
+        assert_eq!(table.finish(keys[1]), (Some(2.into()), None));
+        assert!(table.is_empty());
+    }
+
+    #[test]
+    fn a_waiting_call_can_be_cancelled() {
+        let mut table = table(1, 8);
+        let (first, second) = (table.next_key(), table.next_key());
+        let _ = table.admit(first, 1.into(), true, 1);
+        let _ = table.admit(second, "1".into(), true, 2);
+        assert_eq!(table.find(&"1".into()), Some(second));
+        assert_eq!(table.finish(second), (Some("1".into()), None));
+        assert_eq!(table.finish(first), (Some(1.into()), None));
+    }
+
+    #[test]
+    fn streams_take_no_running_place() {
+        let mut table = table(1, 0);
+        let (stream, call) = (table.next_key(), table.next_key());
+        assert!(matches!(table.admit(stream, 1.into(), false, 1), Admission::Run(1)));
+        assert!(matches!(table.admit(call, 2.into(), true, 2), Admission::Run(2)));
+        assert_eq!(table.finish(stream), (Some(1.into()), None));
+        assert_eq!(table.len(), 1);
+    }
+
+    #[test]
+    fn prg_02_progress_strictly_rises_and_prg_05_stops_with_the_call() {
+        let mut table = table(1, 0);
+        let key = table.next_key();
+        let _ = table.admit(key, 1.into(), true, 1);
+        assert!(table.advance(key, 0.0));
+        assert!(!table.advance(key, 0.0));
+        assert!(table.advance(key, 0.5));
+        assert!(!table.advance(key, f64::NAN));
+        assert!(!table.advance(key, 0.4));
+        let _ = table.finish(key);
+        assert!(!table.advance(key, 1.0));
+    }
+}

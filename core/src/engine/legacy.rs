@@ -1,0 +1,116 @@
+//! The handshake era: a session that `initialize` opens and that fixes revision and capabilities.
+
+use super::Scope;
+use crate::protocol::{
+    Era, RawJson, Revision, RpcError,
+    meta::{ProgressToken, RequestMeta},
+};
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+
+/// What the handshake fixed.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    pub(crate) revision: Revision,
+    pub(crate) client_info: Option<RawJson>,
+    pub(crate) client_capabilities: RawJson,
+}
+
+#[derive(Deserialize)]
+struct InitializeParams<'a> {
+    #[serde(rename = "protocolVersion")]
+    protocol_version: Option<String>,
+    #[serde(borrow)]
+    capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "clientInfo")]
+    client_info: Option<&'a RawValue>,
+}
+
+impl Session {
+    /// Opens a session from the parameters of `initialize`: the revision that was offered if it is one of this era, else
+    /// the newest of this era (LIFE-08, LIFE-09).
+    pub(crate) fn open(params: Option<&RawJson>) -> Result<Self, RpcError> {
+        let missing = |field: &str| RpcError::invalid_params(format!("initialize needs the parameter {field}"));
+        let raw = params.ok_or_else(|| missing("protocolVersion"))?;
+        let params: InitializeParams<'_> =
+            raw.parse().map_err(|error| RpcError::invalid_params(format!("initialize: {error}")))?;
+        let offered = params.protocol_version.ok_or_else(|| missing("protocolVersion"))?;
+        let capabilities = params.capabilities.ok_or_else(|| missing("capabilities"))?;
+        let client_info = params.client_info.ok_or_else(|| missing("clientInfo"))?;
+        if !capabilities.get().starts_with('{') || !client_info.get().starts_with('{') {
+            return Err(RpcError::invalid_params("initialize: capabilities and clientInfo must be objects"));
+        }
+        Ok(Self {
+            revision: answer_to(&offered),
+            client_info: Some(RawJson::slice_of(raw.buffer(), client_info)),
+            client_capabilities: RawJson::slice_of(raw.buffer(), capabilities),
+        })
+    }
+
+    /// What a server without sessions assumes of a request: its header's revision and no capabilities.
+    pub(crate) fn stateless(revision: Revision) -> Self {
+        Self { revision, client_info: None, client_capabilities: RawJson::empty_object() }
+    }
+
+    pub(crate) fn scope(&self, meta: Option<RawJson>, progress_token: Option<ProgressToken>) -> Scope {
+        Scope {
+            revision: self.revision,
+            client_info: self.client_info.clone(),
+            client_capabilities: self.client_capabilities.clone(),
+            meta,
+            progress_token,
+        }
+    }
+}
+
+fn answer_to(offered: &str) -> Revision {
+    Revision::parse(offered).filter(|revision| revision.era() == Era::Legacy).unwrap_or(Revision::LATEST_LEGACY)
+}
+
+/// The refusal of a request that comes before `initialize` (VERSIONS 2.2, step 5): the code that a modern request without its
+/// version gets, naming every version, so that clients of both eras learn what to do.
+pub(crate) fn not_initialized(method: &str) -> RpcError {
+    let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+    RpcError::invalid_params(format!(
+        "{method} needs a session opened by initialize, or the protocol version in its _meta"
+    ))
+    .with_data(json!({"supported": supported}))
+}
+
+/// Whether `initialize` belongs to this era: it does, unless its `_meta` names a newer revision (DISC-27).
+pub(crate) fn is_handshake(meta: &RequestMeta<'_>) -> bool {
+    meta.version().is_none_or(|version| *version <= *Revision::LATEST_LEGACY.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn life_08_and_09_the_answered_version() {
+        for (offered, answered) in [
+            ("2024-11-05", Revision::V2024_11_05),
+            ("2025-11-25", Revision::V2025_11_25),
+            ("2026-07-28", Revision::LATEST_LEGACY),
+            ("1999-01-01", Revision::LATEST_LEGACY),
+            ("", Revision::LATEST_LEGACY),
+        ] {
+            assert_eq!(answer_to(offered), answered, "{offered}");
+        }
+    }
+
+    #[test]
+    fn initialize_names_the_parameter_that_is_missing() {
+        let open = |text: &'static str| Session::open(Some(&RawJson::from_text(text.into()).unwrap()));
+        for (text, missing) in [
+            (r#"{}"#, "protocolVersion"),
+            (r#"{"protocolVersion":"2025-06-18"}"#, "capabilities"),
+            (r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#, "clientInfo"),
+            (r#"{"protocolVersion":"2025-06-18","capabilities":[],"clientInfo":{}}"#, "objects"),
+        ] {
+            let error = open(text).unwrap_err();
+            assert!(error.code == -32602 && error.message.contains(missing), "{error}");
+        }
+        assert!(Session::open(None).is_err());
+    }
+}

@@ -1,0 +1,33 @@
+//! The bounds of one conversation, all options with defaults (DESIGN: every queue has a bound, every wait a deadline).
+
+use std::time::Duration;
+
+/// Limits of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Largest message in bytes. Default 64 MiB.
+    pub max_message_bytes: usize,
+    /// Deepest nesting of arrays and objects. Default 128.
+    pub max_nesting: usize,
+    /// Calls that run at once in one session. Default 64.
+    pub max_running: usize,
+    /// Calls that wait for their turn in one session. Default 1,024; further ones are refused as busy.
+    pub max_waiting: usize,
+    /// How long a request may take; each progress notification starts it anew. Default 60 s.
+    pub request_timeout: Duration,
+    /// How long a request may take however much it progresses. Default 10 min.
+    pub max_request_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message_bytes: 64 << 20,
+            max_nesting: 128,
+            max_running: 64,
+            max_waiting: 1024,
+            request_timeout: Duration::from_secs(60),
+            max_request_timeout: Duration::from_secs(600),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The conversation: ids, requests in flight, cancellation, progress, timeouts, negotiation.
+//!
+//! Pure state machines: messages, answers and the time are passed in, and what to do comes out. `legacy` and `modern` hold
+//! what differs between the two eras; nothing else branches on it.
+
+mod client;
+mod incoming;
+mod legacy;
+mod limits;
+mod modern;
+mod negotiation;
+mod outgoing;
+mod scope;
+mod server;
+
+pub use client::{ClientConversation, ClientIdentity, ClientReceived, SentRequest};
+pub use incoming::{CallKey, IncomingCall};
+pub use limits::Limits;
+pub use modern::Mirror;
+pub use negotiation::{Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step, Verdict};
+pub use outgoing::Patience;
+pub use scope::Scope;
+pub use server::{Progress, Received, Refusal, ServerConversation};

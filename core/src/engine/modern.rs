@@ -1,0 +1,168 @@
+//! The per-request era: every request carries its version and capabilities, and HTTP headers mirror parts of the body.
+
+use super::Scope;
+use crate::protocol::{
+    Era, RawJson, Revision, RpcError,
+    envelope::Request,
+    meta::{self, RequestMeta},
+    method::{self, Kind, Method, Role},
+};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// What the HTTP headers of a request say, decoded; compared with the body here (H26-01..08).
+#[derive(Debug, Clone, Default)]
+pub struct Mirror {
+    /// `MCP-Protocol-Version`
+    pub version: Option<String>,
+    /// `Mcp-Method`
+    pub method: Option<String>,
+    /// `Mcp-Name`, decoded; an error is a value that cannot be decoded.
+    pub name: Option<Result<String, String>>,
+}
+
+impl Mirror {
+    /// Whether the header alone says that the request is of this era (VERSIONS 2.2, HTTP step 2).
+    pub fn is_modern(&self) -> bool {
+        self.version.as_deref().is_some_and(|version| version > Revision::LATEST_LEGACY.as_str())
+    }
+}
+
+/// Whether a request belongs to this era.
+pub(crate) fn claims(request: &Request, meta: &RequestMeta<'_>, mirror: Option<&Mirror>) -> bool {
+    meta.protocol_version.is_some() || &*request.method == method::DISCOVER || mirror.is_some_and(Mirror::is_modern)
+}
+
+/// Checks a request in the order that VERSIONS 2.2 gives, and says where it comes from.
+pub(crate) fn check(
+    request: &Request,
+    raw_meta: Option<&RawValue>,
+    meta: &RequestMeta<'_>,
+    mirror: Option<&Mirror>,
+) -> Result<(&'static Method, Scope), RpcError> {
+    let version = meta.version().ok_or_else(|| {
+        RpcError::invalid_params(format!("The request's _meta needs {} as a string", meta::PROTOCOL_VERSION))
+    })?;
+    if let Some(mirror) = mirror {
+        compare("MCP-Protocol-Version", mirror.version.as_deref(), &version)?;
+    }
+    let revision = Revision::parse(&version)
+        .filter(|revision| revision.era() == Era::Modern)
+        .ok_or_else(|| RpcError::unsupported_version(&version))?;
+    let buffer = request.params.as_ref().map(RawJson::buffer).ok_or_else(RpcError::internal)?;
+    let object = |key: &str, raw: Option<&RawValue>| match raw {
+        Some(raw) if raw.get().starts_with('{') => Ok(Some(RawJson::slice_of(buffer, raw))),
+        Some(_) => Err(RpcError::invalid_params(format!("The request's _meta has a {key} that is not an object"))),
+        None => Ok(None),
+    };
+    let client_capabilities = object(meta::CLIENT_CAPABILITIES, meta.client_capabilities)?
+        .ok_or_else(|| RpcError::invalid_params(format!("The request's _meta needs {}", meta::CLIENT_CAPABILITIES)))?;
+    let client_info = object(meta::CLIENT_INFO, meta.client_info)?;
+    if let Some(mirror) = mirror {
+        compare("Mcp-Method", mirror.method.as_deref(), &request.method)?;
+        compare_name(mirror, request)?;
+    }
+    let method = Method::find(&request.method, Kind::Request, Role::Client, revision)
+        .ok_or_else(|| RpcError::method_not_found(&request.method))?;
+    let scope = Scope {
+        revision,
+        client_info,
+        client_capabilities,
+        meta: raw_meta.map(|raw| RawJson::slice_of(buffer, raw)),
+        progress_token: meta.token(),
+    };
+    Ok((method, scope))
+}
+
+fn compare(header: &str, value: Option<&str>, body: &str) -> Result<(), RpcError> {
+    match value {
+        Some(value) if value == body => Ok(()),
+        Some(value) => {
+            Err(RpcError::header_mismatch(format!("The header {header} is {value:?}, but the body says {body:?}")))
+        }
+        None => Err(RpcError::header_mismatch(format!("The header {header} is missing; the body says {body:?}"))),
+    }
+}
+
+fn compare_name(mirror: &Mirror, request: &Request) -> Result<(), RpcError> {
+    let Some(parameter) = Method::name_parameter(&request.method) else { return Ok(()) };
+    let params: BTreeMap<&str, &RawValue> =
+        request.params.as_ref().and_then(|params| params.parse().ok()).unwrap_or_default();
+    let Some(name) = params.get(parameter).and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()) else {
+        // The method's own check names the missing parameter better than a header can.
+        return Ok(());
+    };
+    match &mirror.name {
+        Some(Err(problem)) => Err(RpcError::header_mismatch(format!("The header Mcp-Name {problem}"))),
+        Some(Ok(value)) => compare("Mcp-Name", Some(value), &name),
+        None => compare("Mcp-Name", None, &name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::envelope::{Frame, Message};
+    use serde_json::{Value, json};
+
+    fn request(method: &str, params: Value) -> Request {
+        let text = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        match Frame::parse(&text.into(), 128) {
+            Frame::Single(Ok(Message::Request(request))) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn code(method: &str, params: Value, mirror: Option<&Mirror>) -> i64 {
+        let request = request(method, params);
+        let (raw, meta) = RequestMeta::of(request.params.as_ref());
+        check(&request, raw, &meta, mirror).map_or_else(|error| error.code, |_| 0)
+    }
+
+    fn full() -> Value {
+        json!({"name": "x", "_meta": {meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: {}}})
+    }
+
+    #[test]
+    fn disc_11_and_12_the_order_of_the_checks() {
+        let with = |key: &str, value: Value| {
+            let mut params = full();
+            params["_meta"][key] = value;
+            params
+        };
+        assert_eq!(code("tools/call", full(), None), 0);
+        assert_eq!(code("tools/call", json!({}), None), -32602);
+        assert_eq!(code("tools/call", with(meta::PROTOCOL_VERSION, json!(5)), None), -32602);
+        assert_eq!(code("tools/call", with(meta::PROTOCOL_VERSION, Value::Null), None), -32602);
+        assert_eq!(code("tools/call", with(meta::PROTOCOL_VERSION, json!("2025-11-25")), None), -32022);
+        assert_eq!(code("tools/call", with(meta::PROTOCOL_VERSION, json!("2099-01-01")), None), -32022);
+        assert_eq!(code("tools/call", with(meta::CLIENT_CAPABILITIES, json!([])), None), -32602);
+        assert_eq!(code("tools/call", with(meta::CLIENT_INFO, json!("me")), None), -32602);
+        assert_eq!(code("ping", full(), None), -32601);
+        assert_eq!(code("initialize", full(), None), -32601);
+        assert_eq!(code("nonsense", json!({"_meta": {meta::PROTOCOL_VERSION: "2026-07-28"}}), None), -32602);
+    }
+
+    #[test]
+    fn h26_08_headers_must_agree_with_the_body() {
+        let good = Mirror {
+            version: Some("2026-07-28".into()),
+            method: Some("tools/call".into()),
+            name: Some(Ok("x".into())),
+        };
+        assert_eq!(code("tools/call", full(), Some(&good)), 0);
+        for bad in [
+            Mirror { version: None, ..good.clone() },
+            Mirror { version: Some("2025-11-25".into()), ..good.clone() },
+            Mirror { method: None, ..good.clone() },
+            Mirror { method: Some("Tools/Call".into()), ..good.clone() },
+            Mirror { name: None, ..good.clone() },
+            Mirror { name: Some(Ok("y".into())), ..good.clone() },
+            Mirror { name: Some(Err("is not Base64".into())), ..good.clone() },
+        ] {
+            assert_eq!(code("tools/call", full(), Some(&bad)), -32020, "{bad:?}");
+        }
+        // A missing key is never reported as a mismatch, and an unsupported version not before the comparison.
+        assert_eq!(code("tools/call", json!({}), Some(&good)), -32602);
+    }
+}

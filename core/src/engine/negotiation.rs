@@ -1,0 +1,419 @@
+//! How a client finds out which revision to speak (VERSIONS 2.3), without ever falling back for the wrong reason.
+
+use crate::protocol::{Era, RawJson, Revision, RpcError, error::code};
+use serde::Deserialize;
+
+/// Which revision a client wants to speak.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RevisionChoice {
+    /// The newest in common: asks first, falls back to the handshake.
+    #[default]
+    Auto,
+    /// The newest of the handshake era, without a probe.
+    Legacy,
+    /// The newest of the per-request era; no fallback.
+    Modern,
+    /// This one, without a probe.
+    Pinned(Revision),
+}
+
+impl RevisionChoice {
+    /// Reads `auto`, `legacy`, `modern` or the name of a revision.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "auto" => Some(Self::Auto),
+            "legacy" => Some(Self::Legacy),
+            "modern" => Some(Self::Modern),
+            name => Revision::parse(name).map(Self::Pinned),
+        }
+    }
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Send a probe.
+    Send(Probe),
+    /// Settled.
+    Done(Verdict),
+    /// Not settled, and it will not be.
+    Fail(NegotiationError),
+}
+
+/// A request that asks which era the server is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    /// `server/discover`
+    Discover(Revision),
+    /// `initialize`; `fresh`: the process that got the first probe is gone, so on a new one.
+    Initialize {
+        /// The revision to offer.
+        revision: Revision,
+        /// Whether a new connection is needed first.
+        fresh: bool,
+    },
+}
+
+/// What a probe brought.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProbeOutcome {
+    /// A result.
+    Result(RawJson),
+    /// A JSON-RPC error, under any status.
+    Error(RpcError),
+    /// An HTTP status without a JSON-RPC body.
+    Status(u16),
+    /// No answer in time.
+    TimedOut,
+    /// The child process ended.
+    Exited(String),
+    /// The server could not be reached, or broke.
+    Unreachable(String),
+}
+
+/// The end of a successful negotiation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The revision to speak.
+    pub revision: Revision,
+    /// The result of `initialize` or `server/discover`; none if the revision was pinned without a probe.
+    pub result: Option<RawJson>,
+}
+
+/// The end of a failed negotiation.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NegotiationError {
+    /// No revision in common.
+    #[error("No protocol revision in common: the server speaks {server}, this client {client}")]
+    NothingInCommon {
+        /// What the server named.
+        server: String,
+        /// What the client would speak.
+        client: String,
+    },
+    /// The server refused.
+    #[error("The server refused to open the conversation: {0}")]
+    Refused(RpcError),
+    /// No answer in time.
+    #[error("The server did not answer in time")]
+    TimedOut,
+    /// The transport failed.
+    #[error("{0}")]
+    Transport(String),
+    /// The server's answer makes no sense.
+    #[error("The server's answer makes no sense: {0}")]
+    Nonsense(String),
+}
+
+/// The state of a negotiation.
+#[derive(Debug)]
+pub struct Negotiation {
+    choice: RevisionChoice,
+    pipe: bool,
+    asked: Probe,
+    /// A version was corrected once already; a server that refuses it again is not asked for ever.
+    corrected: bool,
+}
+
+impl Negotiation {
+    /// Starts. `pipe`: the server is a process on a pipe, which may be silent or exit, and not a URL.
+    pub fn start(choice: RevisionChoice, pipe: bool) -> (Self, Step) {
+        let asked = match choice {
+            RevisionChoice::Auto | RevisionChoice::Modern => Probe::Discover(Revision::LATEST),
+            RevisionChoice::Legacy => Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: false },
+            RevisionChoice::Pinned(revision) => Probe::Initialize { revision, fresh: false },
+        };
+        let negotiation = Self { choice, pipe, asked, corrected: false };
+        let step = match choice {
+            RevisionChoice::Pinned(revision) if revision.era() == Era::Modern => {
+                Step::Done(Verdict { revision, result: None })
+            }
+            _ => Step::Send(asked),
+        };
+        (negotiation, step)
+    }
+
+    /// Goes on with what the last probe brought.
+    pub fn next(&mut self, outcome: ProbeOutcome) -> Step {
+        match self.asked {
+            Probe::Discover(revision) => self.discovered(revision, outcome),
+            Probe::Initialize { revision, .. } => self.initialized(revision, outcome),
+        }
+    }
+
+    fn discovered(&mut self, revision: Revision, outcome: ProbeOutcome) -> Step {
+        match outcome {
+            ProbeOutcome::Result(result) => {
+                #[derive(Deserialize)]
+                #[serde(rename_all = "camelCase")]
+                struct Discovered {
+                    supported_versions: Vec<String>,
+                }
+                match result.parse::<Discovered>() {
+                    Ok(found) => match newest(&found.supported_versions, Era::Modern) {
+                        Some(revision) => Step::Done(Verdict { revision, result: Some(result) }),
+                        None => self.fall_back_to_listed(&found.supported_versions),
+                    },
+                    // A permissive server of the other era answered something of its own.
+                    Err(_) => self.handshake(false),
+                }
+            }
+            ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
+                let supported = supported_in(&error);
+                match newest(&supported, Era::Modern) {
+                    Some(other) if !self.corrected && other != revision => {
+                        self.corrected = true;
+                        self.send(Probe::Discover(other))
+                    }
+                    Some(_) => Step::Fail(NegotiationError::Refused(error)),
+                    None => self.fall_back_to_listed(&supported),
+                }
+            }
+            ProbeOutcome::Error(error) if error.is_modern() => Step::Fail(NegotiationError::Refused(error)),
+            ProbeOutcome::Error(_) => self.handshake(false),
+            ProbeOutcome::Status(401 | 403) => {
+                Step::Fail(NegotiationError::Transport("The server asks for authorization (HTTP 401 or 403)".into()))
+            }
+            ProbeOutcome::Status(status @ 500..) => {
+                Step::Fail(NegotiationError::Transport(format!("The server answered HTTP {status}")))
+            }
+            ProbeOutcome::Status(_) => self.handshake(false),
+            ProbeOutcome::TimedOut if self.pipe => self.handshake(false),
+            ProbeOutcome::Exited(_) if self.pipe => self.handshake(true),
+            ProbeOutcome::TimedOut => Step::Fail(NegotiationError::TimedOut),
+            ProbeOutcome::Exited(reason) | ProbeOutcome::Unreachable(reason) => {
+                Step::Fail(NegotiationError::Transport(reason))
+            }
+        }
+    }
+
+    fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> Step {
+        match outcome {
+            ProbeOutcome::Result(result) => self.handshake_answered(revision, result),
+            // A server of both eras whose first request, slow to answer, fixed its era: that code proves it (VERSIONS 2.3).
+            ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
+                match newest(&supported_in(&error), Era::Modern) {
+                    Some(modern) if self.choice == RevisionChoice::Auto && !self.corrected => {
+                        self.corrected = true;
+                        self.send(Probe::Discover(modern))
+                    }
+                    _ => Step::Fail(NegotiationError::Refused(error)),
+                }
+            }
+            ProbeOutcome::Error(error) => Step::Fail(NegotiationError::Refused(error)),
+            ProbeOutcome::Status(status @ (400 | 404 | 405)) => Step::Fail(NegotiationError::Transport(format!(
+                "The server answered HTTP {status} to initialize: there is no Streamable HTTP endpoint at this URL"
+            ))),
+            ProbeOutcome::Status(status) => {
+                Step::Fail(NegotiationError::Transport(format!("The server answered HTTP {status} to initialize")))
+            }
+            ProbeOutcome::TimedOut => Step::Fail(NegotiationError::TimedOut),
+            ProbeOutcome::Exited(reason) | ProbeOutcome::Unreachable(reason) => {
+                Step::Fail(NegotiationError::Transport(reason))
+            }
+        }
+    }
+
+    fn handshake_answered(&self, offered: Revision, result: RawJson) -> Step {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialized {
+            protocol_version: String,
+        }
+        let answered = match result.parse::<Initialized>() {
+            Ok(found) => found.protocol_version,
+            Err(error) => return Step::Fail(NegotiationError::Nonsense(error.to_string())),
+        };
+        let acceptable = Revision::parse(&answered).filter(|revision| match self.choice {
+            RevisionChoice::Pinned(_) => *revision == offered,
+            _ => revision.era() == Era::Legacy,
+        });
+        match acceptable {
+            Some(revision) => Step::Done(Verdict { revision, result: Some(result) }),
+            None => self.nothing_in_common(&[answered]),
+        }
+    }
+
+    /// The server named its versions and none of the modern ones is ours: a legacy one can still be spoken (DISC-25).
+    fn fall_back_to_listed(&mut self, supported: &[String]) -> Step {
+        if newest(supported, Era::Legacy).is_some() && self.choice == RevisionChoice::Auto {
+            self.handshake(false)
+        } else {
+            self.nothing_in_common(supported)
+        }
+    }
+
+    fn handshake(&mut self, fresh: bool) -> Step {
+        match self.choice {
+            RevisionChoice::Auto => self.send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh }),
+            _ => self.nothing_in_common(&["a legacy revision".into()]),
+        }
+    }
+
+    fn send(&mut self, probe: Probe) -> Step {
+        self.asked = probe;
+        Step::Send(probe)
+    }
+
+    fn nothing_in_common(&self, supported: &[String]) -> Step {
+        let client: Vec<_> = match self.choice {
+            RevisionChoice::Auto => Revision::ALL.to_vec(),
+            RevisionChoice::Legacy => Revision::of(Era::Legacy).collect(),
+            RevisionChoice::Modern => Revision::of(Era::Modern).collect(),
+            RevisionChoice::Pinned(revision) => vec![revision],
+        };
+        let client: Vec<_> = client.into_iter().map(Revision::as_str).collect();
+        Step::Fail(NegotiationError::NothingInCommon { server: supported.join(", "), client: client.join(", ") })
+    }
+}
+
+fn newest(names: &[String], era: Era) -> Option<Revision> {
+    names.iter().filter_map(|name| Revision::parse(name)).filter(|revision| revision.era() == era).max()
+}
+
+fn supported_in(error: &RpcError) -> Vec<String> {
+    error
+        .data
+        .as_ref()
+        .and_then(|data| data["supported"].as_array())
+        .map(|names| names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    const DISCOVER: Step = Step::Send(Probe::Discover(Revision::LATEST));
+    const HANDSHAKE: Step = Step::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: false });
+
+    fn auto(pipe: bool) -> Negotiation {
+        let (negotiation, step) = Negotiation::start(RevisionChoice::Auto, pipe);
+        assert_eq!(step, DISCOVER);
+        negotiation
+    }
+
+    fn result(value: Value) -> ProbeOutcome {
+        ProbeOutcome::Result(RawJson::from_value(&value).unwrap())
+    }
+
+    fn versions(names: &[&str]) -> ProbeOutcome {
+        result(json!({"supportedVersions": names, "capabilities": {}}))
+    }
+
+    fn unsupported(names: &[&str]) -> ProbeOutcome {
+        ProbeOutcome::Error(RpcError::new(-32022, "no").with_data(json!({"supported": names, "requested": "x"})))
+    }
+
+    fn revision(step: Step) -> Revision {
+        match step {
+            Step::Done(verdict) => verdict.revision,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn disc_05_the_newest_common_version_is_chosen() {
+        assert_eq!(revision(auto(false).next(versions(&["2027-01-01", "2026-07-28", "2025-11-25"]))), Revision::LATEST);
+    }
+
+    #[test]
+    fn mixed_lists_lead_to_the_handshake_and_nothing_in_common_is_reported() {
+        assert_eq!(auto(true).next(versions(&["2025-06-18"])), HANDSHAKE);
+        assert_eq!(auto(true).next(unsupported(&["2030-01-01", "2025-06-18"])), HANDSHAKE);
+        assert!(matches!(
+            auto(true).next(versions(&["2030-01-01"])),
+            Step::Fail(NegotiationError::NothingInCommon { .. })
+        ));
+        assert!(matches!(auto(true).next(unsupported(&[])), Step::Fail(NegotiationError::NothingInCommon { .. })));
+    }
+
+    #[test]
+    fn disc_24_any_other_error_is_legacy_and_disc_25_a_modern_one_never() {
+        for code in [-32601, -32602, -32600, -32001, 0, 1] {
+            assert_eq!(auto(true).next(ProbeOutcome::Error(RpcError::new(code, "x"))), HANDSHAKE);
+        }
+        for code in [-32020, -32021] {
+            assert!(matches!(
+                auto(false).next(ProbeOutcome::Error(RpcError::new(code, "x"))),
+                Step::Fail(NegotiationError::Refused(_))
+            ));
+        }
+        assert_eq!(auto(false).next(ProbeOutcome::Status(404)), HANDSHAKE);
+        assert_eq!(auto(false).next(result(json!({"tools": []}))), HANDSHAKE);
+    }
+
+    #[test]
+    fn what_is_no_evidence_of_an_era_is_reported() {
+        for outcome in [
+            ProbeOutcome::Status(401),
+            ProbeOutcome::Status(403),
+            ProbeOutcome::Status(500),
+            ProbeOutcome::Status(503),
+            ProbeOutcome::TimedOut,
+            ProbeOutcome::Unreachable("refused".into()),
+        ] {
+            assert!(matches!(auto(false).next(outcome.clone()), Step::Fail(_)), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn silent_and_exiting_servers_on_a_pipe_are_legacy() {
+        assert_eq!(auto(true).next(ProbeOutcome::TimedOut), HANDSHAKE);
+        assert_eq!(
+            auto(true).next(ProbeOutcome::Exited("status 1".into())),
+            Step::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: true })
+        );
+    }
+
+    #[test]
+    fn a_slow_server_of_both_eras_is_asked_once_more() {
+        let mut negotiation = auto(true);
+        assert_eq!(negotiation.next(ProbeOutcome::TimedOut), HANDSHAKE);
+        assert_eq!(negotiation.next(unsupported(&["2026-07-28"])), DISCOVER);
+        assert_eq!(revision(negotiation.next(versions(&["2026-07-28"]))), Revision::LATEST);
+    }
+
+    #[test]
+    fn a_server_that_never_agrees_is_not_asked_for_ever() {
+        let mut negotiation = auto(true);
+        assert!(matches!(negotiation.next(unsupported(&["2026-07-28"])), Step::Fail(NegotiationError::Refused(_))));
+        let mut negotiation = auto(true);
+        assert_eq!(negotiation.next(ProbeOutcome::TimedOut), HANDSHAKE);
+        assert_eq!(negotiation.next(unsupported(&["2026-07-28"])), DISCOVER);
+        assert_eq!(negotiation.next(ProbeOutcome::TimedOut), HANDSHAKE);
+        assert!(matches!(negotiation.next(unsupported(&["2026-07-28"])), Step::Fail(_)));
+    }
+
+    #[test]
+    fn pinned_revisions_are_spoken_without_a_probe() {
+        let (_, step) = Negotiation::start(RevisionChoice::Pinned(Revision::V2026_07_28), false);
+        assert_eq!(step, Step::Done(Verdict { revision: Revision::V2026_07_28, result: None }));
+        let (mut negotiation, step) = Negotiation::start(RevisionChoice::Pinned(Revision::V2024_11_05), false);
+        assert_eq!(step, Step::Send(Probe::Initialize { revision: Revision::V2024_11_05, fresh: false }));
+        assert!(matches!(
+            negotiation.next(result(json!({"protocolVersion": "2025-11-25"}))),
+            Step::Fail(NegotiationError::NothingInCommon { .. })
+        ));
+    }
+
+    #[test]
+    fn life_10_an_answer_of_the_wrong_era_or_an_unknown_one_ends_it() {
+        for answered in ["2026-07-28", "2019-01-01"] {
+            let (mut negotiation, _) = Negotiation::start(RevisionChoice::Legacy, true);
+            assert!(
+                matches!(negotiation.next(result(json!({"protocolVersion": answered}))), Step::Fail(_)),
+                "{answered}"
+            );
+        }
+        let (mut negotiation, _) = Negotiation::start(RevisionChoice::Legacy, true);
+        assert_eq!(revision(negotiation.next(result(json!({"protocolVersion": "2024-11-05"})))), Revision::V2024_11_05);
+    }
+
+    #[test]
+    fn modern_only_never_falls_back() {
+        let (mut negotiation, _) = Negotiation::start(RevisionChoice::Modern, true);
+        assert!(matches!(negotiation.next(ProbeOutcome::TimedOut), Step::Fail(_)));
+    }
+}

@@ -1,0 +1,147 @@
+//! Our own requests: ids, deadlines, and who gets the answer.
+
+use crate::protocol::{RequestId, meta::ProgressToken};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::{Duration, Instant},
+};
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Patience {
+    /// Without a sign of life.
+    pub timeout: Duration,
+    /// In all, however much it progresses (LIFE-16).
+    pub max: Duration,
+}
+
+/// The table of our own requests in flight. `T` is what the caller keeps with each.
+///
+/// Ids count up and are never reused (RPC-05); the progress token of a request is its id (PRG-01).
+#[derive(Debug)]
+pub struct Outgoing<T> {
+    next_id: i64,
+    pending: HashMap<i64, Pending<T>>,
+    deadlines: BTreeSet<(Instant, i64)>,
+}
+
+#[derive(Debug)]
+struct Pending<T> {
+    item: T,
+    deadline: Instant,
+    last: Instant,
+    patience: Patience,
+}
+
+impl<T> Default for Outgoing<T> {
+    fn default() -> Self {
+        Self { next_id: 1, pending: HashMap::new(), deadlines: BTreeSet::new() }
+    }
+}
+
+impl<T> Outgoing<T> {
+    /// Starts a request and gives its id.
+    pub fn start(&mut self, now: Instant, patience: Patience, item: T) -> RequestId {
+        let id = self.next_id;
+        self.next_id += 1;
+        let last = now + patience.max;
+        let deadline = (now + patience.timeout).min(last);
+        self.pending.insert(id, Pending { item, deadline, last, patience });
+        self.deadlines.insert((deadline, id));
+        RequestId::Integer(id)
+    }
+
+    /// Ends a request: answered, cancelled or timed out. `None`: not in flight (a late answer, CAN-07, or none of ours).
+    pub fn finish(&mut self, id: &RequestId) -> Option<T> {
+        let RequestId::Integer(id) = id else { return None };
+        let pending = self.pending.remove(id)?;
+        self.deadlines.remove(&(pending.deadline, *id));
+        Some(pending.item)
+    }
+
+    /// A sign of life: the clock of the request starts anew, up to its hard cap (LIFE-15, LIFE-16).
+    pub fn progress(&mut self, now: Instant, token: &ProgressToken) -> Option<&mut T> {
+        let RequestId::Integer(id) = token else { return None };
+        let pending = self.pending.get_mut(id)?;
+        self.deadlines.remove(&(pending.deadline, *id));
+        pending.deadline = (now + pending.patience.timeout).min(pending.last);
+        self.deadlines.insert((pending.deadline, *id));
+        Some(&mut pending.item)
+    }
+
+    /// When the next request times out.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// The id of a request whose time is over.
+    pub fn first_due(&self, now: Instant) -> Option<RequestId> {
+        self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, id)| RequestId::Integer(*id))
+    }
+
+    /// Ends one request whose time is over.
+    pub fn expire(&mut self, now: Instant) -> Option<(RequestId, T)> {
+        let id = self.first_due(now)?;
+        self.finish(&id).map(|item| (id, item))
+    }
+
+    /// Ends every request, oldest first.
+    pub fn drain(&mut self) -> Vec<(RequestId, T)> {
+        self.deadlines.clear();
+        let mut all: Vec<_> = self.pending.drain().map(|(id, pending)| (id, pending.item)).collect();
+        all.sort_unstable_by_key(|(id, _)| *id);
+        all.into_iter().map(|(id, item)| (RequestId::Integer(id), item)).collect()
+    }
+
+    /// How many requests are in flight.
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Whether nothing is in flight.
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const PATIENCE: Patience = Patience { timeout: SECOND, max: Duration::from_secs(3) };
+
+    #[test]
+    fn life_13_a_request_times_out_and_a_late_answer_is_ignored() {
+        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let id = table.start(now, PATIENCE, "a");
+        assert_eq!(table.expire(now), None);
+        assert_eq!(table.next_deadline(), Some(now + SECOND));
+        assert_eq!(table.expire(now + SECOND), Some((id.clone(), "a")));
+        assert_eq!(table.finish(&id), None);
+        assert!(table.is_empty());
+    }
+
+    #[test]
+    fn life_15_progress_renews_and_life_16_the_cap_holds() {
+        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let id = table.start(now, PATIENCE, "a");
+        for step in 1..=5 {
+            let at = now + SECOND * step / 2;
+            assert!(table.progress(at, &id).is_some());
+            assert_eq!(table.expire(at), None);
+        }
+        assert_eq!(table.next_deadline(), Some(now + SECOND * 3));
+        assert!(table.expire(now + SECOND * 3).is_some());
+    }
+
+    #[test]
+    fn rpc_05_ids_are_never_reused_and_look_alikes_differ() {
+        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let first = table.start(now, PATIENCE, 1);
+        assert_eq!(table.finish(&RequestId::from("1")), None);
+        assert_eq!(table.finish(&first), Some(1));
+        assert_ne!(table.start(now, PATIENCE, 2), first);
+        assert_eq!(table.drain().len(), 1);
+    }
+}

@@ -1,0 +1,19 @@
+//! What is known about the request that is being served.
+
+use crate::protocol::{RawJson, Revision, meta::ProgressToken};
+
+/// Where a request comes from: its revision and what its sender declared. Era-neutral; never carried over from one modern
+/// request to the next (DISC-14, DISC-16).
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// The revision that governs the request.
+    pub revision: Revision,
+    /// The client's Implementation object, if it gave one.
+    pub client_info: Option<RawJson>,
+    /// The client's capabilities object.
+    pub client_capabilities: RawJson,
+    /// The request's `_meta` object as it came.
+    pub meta: Option<RawJson>,
+    /// Where progress may be reported, if the sender asked for it.
+    pub progress_token: Option<ProgressToken>,
+}

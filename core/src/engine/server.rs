@@ -1,0 +1,279 @@
+//! The server's side of one conversation: a pipe, an HTTP session, or a single HTTP exchange.
+
+use super::{
+    CallKey, IncomingCall, Limits, Mirror, Patience, Scope,
+    incoming::{Admission, Incoming},
+    legacy::{self, Session},
+    modern,
+    outgoing::Outgoing,
+};
+use crate::protocol::{
+    RawJson, RequestId, Revision, RpcError,
+    envelope::{self, Message, Notification, Request},
+    meta::RequestMeta,
+    method::{self, Kind, Method, Role},
+};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// The state of one conversation. `T` travels with each call (who gets its answer); `U` with each request of our own.
+#[derive(Debug)]
+pub struct ServerConversation<T, U> {
+    session: Option<Session>,
+    /// A stateless exchange answers `initialize` without opening anything.
+    stateless: bool,
+    incoming: Incoming<(IncomingCall, T)>,
+    outgoing: Outgoing<U>,
+}
+
+/// What to do about a message.
+#[derive(Debug)]
+pub enum Received<T, U> {
+    /// Answer `initialize` with this revision.
+    Initialize(RequestId, Revision),
+    /// Answer with an empty result.
+    Pong(RequestId),
+    /// Serve a call.
+    Call(IncomingCall, T),
+    /// Refuse a request.
+    Refuse(Refusal),
+    /// A call is cancelled, and another one may start.
+    Cancelled {
+        /// The call.
+        key: CallKey,
+        /// Why, in the client's words.
+        reason: Option<String>,
+        /// The call whose turn it is now.
+        next: Option<(IncomingCall, T)>,
+    },
+    /// A request of our own is answered.
+    Answered(U, Result<RawJson, RpcError>),
+    /// Nothing; the text says why, for the log.
+    Nothing(&'static str),
+}
+
+/// An error response that ends a request before it was served.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The request, if its id could be read.
+    pub id: Option<RequestId>,
+    /// Why.
+    pub error: RpcError,
+}
+
+impl<T, U> ServerConversation<T, U> {
+    /// A conversation that `initialize` opens, or that modern requests use without opening.
+    pub fn new(limits: &Limits) -> Self {
+        Self { session: None, stateless: false, incoming: Incoming::new(limits), outgoing: Outgoing::default() }
+    }
+
+    /// One legacy HTTP exchange without a session: the header chose the revision.
+    pub fn stateless(limits: &Limits, revision: Revision) -> Self {
+        Self { session: Some(Session::stateless(revision)), stateless: true, ..Self::new(limits) }
+    }
+
+    /// The revision that the handshake fixed.
+    pub fn revision(&self) -> Option<Revision> {
+        self.session.as_ref().map(|session| session.revision)
+    }
+
+    /// Takes a message in. `mirror`: the HTTP headers it came with. `attached` comes back with the call.
+    pub fn receive(&mut self, now: Instant, message: Message, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
+        match message {
+            Message::Request(request) => self.request(request, mirror, attached),
+            Message::Notification(notification) => self.notification(now, &notification),
+            Message::Response(response) => match response.id.as_ref().and_then(|id| self.outgoing.finish(id)) {
+                Some(item) => Received::Answered(item, response.outcome),
+                None => Received::Nothing("a response that answers no request of ours"),
+            },
+        }
+    }
+
+    fn request(&mut self, request: Request, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
+        let (raw_meta, meta) = RequestMeta::of(request.params.as_ref());
+        let refuse = |error| Received::Refuse(Refusal { id: Some(request.id.clone()), error });
+        let handshake = &*request.method == method::INITIALIZE && legacy::is_handshake(&meta);
+        let checked = if handshake {
+            return self.initialize(&request);
+        } else if modern::claims(&request, &meta, mirror) {
+            modern::check(&request, raw_meta, &meta, mirror)
+        } else {
+            self.check_legacy(&request, raw_meta, &meta)
+        };
+        let (method, scope) = match checked {
+            Ok(checked) => checked,
+            Err(error) => return refuse(error),
+        };
+        if method.name == method::PING {
+            return Received::Pong(request.id);
+        }
+        if self.incoming.contains(&request.id) {
+            return refuse(RpcError::invalid_request(format!("The id {} is already in use", request.id)));
+        }
+        let key = self.incoming.next_key();
+        let id = request.id.clone();
+        let call = IncomingCall { key, id: request.id, method, params: request.params, scope };
+        match self.incoming.admit(key, id.clone(), method.name != method::SUBSCRIPTIONS_LISTEN, (call, attached)) {
+            Admission::Run((call, attached)) => Received::Call(call, attached),
+            Admission::Wait => Received::Nothing("the call waits for its turn"),
+            Admission::Busy => Received::Refuse(Refusal { id: Some(id), error: RpcError::busy("too many calls wait") }),
+        }
+    }
+
+    fn initialize(&mut self, request: &Request) -> Received<T, U> {
+        let refuse = |error| Received::Refuse(Refusal { id: Some(request.id.clone()), error });
+        if self.session.is_some() && !self.stateless {
+            return refuse(RpcError::invalid_request("The session is already initialized"));
+        }
+        match Session::open(request.params.as_ref()) {
+            Ok(session) => {
+                let revision = session.revision;
+                self.session = Some(session);
+                Received::Initialize(request.id.clone(), revision)
+            }
+            Err(error) => refuse(error),
+        }
+    }
+
+    fn check_legacy(
+        &self,
+        request: &Request,
+        raw_meta: Option<&serde_json::value::RawValue>,
+        meta: &RequestMeta<'_>,
+    ) -> Result<(&'static Method, Scope), RpcError> {
+        let find = |revision| Method::find(&request.method, Kind::Request, Role::Client, revision);
+        let Some(session) = &self.session else {
+            // Until the handshake only ping is served (LIFE-04).
+            return match find(Revision::LATEST_LEGACY) {
+                Some(method) if method.name == method::PING => {
+                    Ok((method, Session::stateless(Revision::LATEST_LEGACY).scope(None, None)))
+                }
+                _ => Err(legacy::not_initialized(&request.method)),
+            };
+        };
+        let method = find(session.revision).ok_or_else(|| RpcError::method_not_found(&request.method))?;
+        let buffer = request.params.as_ref().map(RawJson::buffer);
+        let meta_object = buffer.zip(raw_meta).map(|(buffer, raw)| RawJson::slice_of(buffer, raw));
+        Ok((method, session.scope(meta_object, meta.token())))
+    }
+
+    fn notification(&mut self, now: Instant, notification: &Notification) -> Received<T, U> {
+        match &*notification.method {
+            method::CANCELLED => {
+                let Some(cancelled) = read::<Cancelled>(notification) else {
+                    return Received::Nothing("a malformed cancellation");
+                };
+                let id = RequestId::from_json(cancelled.request_id.get());
+                let Some(key) = id.and_then(|id| self.incoming.find(&id)) else {
+                    return Received::Nothing("a cancellation of no open request");
+                };
+                let (_, next) = self.incoming.finish(key);
+                Received::Cancelled { key, reason: cancelled.reason, next }
+            }
+            method::PROGRESS => {
+                let token = read::<ProgressOf>(notification).and_then(|p| RequestId::from_json(p.progress_token.get()));
+                if let Some(token) = token {
+                    self.outgoing.progress(now, &token);
+                }
+                Received::Nothing("progress")
+            }
+            _ => Received::Nothing("a notification without effect"),
+        }
+    }
+
+    /// Ends a call that is answered: its id, if something may still be sent for it, and the call whose turn it is now.
+    pub fn finish(&mut self, key: CallKey) -> (Option<RequestId>, Option<(IncomingCall, T)>) {
+        self.incoming.finish(key)
+    }
+
+    /// Whether a call is still wanted.
+    pub fn is_open(&self, key: CallKey) -> bool {
+        self.incoming.is_open(key)
+    }
+
+    /// Whether calls other than streams are open.
+    pub fn is_idle(&self) -> bool {
+        self.incoming.is_empty()
+    }
+
+    /// Every open call.
+    pub fn open_calls(&self) -> Vec<CallKey> {
+        self.incoming.keys()
+    }
+
+    /// A progress notification of a call, if it may be sent.
+    pub fn progress(&mut self, key: CallKey, scope: &Scope, progress: &Progress<'_>) -> Option<Bytes> {
+        let token = scope.progress_token.as_ref()?;
+        if !self.incoming.advance(key, progress.progress) {
+            return None;
+        }
+        let message = progress.message.filter(|_| scope.revision.supports(crate::protocol::Feature::ProgressMessage));
+        let params =
+            serde_json::to_vec(&ProgressParams { progress_token: token, progress: Progress { message, ..*progress } });
+        Some(envelope::encode_notification(method::PROGRESS, Some(&params.ok()?)))
+    }
+
+    /// Starts a request of our own: its id.
+    pub fn ask(&mut self, now: Instant, patience: Patience, item: U) -> RequestId {
+        self.outgoing.start(now, patience, item)
+    }
+
+    /// Ends a request of our own that is no longer wanted.
+    pub fn give_up(&mut self, id: &RequestId) -> Option<U> {
+        self.outgoing.finish(id)
+    }
+
+    /// When the next request of our own times out.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.outgoing.next_deadline()
+    }
+
+    /// A request of our own whose time is over.
+    pub fn expire(&mut self, now: Instant) -> Option<(RequestId, U)> {
+        self.outgoing.expire(now)
+    }
+
+    /// Every request of our own, ended.
+    pub fn drain_asked(&mut self) -> Vec<(RequestId, U)> {
+        self.outgoing.drain()
+    }
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Progress<'a> {
+    /// Must rise with each notification.
+    pub progress: f64,
+    /// The value at the end, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// For people to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ProgressParams<'a> {
+    #[serde(rename = "progressToken")]
+    progress_token: &'a RequestId,
+    #[serde(flatten)]
+    progress: Progress<'a>,
+}
+
+#[derive(Deserialize)]
+struct Cancelled<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request_id: &'a serde_json::value::RawValue,
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ProgressOf<'a> {
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: &'a serde_json::value::RawValue,
+}
+
+fn read<'a, P: Deserialize<'a>>(notification: &'a Notification) -> Option<P> {
+    notification.params.as_ref().and_then(|params| params.parse().ok())
+}

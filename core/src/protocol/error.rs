@@ -1,0 +1,112 @@
+//! JSON-RPC error objects and the codes that the protocol defines.
+
+use super::revision::{Era, Revision};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fmt;
+
+/// Error codes (the specification's base protocol and schema pages; VERSIONS part 1.5).
+pub mod code {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// The JSON is not a JSON-RPC message, or not one that is legal now.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// The method does not exist here.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters are wrong.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Something failed inside.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// 2026-07-28: an HTTP header is missing or differs from the body.
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// 2026-07-28: the request needs a client capability that it did not declare.
+    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    /// 2026-07-28: the version that the request names is not supported.
+    pub const UNSUPPORTED_VERSION: i64 = -32022;
+}
+
+/// A JSON-RPC error object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RpcError {
+    /// One of [`code`], or an application's own outside -32768..-32000.
+    pub code: i64,
+    /// One concise sentence.
+    pub message: String,
+    /// More detail, defined by the sender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// The same error with data.
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// -32600
+    pub fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(code::INVALID_REQUEST, message)
+    }
+
+    /// -32602
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(code::INVALID_PARAMS, message)
+    }
+
+    /// -32601
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+    }
+
+    /// -32603, with nothing about the cause: what went wrong inside is for the log, not for the peer.
+    pub fn internal() -> Self {
+        Self::new(code::INTERNAL_ERROR, "Internal error")
+    }
+
+    /// -32603 with `data.reason` = `busy`: a limit was reached, try again later.
+    pub fn busy(what: &str) -> Self {
+        Self::new(code::INTERNAL_ERROR, format!("Busy: {what}")).with_data(json!({"reason": "busy"}))
+    }
+
+    /// Whether this is [`RpcError::busy`].
+    pub fn is_busy(&self) -> bool {
+        self.data.as_ref().is_some_and(|data| data["reason"] == "busy")
+    }
+
+    /// -32020
+    pub fn header_mismatch(message: impl Into<String>) -> Self {
+        Self::new(code::HEADER_MISMATCH, message)
+    }
+
+    /// -32021 (DISC-15)
+    pub fn missing_client_capability(required: Value) -> Self {
+        Self::new(code::MISSING_CLIENT_CAPABILITY, "The request needs a client capability that it did not declare")
+            .with_data(json!({"requiredCapabilities": required}))
+    }
+
+    /// -32022 (DISC-12)
+    pub fn unsupported_version(requested: &str) -> Self {
+        let supported: Vec<_> = Revision::of(Era::Modern).rev().map(Revision::as_str).collect();
+        Self::new(code::UNSUPPORTED_VERSION, format!("Unsupported protocol version: {requested}"))
+            .with_data(json!({"supported": supported, "requested": requested}))
+    }
+
+    /// Whether the code is one of the three that only a server of the modern era sends (VERSIONS 2.3).
+    pub fn is_modern(&self) -> bool {
+        matches!(self.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION)
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for RpcError {}

@@ -1,0 +1,85 @@
+//! JSON-RPC request ids, kept exactly as they came (RPC-03, RPC-07).
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// The id of a request: a string or an integer. `1` and `"1"` are different ids.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum RequestId {
+    /// An integer that fits 64 bits.
+    Integer(i64),
+    /// A longer integer, digit for digit.
+    BigInteger(Box<str>),
+    /// A string.
+    String(Box<str>),
+}
+
+impl RequestId {
+    /// Reads an id from its JSON text. `null`, fractions and other types are no ids (RPC-04).
+    pub fn from_json(text: &str) -> Option<Self> {
+        if text.starts_with('"') {
+            return serde_json::from_str(text).ok().map(Self::String);
+        }
+        if let Ok(integer) = text.parse::<i64>() {
+            return (text != "-0").then_some(Self::Integer(integer));
+        }
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| Self::BigInteger(text.into()))
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Integer(integer) => serializer.serialize_i64(*integer),
+            Self::BigInteger(digits) => {
+                RawValue::from_string(digits.to_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
+            }
+            Self::String(string) => serializer.serialize_str(string),
+        }
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(integer) => write!(f, "{integer}"),
+            Self::BigInteger(digits) => f.write_str(digits),
+            Self::String(string) => write!(f, "{string:?}"),
+        }
+    }
+}
+
+impl From<i64> for RequestId {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(string: &str) -> Self {
+        Self::String(string.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rpc_03_ids_are_kept_exactly() {
+        for text in ["0", "-7", "9223372036854775807", "18446744073709551616", "\"1\"", "\"\"", "\"a\\\"b\""] {
+            let id = RequestId::from_json(text).unwrap();
+            assert_eq!(serde_json::to_string(&id).unwrap(), text);
+        }
+        assert_ne!(RequestId::from_json("1"), RequestId::from_json("\"1\""));
+    }
+
+    #[test]
+    fn rpc_04_other_types_are_no_ids() {
+        for text in ["null", "1.5", "1e3", "true", "{}", "[]", "-", "-0"] {
+            assert_eq!(RequestId::from_json(text), None, "{text}");
+        }
+    }
+}

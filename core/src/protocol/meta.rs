@@ -1,0 +1,83 @@
+//! The `_meta` object of requests: version, capabilities, identity and progress token.
+
+use super::{RawJson, RequestId, envelope::present};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Key of the protocol version of a modern request (DISC-06).
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Key of the client's capabilities (DISC-07).
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Key of the client's identity (DISC-08).
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// Key of the server's identity on results (DISC-09).
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// Key of the subscription that a notification belongs to (SUB-03).
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// Key of the progress token.
+pub const PROGRESS_TOKEN: &str = "progressToken";
+
+/// Names progress of one request: a string or an integer, as ids are (PRG-01).
+pub type ProgressToken = RequestId;
+
+/// The parts of request parameters that the engine looks at, read in one pass; all slices of the text.
+#[derive(Debug, Default, Deserialize)]
+pub struct CommonParams<'a> {
+    /// `_meta`
+    #[serde(borrow, default, rename = "_meta")]
+    pub meta: Option<&'a RawValue>,
+}
+
+/// The keys of a request's `_meta` that the protocol defines, as they stand.
+#[derive(Debug, Default, Deserialize)]
+pub struct RequestMeta<'a> {
+    /// The version of a modern request.
+    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/protocolVersion")]
+    pub protocol_version: Option<&'a RawValue>,
+    /// The capabilities of a modern request.
+    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/clientCapabilities")]
+    pub client_capabilities: Option<&'a RawValue>,
+    /// The identity of the client.
+    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/clientInfo")]
+    pub client_info: Option<&'a RawValue>,
+    /// Where progress may be reported.
+    #[serde(borrow, default, deserialize_with = "present", rename = "progressToken")]
+    pub progress_token: Option<&'a RawValue>,
+}
+
+impl<'a> RequestMeta<'a> {
+    /// Reads the `_meta` of parameters. Anything that is not an object counts as absent: the method's own check refuses it.
+    pub fn of(params: Option<&'a RawJson>) -> (Option<&'a RawValue>, Self) {
+        let raw = params.and_then(|params| params.parse::<CommonParams<'a>>().ok()).and_then(|params| params.meta);
+        let meta = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        (raw, meta)
+    }
+
+    /// The version, if it is a string.
+    pub fn version(&self) -> Option<Cow<'a, str>> {
+        self.protocol_version.and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
+    /// The progress token, if it is a string or an integer.
+    pub fn token(&self) -> Option<ProgressToken> {
+        self.progress_token.and_then(|raw| RequestId::from_json(raw.get()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    #[test]
+    fn meta_is_read_without_copies() {
+        let params = RawJson::trusted(Bytes::from_static(
+            br#"{"name":"x","_meta":{"progressToken":"t","io.modelcontextprotocol/protocolVersion":"2026-07-28","other":1}}"#,
+        ));
+        let (_, meta) = RequestMeta::of(Some(&params));
+        assert_eq!(meta.version().as_deref(), Some("2026-07-28"));
+        assert_eq!(meta.token(), Some(RequestId::from("t")));
+        assert!(RequestMeta::of(None).1.protocol_version.is_none());
+    }
+}

@@ -1,0 +1,17 @@
+//! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON Schema checks. Pure.
+
+pub mod envelope;
+pub mod error;
+mod id;
+pub mod meta;
+pub mod method;
+pub mod model;
+pub mod project;
+mod raw;
+mod revision;
+pub mod schema;
+
+pub use error::RpcError;
+pub use id::RequestId;
+pub use raw::RawJson;
+pub use revision::{Era, Feature, Revision};

@@ -1,0 +1,382 @@
+//! Content blocks: what tools and prompts give to a model.
+
+use super::{Icon, JsonObject};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde_json::Value;
+
+/// One piece of content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ContentBlock {
+    /// Text.
+    Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+    /// Sound.
+    Audio(AudioContent),
+    /// A resource with its contents.
+    Resource(EmbeddedResource),
+    /// A resource that can be read.
+    ResourceLink(ResourceLink),
+    /// A block of a type that this model does not know, as it came.
+    Unknown(JsonObject),
+}
+
+json_object! {
+    /// Text.
+    pub struct TextContent as "text" {
+        /// The text.
+        required text: String = "text",
+        /// Hints for the client.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A picture.
+    pub struct ImageContent as "image" {
+        /// The bytes, as base64 (TOOL-24).
+        required data: String = "data",
+        /// MIME type.
+        required mime_type: String = "mimeType",
+        /// Hints for the client.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// Sound.
+    pub struct AudioContent as "audio" {
+        /// The bytes, as base64 (TOOL-24).
+        required data: String = "data",
+        /// MIME type.
+        required mime_type: String = "mimeType",
+        /// Hints for the client.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A resource with its contents.
+    pub struct EmbeddedResource as "resource" {
+        /// The contents.
+        required resource: ResourceContents = "resource",
+        /// Hints for the client.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A resource that can be read.
+    pub struct ResourceLink as "resource_link" {
+        /// Its URI.
+        required uri: String = "uri",
+        /// Name for programs.
+        required name: String = "name",
+        /// Name for people.
+        optional title: String = "title",
+        /// What it is.
+        optional description: String = "description",
+        /// MIME type.
+        optional mime_type: String = "mimeType",
+        /// Size of the raw contents in bytes.
+        optional size: u64 = "size",
+        /// Pictures for a user interface.
+        optional icons: Vec<Icon> = "icons",
+        /// Hints for the client.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+/// The contents of a resource.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResourceContents {
+    /// Text.
+    Text(TextResourceContents),
+    /// Bytes.
+    Blob(BlobResourceContents),
+}
+
+json_object! {
+    /// A resource that is text.
+    pub struct TextResourceContents {
+        /// Its URI.
+        required uri: String = "uri",
+        /// MIME type.
+        optional mime_type: String = "mimeType",
+        /// The text.
+        required text: String = "text",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A resource that is bytes.
+    pub struct BlobResourceContents {
+        /// Its URI.
+        required uri: String = "uri",
+        /// MIME type.
+        optional mime_type: String = "mimeType",
+        /// The bytes, as base64.
+        required blob: String = "blob",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// Hints about who content is for and how important it is.
+    pub struct Annotations {
+        /// Who it is for.
+        optional audience: Vec<Role> = "audience",
+        /// 0 (least) to 1 (most important).
+        optional priority: f64 = "priority",
+        /// When it last changed (ISO 8601).
+        optional last_modified: String = "lastModified",
+    }
+}
+
+/// Who content is for, or who speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A role that this model does not know.
+    Other(String),
+}
+
+impl ContentBlock {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent { text: text.into(), ..TextContent::default() })
+    }
+
+    /// A picture from its bytes.
+    pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::image_base64(STANDARD.encode(bytes), mime_type)
+    }
+
+    /// A picture that is base64 already.
+    pub fn image_base64(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Image(ImageContent { data: data.into(), mime_type: mime_type.into(), ..ImageContent::default() })
+    }
+
+    /// Sound from its bytes.
+    pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::audio_base64(STANDARD.encode(bytes), mime_type)
+    }
+
+    /// Sound that is base64 already.
+    pub fn audio_base64(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Audio(AudioContent { data: data.into(), mime_type: mime_type.into(), ..AudioContent::default() })
+    }
+
+    /// A resource with its text.
+    pub fn resource_text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Self {
+        let contents = TextResourceContents {
+            uri: uri.into(),
+            mime_type: Some(mime_type.into()),
+            text: text.into(),
+            ..TextResourceContents::default()
+        };
+        Self::Resource(EmbeddedResource { resource: contents.into(), ..EmbeddedResource::default() })
+    }
+
+    /// A resource with its bytes.
+    pub fn resource_blob(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        let contents = BlobResourceContents {
+            uri: uri.into(),
+            mime_type: Some(mime_type.into()),
+            blob: STANDARD.encode(bytes),
+            ..BlobResourceContents::default()
+        };
+        Self::Resource(EmbeddedResource { resource: contents.into(), ..EmbeddedResource::default() })
+    }
+
+    /// A link to a resource.
+    pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self::ResourceLink(ResourceLink { uri: uri.into(), name: name.into(), ..ResourceLink::default() })
+    }
+
+    /// The same block with annotations; a block of unknown type stays as it is.
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        match &mut self {
+            Self::Text(block) => block.annotations = Some(annotations),
+            Self::Image(block) => block.annotations = Some(annotations),
+            Self::Audio(block) => block.annotations = Some(annotations),
+            Self::Resource(block) => block.annotations = Some(annotations),
+            Self::ResourceLink(block) => block.annotations = Some(annotations),
+            Self::Unknown(_) => {}
+        }
+        self
+    }
+
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(block) => Some(&block.text),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for ContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for ContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl Serialize for ContentBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(block) => block.serialize(serializer),
+            Self::Image(block) => block.serialize(serializer),
+            Self::Audio(block) => block.serialize(serializer),
+            Self::Resource(block) => block.serialize(serializer),
+            Self::ResourceLink(block) => block.serialize(serializer),
+            Self::Unknown(block) => block.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = JsonObject::deserialize(deserializer)?;
+        let Some(kind) = fields.get("type").and_then(Value::as_str) else {
+            return Err(D::Error::custom("a content block needs a `type` that is a string"));
+        };
+        match kind {
+            "text" => TextContent::deserialize(fields).map(Self::Text),
+            "image" => ImageContent::deserialize(fields).map(Self::Image),
+            "audio" => AudioContent::deserialize(fields).map(Self::Audio),
+            "resource" => EmbeddedResource::deserialize(fields).map(Self::Resource),
+            "resource_link" => ResourceLink::deserialize(fields).map(Self::ResourceLink),
+            _ => return Ok(Self::Unknown(fields)),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+impl Default for ResourceContents {
+    fn default() -> Self {
+        Self::Text(TextResourceContents::default())
+    }
+}
+
+impl From<TextResourceContents> for ResourceContents {
+    fn from(contents: TextResourceContents) -> Self {
+        Self::Text(contents)
+    }
+}
+
+impl From<BlobResourceContents> for ResourceContents {
+    fn from(contents: BlobResourceContents) -> Self {
+        Self::Blob(contents)
+    }
+}
+
+impl Serialize for ResourceContents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(contents) => contents.serialize(serializer),
+            Self::Blob(contents) => contents.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ResourceContents {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = JsonObject::deserialize(deserializer)?;
+        if fields.contains_key("blob") {
+            BlobResourceContents::deserialize(fields).map(Self::Blob).map_err(D::Error::custom)
+        } else if fields.contains_key("text") {
+            TextResourceContents::deserialize(fields).map(Self::Text).map_err(D::Error::custom)
+        } else {
+            Err(D::Error::custom("the contents of a resource need `text` or `blob`"))
+        }
+    }
+}
+
+impl Serialize for Role {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Other(name) => name,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Role {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match String::deserialize(deserializer)? {
+            name if name == "user" => Self::User,
+            name if name == "assistant" => Self::Assistant,
+            name => Self::Other(name),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_kind_of_block_round_trips_with_unknown_fields() {
+        for wire in [
+            json!({"type": "text", "text": "a", "annotations": {"audience": ["user", "robot"], "priority": 0.5, "x": 1}}),
+            json!({"type": "image", "data": "AA==", "mimeType": "image/png", "_meta": {"k": 1}}),
+            json!({"type": "audio", "data": "AA==", "mimeType": "audio/wav", "later": true}),
+            json!({"type": "resource", "resource": {"uri": "a:b", "text": "t", "mimeType": "text/plain", "z": []}}),
+            json!({"type": "resource", "resource": {"uri": "a:b", "blob": "AA=="}}),
+            json!({"type": "resource_link", "uri": "a:b", "name": "n", "size": 3, "icons": [{"src": "data:,"}]}),
+            json!({"type": "hologram", "depth": 3, "text": null}),
+        ] {
+            let block: ContentBlock = serde_json::from_value(wire.clone()).unwrap();
+            assert_eq!(matches!(block, ContentBlock::Unknown(_)), wire["type"] == "hologram");
+            assert_eq!(serde_json::to_value(&block).unwrap(), wire);
+            let again: ContentBlock = serde_json::from_str(&wire.to_string()).unwrap();
+            assert_eq!(again, block);
+        }
+    }
+
+    #[test]
+    fn tool_24_bytes_become_base64_with_a_mime_type() {
+        let block = serde_json::to_value(ContentBlock::image([0u8, 255], "image/png")).unwrap();
+        assert_eq!(block, json!({"type": "image", "data": "AP8=", "mimeType": "image/png"}));
+        let block = serde_json::to_value(ContentBlock::audio([0u8, 255], "audio/wav")).unwrap();
+        assert_eq!(block, json!({"type": "audio", "data": "AP8=", "mimeType": "audio/wav"}));
+        let block = serde_json::to_value(ContentBlock::resource_blob("a:b", "x/y", [0u8])).unwrap();
+        assert_eq!(block["resource"], json!({"uri": "a:b", "mimeType": "x/y", "blob": "AA=="}));
+    }
+
+    #[test]
+    fn malformed_blocks_are_errors_that_say_what_is_wrong() {
+        let error = |wire: Value| serde_json::from_value::<ContentBlock>(wire).unwrap_err().to_string();
+        assert!(error(json!({"text": "a"})).contains("`type`"));
+        assert!(error(json!({"type": "text"})).contains("`text`"));
+        assert!(error(json!({"type": "resource", "resource": {"uri": "a:b"}})).contains("`text` or `blob`"));
+        assert!(error(json!("text")).contains("map"));
+    }
+}

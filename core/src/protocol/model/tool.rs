@@ -1,0 +1,182 @@
+//! Tools, and what calling one gives.
+
+use super::{ContentBlock, Icon, JsonObject};
+use serde::Serialize;
+use serde_json::Value;
+
+json_object! {
+    /// A tool that a client can call.
+    pub struct Tool {
+        /// Name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .` (TOOL-09).
+        required name: String = "name",
+        /// Name for people.
+        optional title: String = "title",
+        /// What it does, for the model.
+        optional description: String = "description",
+        /// JSON Schema of the arguments; an object at its root.
+        required input_schema: Value = "inputSchema",
+        /// JSON Schema of the structured result.
+        optional output_schema: Value = "outputSchema",
+        /// Hints about its behaviour.
+        optional annotations: ToolAnnotations = "annotations",
+        /// Pictures for a user interface.
+        optional icons: Vec<Icon> = "icons",
+        /// How it runs (2025-11-25 only).
+        optional execution: ToolExecution = "execution",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// Hints about a tool's behaviour; untrusted unless the server is (TOOL-12).
+    pub struct ToolAnnotations {
+        /// Name for people.
+        optional title: String = "title",
+        /// It changes nothing.
+        optional read_only_hint: bool = "readOnlyHint",
+        /// It may destroy something.
+        optional destructive_hint: bool = "destructiveHint",
+        /// Calling it again with the same arguments changes nothing more.
+        optional idempotent_hint: bool = "idempotentHint",
+        /// It reaches out to a world that is not closed.
+        optional open_world_hint: bool = "openWorldHint",
+    }
+}
+
+json_object! {
+    /// How a tool runs (2025-11-25 only).
+    pub struct ToolExecution {
+        /// `forbidden`, `optional` or `required`.
+        optional task_support: String = "taskSupport",
+    }
+}
+
+json_object! {
+    /// The result of calling a tool.
+    pub struct CallToolResult {
+        /// What the model sees.
+        list content: ContentBlock = "content",
+        /// The result as JSON, by the tool's output schema.
+        any structured_content = "structuredContent",
+        /// The tool failed, and the content says how (TOOL-18).
+        flag is_error = "isError",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// One page of the tools that a server offers.
+    pub struct ListToolsResult {
+        /// The tools.
+        list tools: Tool = "tools",
+        /// Where the next page starts; none after the last.
+        optional next_cursor: String = "nextCursor",
+        /// How long the page may be cached, in milliseconds (2026-07-28).
+        optional ttl_ms: u64 = "ttlMs",
+        /// `private` or `public`: who may share a cached page (2026-07-28).
+        optional cache_scope: String = "cacheScope",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+impl Tool {
+    /// A tool with a name, a description and the schema of its arguments.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
+        Self { name: name.into(), description: Some(description.into()), input_schema, ..Self::default() }
+    }
+}
+
+impl CallToolResult {
+    /// One text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::content([ContentBlock::text(text)])
+    }
+
+    /// Content blocks.
+    pub fn content(content: impl IntoIterator<Item = ContentBlock>) -> Self {
+        Self { content: content.into_iter().collect(), ..Self::default() }
+    }
+
+    /// A failure of the tool, told to the model.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// A structured result, also serialized into a text block for clients that know no structure (TOOL-15).
+    pub fn structured(value: Value) -> Self {
+        Self { structured_content: Some(value.clone()), ..Self::text(value.to_string()) }
+    }
+
+    /// The text of all text blocks, each on lines of its own.
+    pub fn joined_text(&self) -> String {
+        self.content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl<T: Into<ContentBlock>> From<T> for CallToolResult {
+    fn from(block: T) -> Self {
+        Self::content([block.into()])
+    }
+}
+
+/// Appends the JSON of a result with one text block: the common case, without a tree in between.
+pub fn write_text_result(out: &mut Vec<u8>, text: &str, is_error: bool) {
+    out.reserve(text.len() + 64);
+    out.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
+    let mut writer = serde_json::Serializer::new(&mut *out);
+    // A string always serializes, and a vector always accepts.
+    let _ = text.serialize(&mut writer);
+    out.extend_from_slice(if is_error { br#"}],"isError":true}"# } else { b"}]}" });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tool_24_text_is_written_straight_into_bytes_like_the_model_writes_it() {
+        for (text, is_error) in [("sunny", false), ("a \"b\"\n\u{1}\u{2028}ö", true), ("", false)] {
+            let mut bytes = b"x".to_vec();
+            write_text_result(&mut bytes, text, is_error);
+            let read: CallToolResult = serde_json::from_slice(&bytes[1..]).unwrap();
+            assert_eq!(read, CallToolResult { is_error, ..CallToolResult::text(text) });
+            assert_eq!(bytes[1..], serde_json::to_vec(&read).unwrap());
+        }
+    }
+
+    #[test]
+    fn tool_17_structured_content_may_be_null_and_is_kept_apart_from_absent() {
+        let null: CallToolResult = serde_json::from_value(json!({"content": [], "structuredContent": null})).unwrap();
+        assert_eq!(null.structured_content, Some(Value::Null));
+        assert_eq!(serde_json::to_value(&null).unwrap(), json!({"content": [], "structuredContent": null}));
+        assert_eq!(serde_json::from_value::<CallToolResult>(json!({})).unwrap(), CallToolResult::default());
+    }
+
+    #[test]
+    fn tool_15_structured_results_are_serialized_into_text_too() {
+        let result = CallToolResult::structured(json!({"days": 3}));
+        assert_eq!(result.joined_text(), r#"{"days":3}"#);
+        assert_eq!(result.structured_content, Some(json!({"days": 3})));
+    }
+
+    #[test]
+    fn tools_round_trip() {
+        let wire = json!({
+            "name": "t", "title": "T", "description": "d", "inputSchema": {"type": "object"}, "outputSchema": {"type": "array"},
+            "annotations": {"readOnlyHint": false, "audience": 1}, "icons": [], "execution": {"taskSupport": "optional"},
+            "_meta": {"a/b": 1}, "later": [null],
+        });
+        let tool: Tool = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&tool).unwrap(), wire);
+        let error = serde_json::from_value::<ListToolsResult>(json!({"tools": [{"name": "t"}]})).unwrap_err();
+        assert!(error.to_string().contains("inputSchema"), "{error}");
+    }
+}

@@ -1,0 +1,163 @@
+//! Protocol revisions, and which feature exists in which of them.
+
+use std::fmt;
+
+/// A revision of the Model Context Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Revision {
+    /// 2024-11-05
+    V2024_11_05,
+    /// 2025-03-26
+    V2025_03_26,
+    /// 2025-06-18
+    V2025_06_18,
+    /// 2025-11-25
+    V2025_11_25,
+    /// 2026-07-28
+    V2026_07_28,
+}
+
+/// How a conversation is held: after a handshake, or with each request standing alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// Up to 2025-11-25: a session that `initialize` opens.
+    Legacy,
+    /// From 2026-07-28: no session; every request carries its version and capabilities.
+    Modern,
+}
+
+impl Revision {
+    /// Every revision, oldest first.
+    pub const ALL: [Revision; 5] = [
+        Revision::V2024_11_05,
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+        Revision::V2026_07_28,
+    ];
+    /// The newest revision.
+    pub const LATEST: Revision = Revision::V2026_07_28;
+    /// The newest revision that `initialize` can open.
+    pub const LATEST_LEGACY: Revision = Revision::V2025_11_25;
+    /// What a legacy HTTP request without any other evidence speaks (HTTP-52).
+    pub const HEADERLESS: Revision = Revision::V2025_03_26;
+
+    /// The name on the wire, such as `2025-06-18`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The revision of that name, if this core speaks it.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.as_str() == name)
+    }
+
+    /// The era that this revision belongs to.
+    pub fn era(self) -> Era {
+        if self < Self::V2026_07_28 { Era::Legacy } else { Era::Modern }
+    }
+
+    /// Whether this revision has a feature.
+    pub fn supports(self, feature: Feature) -> bool {
+        let (since, until) = feature.span();
+        since <= self && self <= until
+    }
+
+    /// Every revision of an era, oldest first.
+    pub fn of(era: Era) -> impl DoubleEndedIterator<Item = Revision> {
+        Self::ALL.into_iter().filter(move |revision| revision.era() == era)
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Something that not every revision has (the specification's changelogs).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// JSON-RPC batch arrays.
+    Batches,
+    /// Audio content blocks.
+    AudioContent,
+    /// `resource_link` content blocks.
+    ResourceLink,
+    /// `annotations` on tools.
+    ToolAnnotations,
+    /// `title` on named objects.
+    Titles,
+    /// `outputSchema` and `structuredContent`, objects only.
+    StructuredContent,
+    /// `structuredContent` of any JSON type.
+    AnyStructuredContent,
+    /// `_meta` on most objects.
+    ObjectMeta,
+    /// `icons`, `websiteUrl` and `description` of implementations.
+    Icons,
+    /// `execution.taskSupport` of tools.
+    ToolExecution,
+    /// `lastModified` in annotations.
+    LastModified,
+    /// `message` in progress notifications.
+    ProgressMessage,
+    /// Arguments that fail their schema are results with `isError`, not JSON-RPC errors.
+    InputErrorsAsResults,
+    /// `resultType` on every result.
+    ResultType,
+    /// `ttlMs` and `cacheScope` on cacheable results.
+    CacheHints,
+    /// The MCP-Protocol-Version header after initialization.
+    VersionHeader,
+    /// A priming event opens an SSE stream.
+    Priming,
+}
+
+impl Feature {
+    fn span(self) -> (Revision, Revision) {
+        use Revision::*;
+        match self {
+            Self::Batches => (V2025_03_26, V2025_03_26),
+            Self::AudioContent | Self::ToolAnnotations | Self::ProgressMessage => (V2025_03_26, Revision::LATEST),
+            Self::ResourceLink
+            | Self::Titles
+            | Self::StructuredContent
+            | Self::ObjectMeta
+            | Self::LastModified
+            | Self::VersionHeader => (V2025_06_18, Revision::LATEST),
+            Self::Icons | Self::InputErrorsAsResults => (V2025_11_25, Revision::LATEST),
+            Self::ToolExecution | Self::Priming => (V2025_11_25, V2025_11_25),
+            Self::AnyStructuredContent | Self::ResultType | Self::CacheHints => (V2026_07_28, Revision::LATEST),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_order_is_by_date() {
+        for revision in Revision::ALL {
+            assert_eq!(Revision::parse(revision.as_str()), Some(revision));
+        }
+        assert!(Revision::ALL.is_sorted());
+        assert_eq!(Revision::parse("2025-06-19"), None);
+        assert_eq!(Revision::of(Era::Legacy).next_back(), Some(Revision::LATEST_LEGACY));
+    }
+
+    #[test]
+    fn features_follow_the_changelogs() {
+        assert!(Revision::V2025_03_26.supports(Feature::Batches));
+        assert!(!Revision::V2025_06_18.supports(Feature::Batches));
+        assert!(Revision::V2026_07_28.supports(Feature::ResultType));
+        assert!(!Revision::LATEST_LEGACY.supports(Feature::ResultType));
+    }
+}

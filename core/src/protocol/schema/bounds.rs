@@ -1,0 +1,328 @@
+//! Bounds that keep a hostile schema from exhausting the process (SCH-10).
+//!
+//! References multiply: forty small definitions that each use the next one twice mean a million million checks. So the
+//! references are followed once, before compiling, to count what one value would cost.
+
+use super::SchemaError;
+use super::keywords::{Place, subschemas};
+use jsonschema::{Draft, Registry};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Nesting of the schema's JSON.
+const MAX_NESTING: usize = 128;
+/// JSON values in the schema.
+const MAX_VALUES: usize = 200_000;
+/// Schemas applied to one value and its parts, each counted as often as it is reached.
+const MAX_REACHED: u64 = 100_000;
+/// Schemas inside schemas, followed through references.
+const MAX_CHAIN: usize = 128;
+/// References whose target is known only while validating.
+const MAX_DYNAMIC: usize = 16;
+/// Schemas inside schemas while validating a value with a recursive schema: what the stack must hold.
+const MAX_STACK: usize = 512;
+/// Rough number of steps that finding the places of all failures may take.
+const MAX_SEARCH: u64 = 20_000;
+
+/// What validating with a schema can cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bounds {
+    /// References that lead back into themselves: the same schema then applies at every depth of a value.
+    recursive: u64,
+    /// The longest chain of schemas that apply to one and the same value.
+    chain: usize,
+    /// Whether some schema offers alternatives.
+    alternatives: bool,
+}
+
+/// How thoroughly the failures of a value can be looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Search {
+    /// All of them.
+    All,
+    /// The first one.
+    First,
+    /// Not at all: it could take minutes.
+    Nothing,
+}
+
+impl Bounds {
+    /// Measures a schema, and refuses it if it is over the bounds.
+    pub(super) fn check(schema: &Value) -> Result<Self, SchemaError> {
+        let mut values = 0;
+        if !measure(schema, MAX_NESTING, &mut values) {
+            return Err(SchemaError::TooComplex(if values > MAX_VALUES {
+                "it has more than 200,000 JSON values"
+            } else {
+                "it nests more than 128 levels deep"
+            }));
+        }
+        follow(schema)
+    }
+
+    /// Whether validating this value stays within the stack.
+    pub(super) fn allow(&self, value: &Value) -> bool {
+        self.recursive == 0 || depth_within(value, MAX_STACK / self.chain.max(1)).is_some()
+    }
+
+    /// How thoroughly to look for the failures of a value. (Whether it is valid is always decided: that is remembered for
+    /// every schema and part of the value, but failures are collected again on every way that leads to them.)
+    pub(super) fn search(&self, value: &Value) -> Search {
+        let mut steps = 0;
+        let small = measure(value, usize::MAX, &mut steps) && (steps as u64) < MAX_SEARCH;
+        let ways = match depth_within(value, MAX_STACK) {
+            _ if self.recursive < 2 => 1,
+            Some(depth) => self.recursive.saturating_pow(depth as u32),
+            None => u64::MAX,
+        };
+        if small && ways.saturating_mul(steps as u64) <= MAX_SEARCH {
+            Search::All
+        } else if self.alternatives {
+            Search::Nothing
+        } else {
+            Search::First
+        }
+    }
+}
+
+/// A schema whose subschemas are being followed.
+struct Frame<'a, R> {
+    schema: &'a Value,
+    inner: Vec<(Place, &'a Value, R)>,
+    /// The place of the subschema that is being followed.
+    place: Place,
+    reach: Reach,
+}
+
+/// What applying one schema to one value sets in motion.
+#[derive(Debug, Clone, Copy)]
+struct Reach {
+    /// Schemas applied to the value and its parts.
+    count: u64,
+    /// The longest chain of schemas that apply to the value itself.
+    chain: usize,
+}
+
+impl Reach {
+    const ONE: Self = Self { count: 1, chain: 1 };
+
+    fn add(&mut self, inner: Reach, place: Place) {
+        self.count = self.count.saturating_add(inner.count);
+        if place == Place::Same {
+            self.chain = self.chain.max(1 + inner.chain);
+        }
+    }
+}
+
+fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
+    let draft = dialect(schema)?;
+    let mut bounds = Bounds::default();
+    // A schema that cannot be registered cannot be compiled either, and compiling says why.
+    let Ok(builder) = Registry::new().draft(draft).retriever(super::NeverFetch).add(ROOT, schema) else {
+        return Ok(bounds);
+    };
+    let Ok(registry) = builder.prepare() else { return Ok(bounds) };
+    let Ok(root) = jsonschema::uri::from_str(ROOT) else { return Ok(bounds) };
+
+    let mut dynamic = 0;
+    // By address: a schema in the document is one, however many references lead to it. `None` while it is being followed.
+    let mut seen: HashMap<*const Value, Option<Reach>> = HashMap::new();
+    let mut frames: Vec<Frame<'_, _>> = Vec::new();
+    let mut next = Some((schema, registry.resolver(root)));
+    loop {
+        if let Some((schema, resolver)) = next.take() {
+            if frames.len() == MAX_CHAIN {
+                return Err(SchemaError::TooComplex("its subschemas nest more than 128 levels deep"));
+            }
+            dialect(schema)?;
+            let resolver = resolver.in_subresource(draft.create_resource_ref(schema)).unwrap_or(resolver);
+            let mut inner = Vec::new();
+            for found in subschemas(schema) {
+                bounds.alternatives |= matches!(found.keyword, "anyOf" | "oneOf");
+                if found.place != Place::Definition {
+                    inner.push((found.place, found.schema, resolver.clone()));
+                }
+            }
+            for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+                let Some(reference) = schema.get(keyword).and_then(Value::as_str) else { continue };
+                if keyword != "$ref" {
+                    bounds.recursive += 1;
+                    dynamic += 1;
+                    if dynamic > MAX_DYNAMIC {
+                        return Err(SchemaError::TooComplex("it has more than 16 dynamic references"));
+                    }
+                }
+                // A reference that leads nowhere fails to compile, with its name.
+                if let Ok(target) = resolver.lookup(reference) {
+                    let (target, resolver, _) = target.into_inner();
+                    inner.push((Place::Same, target, resolver));
+                }
+            }
+            seen.insert(std::ptr::from_ref(schema), None);
+            frames.push(Frame { schema, inner, place: Place::Same, reach: Reach::ONE });
+        }
+        let Some(frame) = frames.last_mut() else { return Ok(bounds) };
+        if let Some((place, schema, resolver)) = frame.inner.pop() {
+            match seen.get(&std::ptr::from_ref(schema)) {
+                Some(Some(reach)) => frame.reach.add(*reach, place),
+                // A way back: the validator remembers what it has checked there, so it costs one look.
+                Some(None) => {
+                    bounds.recursive += 1;
+                    frame.reach.add(Reach::ONE, place);
+                }
+                None => {
+                    frame.place = place;
+                    next = Some((schema, resolver));
+                }
+            }
+            continue;
+        }
+        let (schema, reach) = (frame.schema, frame.reach);
+        if reach.count > MAX_REACHED {
+            return Err(SchemaError::TooComplex("its references multiply to more than 100,000 checks"));
+        }
+        bounds.chain = bounds.chain.max(reach.chain);
+        seen.insert(std::ptr::from_ref(schema), Some(reach));
+        frames.pop();
+        if let Some(outer) = frames.last_mut() {
+            outer.reach.add(reach, outer.place);
+        }
+    }
+}
+
+const ROOT: &str = "json-schema:///";
+
+fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
+    match schema.get("$schema").and_then(Value::as_str) {
+        Some(name) => match Draft::from_schema_uri(name) {
+            Draft::Unknown => Err(SchemaError::UnknownDialect(name.to_owned())),
+            draft => Ok(draft),
+        },
+        None => Ok(Draft::default()),
+    }
+}
+
+/// Counts the JSON values, and says whether number and nesting are within bounds.
+fn measure(value: &Value, nesting: usize, values: &mut usize) -> bool {
+    *values += 1;
+    if nesting == 0 || *values > MAX_VALUES {
+        return false;
+    }
+    match value {
+        Value::Array(items) => items.iter().all(|item| measure(item, nesting - 1, values)),
+        Value::Object(fields) => fields.values().all(|field| measure(field, nesting - 1, values)),
+        _ => true,
+    }
+}
+
+/// The nesting of a value, if it is at most `limit`.
+fn depth_within(value: &Value, limit: usize) -> Option<usize> {
+    let mut deepest = 0;
+    let mut inner: Box<dyn Iterator<Item = &Value>> = match value {
+        Value::Array(items) => Box::new(items.iter()),
+        Value::Object(fields) => Box::new(fields.values()),
+        _ => return Some(0),
+    };
+    let limit = limit.checked_sub(1)?;
+    inner.try_for_each(|part| depth_within(part, limit).map(|depth| deepest = deepest.max(depth)))?;
+    Some(deepest + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Schema;
+    use super::*;
+    use serde_json::json;
+    use std::time::{Duration, Instant};
+
+    fn too_complex(schema: &Value) -> String {
+        match Schema::compile(schema) {
+            Err(error @ SchemaError::TooComplex(_)) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn nested(levels: usize, innermost: Value, wrap: impl Fn(Value) -> Value) -> Value {
+        (0..levels).fold(innermost, |inner, _| wrap(inner))
+    }
+
+    /// What a worker thread has, so that a test would crash where a server would.
+    fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
+        std::thread::Builder::new().stack_size(2 << 20).spawn(test).unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn sch_10_references_that_multiply_are_refused() {
+        let mut definitions: serde_json::Map<_, _> = (0..40)
+            .map(|n| (format!("d{n}"), json!({"allOf": [{"$ref": format!("#/$defs/d{}", n + 1)}, {"$ref": format!("#/$defs/d{}", n + 1)}]})))
+            .collect();
+        definitions.insert("d40".to_owned(), json!({"type": "integer"}));
+        let schema = json!({"$defs": definitions, "type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}});
+        assert!(too_complex(&schema).contains("multiply"));
+    }
+
+    #[test]
+    fn sch_10_deep_and_long_schemas_are_refused() {
+        let deep = nested(130, json!({}), |inner| json!({"not": inner}));
+        assert!(too_complex(&deep).contains("levels deep"));
+        let chained: serde_json::Map<_, _> =
+            (0..5_000).map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", n + 1)}))).collect();
+        assert!(too_complex(&json!({"$defs": chained, "$ref": "#/$defs/d0"})).contains("levels deep"));
+        assert!(too_complex(&json!({"enum": vec![0; MAX_VALUES]})).contains("200,000"));
+        let dynamic = json!({"$dynamicAnchor": "a", "anyOf": vec![json!({"$dynamicRef": "#a"}); 17]});
+        assert!(too_complex(&dynamic).contains("dynamic"));
+    }
+
+    #[test]
+    fn sch_10_schemas_that_refer_to_themselves_end() {
+        on_a_small_stack(|| {
+            for schema in [
+                json!({"$ref": "#"}),
+                json!({"allOf": [{"$ref": "#"}, {"anyOf": [{"$ref": "#"}]}]}),
+                json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
+                json!({"not": {"$ref": "#"}}),
+            ] {
+                let _ = Schema::compile(&schema).unwrap().validate(&json!({"x": [1, {}]}));
+            }
+        });
+    }
+
+    #[test]
+    fn sch_10_values_of_recursive_schemas_fit_the_stack_or_are_refused() {
+        on_a_small_stack(|| {
+            let list = json!({"properties": {"next": {"$ref": "#"}, "end": {"type": "integer"}}});
+            let schema = Schema::compile(&list).unwrap();
+            assert_eq!(schema.validate(&nested(127, json!({"end": 1}), |inner| json!({"next": inner}))), Ok(()));
+            let error = schema.validate(&nested(127, json!({"end": "x"}), |inner| json!({"next": inner}))).unwrap_err();
+            assert!(error.failures()[0].path.ends_with("/next/end"), "{error}");
+
+            let full = nested(3, json!({"properties": {"next": {"$ref": "#"}}}), |inner| json!({"anyOf": [inner]}));
+            let schema = Schema::compile(&full).unwrap();
+            assert_eq!(schema.validate(&nested(127, json!(1), |inner| json!({"next": inner}))), Ok(()));
+            let not = nested(127, json!({"type": "integer"}), |inner| json!({"properties": {"next": {"not": inner}}}));
+            assert!(too_complex(&not).contains("levels deep"));
+
+            let thick = nested(60, json!({"properties": {"next": {"$ref": "#"}}}), |inner| json!({"anyOf": [inner]}));
+            let schema = Schema::compile(&thick).unwrap();
+            assert_eq!(schema.validate(&nested(5, json!(1), |inner| json!({"next": inner}))), Ok(()));
+            let error = schema.validate(&nested(127, json!(1), |inner| json!({"next": inner}))).unwrap_err();
+            assert!(error.to_string().contains("nests deeper"), "{error}");
+        });
+    }
+
+    #[test]
+    fn sch_10_ambiguous_recursion_is_decided_and_explained_in_time() {
+        let branch = json!({"properties": {"x": {"$ref": "#/$defs/n"}}, "required": ["z"]});
+        let schema = json!({"$defs": {"n": {"anyOf": [branch, branch, branch]}}, "$ref": "#/$defs/n"});
+        let schema = Schema::compile(&schema).unwrap();
+        let started = Instant::now();
+        for innermost in [json!({}), json!({"z": 1})] {
+            assert!(schema.validate(&nested(100, innermost, |inner| json!({"x": inner}))).is_err());
+        }
+        assert_eq!(schema.validate(&nested(100, json!({"z": 1}), |inner| json!({"x": inner, "z": 1}))), Ok(()));
+        let last = nested(100, json!({"x": 1, "z": 1}), |inner| json!({"x": inner, "z": 1}));
+        assert_eq!(schema.validate(&last), Ok(()));
+        assert!(schema.validate(&nested(3, json!({}), |inner| json!({"x": inner}))).is_err());
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    }
+}

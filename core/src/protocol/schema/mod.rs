@@ -1,0 +1,275 @@
+//! JSON Schema: compiling the schemas of tools, and checking arguments and results against them.
+//!
+//! Dialects: 2020-12, which is meant when `$schema` is absent (SCH-01), 2019-09, draft-07, draft-06 and draft-04. References
+//! are never fetched. `format` is an assertion up to draft-07 and an annotation after, as those dialects say.
+
+mod bounds;
+mod explain;
+mod header_parameters;
+mod keywords;
+
+pub use explain::{Failure, Invalid};
+pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
+
+use bounds::Bounds;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ReferencingError, Retrieve, Uri, ValidationError, Validator};
+use serde_json::Value;
+
+/// A compiled JSON Schema. Compiling takes microseconds for a usual schema; do it once.
+pub struct Schema {
+    validator: Validator,
+    bounds: Bounds,
+}
+
+/// Why a schema was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// `$schema` names a dialect that this core does not know (SCH-04).
+    #[error(
+        "unknown JSON Schema dialect \"{0}\": use https://json-schema.org/draft/2020-12/schema (the default), 2019-09, draft-07, \
+         draft-06 or draft-04"
+    )]
+    UnknownDialect(String),
+    /// A `$ref` leads out of the schema or to nothing in it (SCH-06, SCH-09).
+    #[error(
+        "the reference \"{0}\" leads to nothing in the schema; references are never fetched, put the target into \"$defs\""
+    )]
+    UnresolvedReference(String),
+    /// The schema breaks its own dialect (SCH-03).
+    #[error("{0}")]
+    Invalid(Failure),
+    /// The schema could be used to exhaust this process (SCH-10).
+    #[error("the schema is too complex: {0}")]
+    TooComplex(&'static str),
+    /// The root is not an object schema, which arguments need (TOOL-07).
+    #[error("the root of the schema must be an object with \"type\": \"object\", not {0}")]
+    NotAnObjectSchema(String),
+}
+
+impl Schema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    ///
+    /// The dialect is unknown, a reference leads nowhere, the schema breaks its dialect, or it is too complex to be safe.
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        let bounds = Bounds::check(schema)?;
+        let validator = jsonschema::options()
+            // Cargo may turn on fetching for everybody in the program, so it is turned off here too.
+            .with_retriever(NeverFetch)
+            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(100_000))
+            .build(schema)
+            .map_err(SchemaError::from_build)?;
+        Ok(Self { validator, bounds })
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    ///
+    /// The value does not match; the error names the first few places where.
+    pub fn validate(&self, value: &Value) -> Result<(), Invalid> {
+        if !self.bounds.allow(value) {
+            return Err(Invalid::too_deep());
+        }
+        if self.validator.is_valid(value) {
+            Ok(())
+        } else {
+            Err(explain::explain(&self.validator, &self.bounds, value))
+        }
+    }
+}
+
+impl std::fmt::Debug for Schema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Schema").field("draft", &self.validator.draft()).finish_non_exhaustive()
+    }
+}
+
+impl SchemaError {
+    fn from_build(error: ValidationError<'_>) -> Self {
+        match error.kind() {
+            ValidationErrorKind::Referencing(cause) => match cause {
+                ReferencingError::UnknownSpecification { specification } => Self::UnknownDialect(specification.clone()),
+                ReferencingError::Unretrievable { uri, .. } => Self::UnresolvedReference(uri.clone()),
+                ReferencingError::PointerToNowhere { pointer } => Self::UnresolvedReference(format!("#{pointer}")),
+                ReferencingError::NoSuchAnchor { anchor } => Self::UnresolvedReference(format!("#{anchor}")),
+                other => Self::Invalid(Failure { path: String::new(), text: other.to_string() }),
+            },
+            _ => Self::Invalid(Failure::of(&error)),
+        }
+    }
+}
+
+/// Checks what the arguments of a tool need beyond being a valid schema: an object at the root (TOOL-07).
+///
+/// # Errors
+///
+/// The root is something else.
+pub fn check_input_root(schema: &Value) -> Result<(), SchemaError> {
+    match schema {
+        Value::Object(root) => match root.get("type") {
+            Some(Value::String(kind)) if kind == "object" => Ok(()),
+            Some(kind) => Err(SchemaError::NotAnObjectSchema(format!("\"type\": {}", explain::brief(kind)))),
+            None => Err(SchemaError::NotAnObjectSchema("one without \"type\"".to_owned())),
+        },
+        other => Err(SchemaError::NotAnObjectSchema(explain::brief(other))),
+    }
+}
+
+struct NeverFetch;
+
+impl Retrieve for NeverFetch {
+    fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err("references are never fetched".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn refused(schema: Value) -> SchemaError {
+        Schema::compile(&schema).unwrap_err()
+    }
+
+    fn invalid(schema: Value, value: Value) -> String {
+        Schema::compile(&schema).unwrap().validate(&value).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn sch_01_the_default_dialect_is_2020_12() {
+        let schema = Schema::compile(&json!({"prefixItems": [{"type": "integer"}]})).unwrap();
+        assert!(schema.validate(&json!(["x"])).is_err());
+        let seven = json!({"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [{"type": "integer"}]});
+        assert!(Schema::compile(&seven).unwrap().validate(&json!(["x"])).is_ok());
+    }
+
+    #[test]
+    fn sch_02_and_03_declared_dialects_are_followed() {
+        let seven = "http://json-schema.org/draft-07/schema#";
+        let tuple = json!({"$schema": seven, "items": [{"type": "integer"}], "additionalItems": false});
+        assert!(Schema::compile(&tuple).unwrap().validate(&json!([1, 2])).is_err());
+        for dialect in ["draft-04", "draft-06", "draft-07", "draft/2019-09", "draft/2020-12"] {
+            let schema = json!({"$schema": format!("https://json-schema.org/{dialect}/schema"), "type": "object"});
+            Schema::compile(&schema).unwrap();
+        }
+        let error = refused(json!({"type": "object", "properties": {"days": {"type": "integr"}}}));
+        assert!(matches!(error, SchemaError::Invalid(_)), "{error}");
+        assert!(error.to_string().starts_with("/properties/days/type: "), "{error}");
+        assert!(matches!(refused(json!({"properties": {"a": {"pattern": "("}}})), SchemaError::Invalid(_)));
+        assert!(matches!(refused(json!(3)), SchemaError::Invalid(_)));
+        assert!(matches!(refused(json!({"$schema": 3})), SchemaError::Invalid(_)));
+    }
+
+    #[test]
+    fn sch_04_an_unknown_dialect_is_named() {
+        let mine = "https://example.com/mine";
+        for schema in [
+            json!({"$schema": mine, "type": "object"}),
+            json!({"properties": {"a": {"$id": "https://example.com/a", "$schema": mine}}}),
+        ] {
+            let error = refused(schema);
+            assert_eq!(error, SchemaError::UnknownDialect(mine.to_owned()));
+            assert!(error.to_string().contains(mine));
+        }
+    }
+
+    #[test]
+    fn sch_06_to_09_references_out_of_the_schema_are_refused_by_name() {
+        for reference in
+            ["https://example.com/x.json", "file:///etc/passwd", "other.json", "#/$defs/missing", "#missing"]
+        {
+            let error = refused(json!({"type": "object", "properties": {"a": {"$ref": reference}}}));
+            assert_eq!(error, SchemaError::UnresolvedReference(reference.to_owned()));
+        }
+        let own = json!({"$defs": {"n": {"$anchor": "n", "type": "integer"}}, "items": {"$ref": "#n"}});
+        assert!(Schema::compile(&own).unwrap().validate(&json!(["x"])).is_err());
+    }
+
+    #[test]
+    fn tool_07_arguments_need_an_object_at_the_root() {
+        assert_eq!(check_input_root(&json!({"type": "object"})), Ok(()));
+        for (schema, found) in [
+            (json!({"type": "array"}), "\"array\""),
+            (json!({"type": ["object", "null"]}), "an array"),
+            (json!({"anyOf": []}), "without \"type\""),
+            (json!(true), "true"),
+            (Value::Null, "null"),
+        ] {
+            let error = check_input_root(&schema).unwrap_err().to_string();
+            assert!(error.contains(found), "{error}");
+        }
+    }
+
+    #[test]
+    fn tool_19_failures_name_the_path_and_the_reason() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "city": {},
+                "days": {"type": "integer", "maximum": 7},
+                "unit": {"enum": ["C", "F"]},
+                "place": {"type": "object", "properties": {"a/b": {"type": ["string", "null"]}}, "required": ["lat"]},
+                "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            },
+            "required": ["city"],
+            "additionalProperties": false,
+        });
+        for (value, text) in [
+            (json!({"city": 1, "days": "x"}), r#"/days: "x" is not of type "integer""#),
+            (json!({"city": 1, "days": 8}), "/days: 8 is greater than the maximum of 7"),
+            (json!({"city": 1, "unit": "K"}), r#"/unit: "K" is not one of "C" or "F""#),
+            (json!({"city": 1, "place": {"lat": 1, "a/b": 1}}), r#"/place/a~1b: 1 is not of types "null", "string""#),
+            (json!({"city": 1, "place": {}}), r#"/place: property "lat" is missing"#),
+            (json!({"city": 1, "maybe": "x"}), r#"/maybe: "x" is not of type "integer" or "null""#),
+            (json!({}), r#"property "city" is missing"#),
+            (json!({"city": 1, "q": 1, "r": 2}), r#"properties "q", "r" are not allowed"#),
+            (json!([]), r#"an array is not of type "object""#),
+        ] {
+            assert_eq!(invalid(schema.clone(), value), text);
+        }
+    }
+
+    #[test]
+    fn tool_19_a_union_is_explained_by_the_branch_that_came_furthest() {
+        let schema = json!({"properties": {"shape": {"oneOf": [
+            {"properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["kind", "radius"]},
+            {"properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["kind", "side"]},
+        ]}}});
+        let text = invalid(schema.clone(), json!({"shape": {"kind": "circle", "radius": "x"}}));
+        assert_eq!(text, r#"/shape/radius: "x" is not of type "number""#);
+        let text = invalid(schema, json!({"shape": 1}));
+        assert!(text.starts_with("/shape: "), "{text}");
+    }
+
+    #[test]
+    fn failures_are_few_and_short() {
+        let properties: Value = ('a'..='z').map(|c| (c.to_string(), json!({"type": "integer"}))).collect();
+        let values: Value = ('a'..='z').map(|c| (c.to_string(), json!("long ".repeat(10_000)))).collect();
+        let error = Schema::compile(&json!({"properties": properties})).unwrap().validate(&values).unwrap_err();
+        assert_eq!(error.failures().len(), 3);
+        assert!(error.to_string().len() < 500, "{error}");
+        assert!(error.to_string().ends_with("and more"), "{error}");
+    }
+
+    #[test]
+    fn a_large_wrong_value_is_explained_at_its_first_fault() {
+        let schema = Schema::compile(&json!({"items": {"type": "integer"}})).unwrap();
+        let mut items = vec![json!(1); 200_000];
+        items[150_000] = json!("x");
+        let error = schema.validate(&Value::Array(items)).unwrap_err();
+        assert_eq!(error.to_string(), r#"/150000: "x" is not of type "integer""#);
+    }
+
+    #[test]
+    fn formats_assert_only_where_the_dialect_says_so() {
+        let schema = |dialect: &str| json!({"$schema": dialect, "format": "ipv4"});
+        let twenty = Schema::compile(&schema("https://json-schema.org/draft/2020-12/schema")).unwrap();
+        assert!(twenty.validate(&json!("x")).is_ok());
+        let seven = Schema::compile(&schema("http://json-schema.org/draft-07/schema#")).unwrap();
+        assert!(seven.validate(&json!("x")).is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! A record of every message that crosses, for people who debug and for the check that no message has a field that its
+//! revision does not know. Off unless the runtime has one.
+
+use crate::protocol::{
+    Revision,
+    envelope::{self, Message},
+};
+
+/// Takes records.
+pub trait WireLog: Send + Sync + 'static {
+    /// Takes the text of one message.
+    fn text(&self, exchange: &Exchange<'_>, text: &[u8]);
+
+    /// Takes a message that was read already.
+    fn message(&self, exchange: &Exchange<'_>, message: &Message) {
+        let text = match message {
+            Message::Request(request) => {
+                envelope::encode_request(&request.id, &request.method, request.params.as_ref().map(|p| p.as_bytes()))
+            }
+            Message::Notification(notification) => {
+                envelope::encode_notification(&notification.method, notification.params.as_ref().map(|p| p.as_bytes()))
+            }
+            Message::Response(response) => match (&response.id, &response.outcome) {
+                (Some(id), Ok(result)) => envelope::encode_result(id, result.as_bytes()),
+                (id, Err(error)) => envelope::encode_error(id.as_ref(), error),
+                (None, Ok(_)) => return,
+            },
+        };
+        self.text(exchange, &text);
+    }
+}
+
+/// What is known about a recorded message.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange<'a> {
+    /// Which side records.
+    pub side: Side,
+    /// Which way the message went, seen from that side.
+    pub direction: Direction,
+    /// The revision that governs it; `None` before one is settled.
+    pub revision: Option<Revision>,
+    /// The method of the request that a response answers.
+    pub method: Option<&'a str>,
+    /// A request that was refused as malformed, or the refusal.
+    pub refused: bool,
+}
+
+/// The side that records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// A server of ours.
+    Server,
+    /// A client of ours.
+    Client,
+}
+
+/// The way of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From this side.
+    Sent,
+    /// To this side.
+    Received,
+}
