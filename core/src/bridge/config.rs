@@ -1,0 +1,248 @@
+//! The JSON that hosts give to the port: read strictly, so that a misspelt option is an error and not a default.
+
+use super::{BridgeError, Lane};
+use crate::{
+    client::ClientOptions,
+    engine::{Limits, RevisionChoice},
+    protocol::RawJson,
+    server::ServerOptions,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::{collections::BTreeMap, time::Duration};
+
+/// Reads JSON of the host; the error says what `what` lacks or has too much.
+pub(super) fn read<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
+    serde_json::from_slice(json).map_err(|error| BridgeError::invalid(format!("{what}: {error}")))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ServerConfig {
+    pub(super) info: Value,
+    pub(super) instructions: Option<String>,
+    #[serde(default)]
+    options: ServerOptionsConfig,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ServerOptionsConfig {
+    page_size: Option<usize>,
+    debug: Option<bool>,
+    max_running: Option<usize>,
+    max_waiting: Option<usize>,
+    max_message_bytes: Option<usize>,
+    max_nesting: Option<usize>,
+    max_sessions: Option<usize>,
+    session_idle_ms: Option<u64>,
+    drain_deadline_ms: Option<u64>,
+    keep_alive_ms: Option<u64>,
+}
+
+impl ServerConfig {
+    pub(super) fn options(&self) -> Result<ServerOptions, BridgeError> {
+        let given = &self.options;
+        let defaults = ServerOptions::default();
+        for member in ["name", "version"] {
+            if self.info.get(member).and_then(Value::as_str).is_none() {
+                return Err(BridgeError::invalid(format!("server: info.{member} must be a string")));
+            }
+        }
+        Ok(ServerOptions {
+            limits: Limits {
+                max_running: given.max_running.unwrap_or(defaults.limits.max_running),
+                max_waiting: given.max_waiting.unwrap_or(defaults.limits.max_waiting),
+                max_message_bytes: given.max_message_bytes.unwrap_or(defaults.limits.max_message_bytes),
+                // JSON readers above this depth would refuse what they cannot hold.
+                max_nesting: given.max_nesting.unwrap_or(defaults.limits.max_nesting).min(defaults.limits.max_nesting),
+                ..defaults.limits
+            },
+            page_size: given.page_size.unwrap_or(defaults.page_size),
+            debug: given.debug.unwrap_or(defaults.debug),
+            max_sessions: given.max_sessions.unwrap_or(defaults.max_sessions),
+            session_idle: millis(given.session_idle_ms, defaults.session_idle),
+            drain_deadline: millis(given.drain_deadline_ms, defaults.drain_deadline),
+            keep_alive: millis(given.keep_alive_ms, defaults.keep_alive),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ToolConfig {
+    pub(super) server: u64,
+    pub(super) tool: Value,
+    #[serde(default)]
+    pub(super) lane: Lane,
+    #[serde(default)]
+    pub(super) wrap_output: bool,
+    pub(super) requires: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OpenConfig {
+    pub(super) server: Option<u64>,
+    pub(super) client: Option<ClientConfig>,
+    pub(super) transport: TransportConfig,
+    #[serde(default)]
+    pub(super) wait: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub(super) enum TransportConfig {
+    Stdio,
+    Http {
+        #[serde(default)]
+        host: Option<String>,
+        #[serde(default)]
+        port: Option<u16>,
+        #[serde(default)]
+        path: Option<String>,
+        #[serde(default)]
+        stateless: bool,
+        #[serde(default)]
+        json: bool,
+        #[serde(default)]
+        allowed_hosts: Vec<String>,
+        #[serde(default)]
+        allowed_origins: Vec<String>,
+        #[serde(default)]
+        url: Option<String>,
+        #[serde(default)]
+        headers: BTreeMap<String, String>,
+    },
+    Child {
+        command: Vec<String>,
+        #[serde(default)]
+        env: BTreeMap<String, String>,
+        #[serde(default = "yes")]
+        inherit_env: bool,
+        #[serde(default)]
+        cwd: Option<String>,
+    },
+    Memory {
+        server: u64,
+    },
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ClientConfig {
+    info: Option<Value>,
+    revision: Option<String>,
+    #[serde(default)]
+    listen: bool,
+    #[serde(default)]
+    options: ClientOptionsConfig,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ClientOptionsConfig {
+    timeout_ms: Option<u64>,
+    max_timeout_ms: Option<u64>,
+    connect_timeout_ms: Option<u64>,
+    probe_timeout_ms: Option<u64>,
+    max_message_bytes: Option<usize>,
+}
+
+impl ClientConfig {
+    pub(super) fn options(&self) -> Result<ClientOptions, BridgeError> {
+        let defaults = ClientOptions::default();
+        let info = match &self.info {
+            Some(info) if info["name"].is_string() && info["version"].is_string() => {
+                RawJson::from_value(info).map_err(|error| BridgeError::invalid(format!("client: info: {error}")))?
+            }
+            Some(_) => return Err(BridgeError::invalid("client: info needs the strings name and version")),
+            None => defaults.info,
+        };
+        let revision = match &self.revision {
+            Some(name) => RevisionChoice::parse(name).ok_or_else(|| {
+                BridgeError::invalid(format!(
+                    "client: revision {name:?} is none of auto, legacy, modern, 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
+                ))
+            })?,
+            None => defaults.revision,
+        };
+        let given = &self.options;
+        let timeout = millis(given.timeout_ms, defaults.timeout);
+        Ok(ClientOptions {
+            info,
+            revision,
+            timeout,
+            max_timeout: millis(given.max_timeout_ms, defaults.max_timeout.max(timeout)),
+            connect_timeout: millis(given.connect_timeout_ms, defaults.connect_timeout),
+            probe_timeout: millis(given.probe_timeout_ms, defaults.probe_timeout),
+            listen: self.listen,
+            limits: Limits {
+                max_message_bytes: given.max_message_bytes.unwrap_or(defaults.limits.max_message_bytes),
+                ..defaults.limits
+            },
+            ..defaults
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RequestConfig<'a> {
+    pub(super) method: String,
+    #[serde(borrow)]
+    pub(super) params: Option<&'a serde_json::value::RawValue>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) max_timeout_ms: Option<u64>,
+    #[serde(default)]
+    pub(super) progress: bool,
+    #[serde(default)]
+    pub(super) wait: bool,
+}
+
+/// Reads a request; its params stay a slice.
+pub(super) fn read_request(json: &[u8]) -> Result<RequestConfig<'_>, BridgeError> {
+    serde_json::from_slice(json).map_err(|error| BridgeError::invalid(format!("request: {error}")))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProgressConfig {
+    pub(super) progress: f64,
+    pub(super) total: Option<f64>,
+    pub(super) message: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NotificationConfig {
+    pub(super) method: String,
+    pub(super) params: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FailConfig {
+    pub(super) kind: FailKind,
+    pub(super) message: String,
+    pub(super) code: Option<i64>,
+    pub(super) data: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FailKind {
+    Tool,
+    Internal,
+    Protocol,
+}
+
+/// Durations of the host, bounded so that adding one to a time cannot overflow.
+pub(super) fn millis(given: Option<u64>, default: Duration) -> Duration {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    given.map_or(default, |given| Duration::from_millis(given).min(CENTURY))
+}

@@ -1,0 +1,167 @@
+//! What the numbers of a port name.
+
+use super::{Event, EventKind, Lane, Reply, port::PortInner, queue::Latest};
+use crate::{
+    client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
+    protocol::{RawJson, method},
+    server::{Call, CallFacts, Handler, Server},
+    transport::Listener,
+};
+use bytes::Bytes;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+use super::BridgeError;
+
+/// A thing of a port.
+pub(super) enum Entry {
+    Server(Server),
+    Tool {
+        server: Server,
+        name: String,
+    },
+    /// A listener that is being opened.
+    Opening {
+        slot: Option<Arc<Slot>>,
+        connection: bool,
+        waiting: Vec<WaitingRequest>,
+    },
+    Listener {
+        listener: Arc<Listener>,
+        slot: Option<Arc<Slot>>,
+    },
+    Connection {
+        client: Client,
+        slot: Option<Arc<Slot>>,
+    },
+    Call {
+        call: Option<Call>,
+        facts: CallFacts,
+    },
+    Request {
+        slot: Option<Arc<Slot>>,
+        sent: Option<(Client, InFlight)>,
+        connection: u64,
+    },
+    /// A request whose reply waits to be fetched.
+    Done(Arc<Slot>),
+}
+
+/// A request that was made before its connection was open.
+pub(super) struct WaitingRequest {
+    pub(super) ticket: u64,
+    pub(super) json: Vec<u8>,
+}
+
+/// Where a reply is fetched with `wait`.
+#[derive(Default)]
+pub(super) struct Slot {
+    reply: Mutex<Option<Reply>>,
+    filled: Condvar,
+}
+
+impl Slot {
+    pub(super) fn fill(&self, reply: Reply) {
+        *self.reply.lock() = Some(reply);
+        self.filled.notify_all();
+    }
+
+    pub(super) fn wait(&self, wait: Duration) -> Option<Reply> {
+        let deadline = Instant::now() + wait;
+        let mut reply = self.reply.lock();
+        while reply.is_none() {
+            if self.filled.wait_until(&mut reply, deadline).timed_out() {
+                break;
+            }
+        }
+        reply.take()
+    }
+}
+
+/// Takes calls of a tool to the host.
+pub(super) struct HostTool {
+    pub(super) port: Weak<PortInner>,
+    pub(super) handle: std::sync::OnceLock<u64>,
+    pub(super) lane: Lane,
+}
+
+/// The handler that the server keeps for a [`HostTool`].
+pub(super) struct HostHandler(pub(super) Arc<HostTool>);
+
+impl Handler for HostHandler {
+    fn call(&self, call: Call) {
+        let (Some(port), Some(&handle)) = (self.0.port.upgrade(), self.0.handle.get()) else { return };
+        let body = call.arguments().clone().into_bytes();
+        let facts = call.facts().clone();
+        let entry = Entry::Call { call: Some(call), facts: facts.clone() };
+        let Ok(ticket) = port.insert(entry) else { return };
+        let lane = self.0.lane;
+        port.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: String::new(), body });
+        let port = Weak::clone(&self.0.port);
+        facts.on_cancel(move |reason| {
+            let Some(port) = port.upgrade() else { return };
+            // A pool call's flag is that its ticket is gone; everyone else is told.
+            if port.remove(ticket).is_some() && lane == Lane::Queue {
+                let body = Bytes::copy_from_slice(reason.as_bytes());
+                port.push(
+                    Lane::Queue,
+                    Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body },
+                );
+            }
+        });
+    }
+}
+
+/// Takes the outcome of a request to the host.
+pub(super) struct HostReply {
+    pub(super) port: Weak<PortInner>,
+    pub(super) ticket: u64,
+    pub(super) connection: u64,
+    pub(super) latest: Latest,
+}
+
+impl ReplyTo for HostReply {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        if let Some(port) = self.port.upgrade() {
+            port.answered(self.ticket, outcome.map(RawJson::into_bytes).map_err(BridgeError::from));
+        }
+    }
+
+    fn progress(&self, params: RawJson) {
+        if let Some(port) = self.port.upgrade() {
+            port.queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, params.into_bytes());
+        }
+    }
+}
+
+/// Takes what a connection hears to the host.
+pub(super) struct HostEvents {
+    pub(super) port: Weak<PortInner>,
+    pub(super) handle: u64,
+}
+
+impl ClientEvents for HostEvents {
+    fn notification(&self, method: &str, params: Option<&RawJson>) {
+        let Some(port) = self.port.upgrade() else { return };
+        let body = params.map_or_else(|| Bytes::from_static(b"{}"), |params| params.clone().into_bytes());
+        let event = Event {
+            kind: EventKind::Notification,
+            ticket: 0,
+            handle: self.handle,
+            ok: true,
+            name: method.to_owned(),
+            body,
+        };
+        port.push(Lane::Queue, event);
+    }
+
+    fn closed(&self, error: Option<&ClientError>) {
+        // An end by this side is told when everything is really over.
+        if let (Some(port), Some(error)) = (self.port.upgrade(), error) {
+            port.ended(self.handle, Some(&BridgeError::from(error.clone())));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Errors as they cross the waist.
+
+use crate::{client::ClientError, protocol::RpcError};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use crate::client::ErrorKind;
+
+/// Why a function of the port, a request or an open failed: the error object of `docs/bridge.md`.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct BridgeError {
+    /// The stable code.
+    pub kind: ErrorKind,
+    /// What was wrong, where, and what to do.
+    pub message: String,
+    /// The JSON-RPC code, for [`ErrorKind::Protocol`].
+    pub code: Option<i64>,
+    /// The JSON-RPC data, for [`ErrorKind::Protocol`].
+    pub data: Option<Value>,
+}
+
+impl BridgeError {
+    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), code: None, data: None }
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    pub(super) fn closed() -> Self {
+        Self::new(ErrorKind::Closed, "The port is closed")
+    }
+
+    pub(super) fn stale(what: &str, handle: u64) -> Self {
+        Self::invalid(format!("{handle} is not the handle of {what}, or no longer"))
+    }
+
+    /// The error object as JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            kind: &'static str,
+            message: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            code: Option<i64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            data: Option<&'a Value>,
+        }
+        let wire = Wire { kind: self.kind.as_str(), message: &self.message, code: self.code, data: self.data.as_ref() };
+        serde_json::to_vec(&wire).unwrap_or_else(|_| br#"{"kind":"internal","message":""}"#.to_vec())
+    }
+}
+
+impl From<ClientError> for BridgeError {
+    fn from(error: ClientError) -> Self {
+        let kind = error.kind();
+        match error.rpc() {
+            Some(RpcError { code, message, data }) => {
+                Self { kind, message: message.clone(), code: Some(*code), data: data.clone() }
+            }
+            None => Self::new(kind, error.to_string()),
+        }
+    }
+}

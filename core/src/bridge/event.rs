@@ -1,0 +1,78 @@
+//! What crosses the waist: events to the host, shapes and errors from and to it.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// One thing that the host has to know. A flat record, the same in every language.
+#[derive(Debug, Clone, Default)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// The call to answer, or the request that is answered; 0 if none.
+    pub ticket: u64,
+    /// The registered thing, the listener or the connection; 0 if none.
+    pub handle: u64,
+    /// `false` only on a `Reply` or `SessionClosed` whose body is an error object.
+    pub ok: bool,
+    /// The method of a `Notification`; empty otherwise.
+    pub name: String,
+    /// JSON, as `docs/bridge.md` says for each kind (the reason of a `Cancel` is plain text).
+    pub body: Bytes,
+}
+
+/// The kinds of events. The numbers are part of the contract and are never reused.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EventKind {
+    /// A call of something that the host registered.
+    Call = 0,
+    /// A call is no longer wanted.
+    Cancel = 1,
+    /// The outcome of a request or an open.
+    Reply = 2,
+    /// A notification from a peer.
+    Notification = 3,
+    /// A listener or connection ended.
+    SessionClosed = 4,
+    /// Log records.
+    Log = 5,
+    /// The port is closed; nothing follows.
+    #[default]
+    Stopped = 6,
+}
+
+/// How the bytes given to `complete` are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Shape {
+    /// Raw UTF-8 text.
+    Text = 0,
+    /// One content block or an array of them.
+    Content = 1,
+    /// A JSON object.
+    Object = 2,
+    /// Any JSON value.
+    Value = 3,
+    /// A full result.
+    Result = 4,
+}
+
+impl Shape {
+    /// The shape of a number, if it names one.
+    pub fn from_number(number: u8) -> Option<Self> {
+        [Self::Text, Self::Content, Self::Object, Self::Value, Self::Result]
+            .into_iter()
+            .find(|shape| *shape as u8 == number)
+    }
+}
+
+/// Which drainer takes an event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// The loop that owns the port; its bell rings.
+    #[default]
+    Queue,
+    /// Worker threads that wait in `drain`.
+    Pool,
+}

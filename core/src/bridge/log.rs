@@ -1,0 +1,93 @@
+//! The library's log, told to the host in batches.
+
+use super::port::PortInner;
+use parking_lot::Mutex;
+use serde::Serialize;
+use std::{
+    fmt::{self, Write},
+    sync::{Once, Weak},
+};
+use tracing::{
+    Level, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+
+/// One record.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct LogRecord {
+    level: &'static str,
+    target: String,
+    message: String,
+}
+
+impl LogRecord {
+    pub(super) fn new(level: &'static str, target: &str, message: String) -> Self {
+        Self { level, target: target.to_owned(), message }
+    }
+
+    pub(super) fn dropped(count: usize) -> Self {
+        Self::new("warn", "trunkline", format!("{count} older log records were dropped"))
+    }
+}
+
+static PORTS: Mutex<Vec<Weak<PortInner>>> = Mutex::new(Vec::new());
+
+/// From now on the library's warnings and errors go to this port, or to an older one that still lives. A process that has its
+/// own tracing subscriber keeps it.
+pub(super) fn attach(port: Weak<PortInner>) {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        // An error means that somebody else's subscriber is in place, and that one gets the records.
+        let _ = tracing::subscriber::set_global_default(ToPorts);
+    });
+    let mut ports = PORTS.lock();
+    ports.retain(|port| port.strong_count() > 0);
+    ports.push(port);
+}
+
+struct ToPorts;
+
+impl Subscriber for ToPorts {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= Level::WARN && metadata.is_event() && metadata.target().starts_with("trunkline")
+    }
+
+    fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
+        Some(tracing::level_filters::LevelFilter::WARN)
+    }
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut message = Message(String::new());
+        event.record(&mut message);
+        let level = if *event.metadata().level() == Level::ERROR { "error" } else { "warn" };
+        let port = PORTS.lock().iter().rev().find_map(|port| port.upgrade().filter(|port| port.takes_logs()));
+        if let Some(port) = port {
+            port.log(LogRecord::new(level, event.metadata().target(), message.0));
+        }
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+struct Message(String);
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a string does not fail.
+        let _ = match field.name() {
+            "message" => write!(self.0, "{value:?}"),
+            name => write!(self.0, " {name}={value:?}"),
+        };
+    }
+}

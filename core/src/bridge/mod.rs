@@ -1,0 +1,22 @@
+//! The one waist that every binding uses: event queue, bell, commands. The contract is `docs/bridge.md`.
+
+mod config;
+mod entries;
+mod error;
+mod event;
+mod log;
+mod opening;
+mod port;
+mod process;
+mod queue;
+mod table;
+
+pub use error::{BridgeError, ErrorKind};
+pub use event::{Event, EventKind, Lane, Shape};
+pub use port::{Port, Reply};
+
+/// Wakes the host when the queue turns from empty to pending. Must not block and must not call into the port.
+pub trait Bell: Send + Sync + 'static {
+    /// Wake the host.
+    fn ring(&self);
+}

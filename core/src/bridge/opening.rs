@@ -1,0 +1,226 @@
+//! Opening and closing listeners and connections.
+
+use super::{
+    BridgeError, ErrorKind,
+    config::{OpenConfig, TransportConfig},
+    entries::{Entry, HostEvents, Slot},
+    port::{PortInner, server_facts},
+};
+use crate::{
+    client::{Client, ClientOptions, Connector},
+    server::Server,
+    transport::{ChildCommand, ChildConnector, HttpConnector, HttpOptions, Listener, MemoryConnector},
+};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+impl PortInner {
+    pub(super) fn open(self: &Arc<Self>, given: OpenConfig) -> Result<u64, BridgeError> {
+        let process = self.process()?;
+        let slot = given.wait.then(Arc::<Slot>::default);
+        match (given.server, given.client) {
+            (Some(server), None) => {
+                let server = self.server(server)?;
+                let handle =
+                    self.insert(Entry::Opening { slot: slot.clone(), connection: false, waiting: Vec::new() })?;
+                process.handle().spawn(Arc::clone(self).listen(handle, slot, server, given.transport));
+                Ok(handle)
+            }
+            (None, Some(client)) => {
+                let options = client.options()?;
+                let connector = self.connector(given.transport, &options)?;
+                let handle =
+                    self.insert(Entry::Opening { slot: slot.clone(), connection: true, waiting: Vec::new() })?;
+                process.handle().spawn(Arc::clone(self).connect(handle, slot, connector, options));
+                Ok(handle)
+            }
+            _ => Err(BridgeError::invalid("open: either server or client must be given")),
+        }
+    }
+
+    fn connector(
+        &self,
+        transport: TransportConfig,
+        options: &ClientOptions,
+    ) -> Result<Arc<dyn Connector>, BridgeError> {
+        match transport {
+            TransportConfig::Memory { server } => {
+                Ok(Arc::new(MemoryConnector::new(self.server(server)?, self.process()?.runtime())))
+            }
+            TransportConfig::Child { command, env, inherit_env, cwd } => {
+                if command.is_empty() {
+                    return Err(BridgeError::invalid("open: transport.command is empty"));
+                }
+                let command = ChildCommand {
+                    command,
+                    env: env.into_iter().collect(),
+                    inherit_env,
+                    cwd: cwd.map(Into::into),
+                    ..ChildCommand::default()
+                };
+                Ok(Arc::new(ChildConnector::new(command, options.limits.clone())))
+            }
+            TransportConfig::Http { url: Some(url), headers, .. } => {
+                let connector = HttpConnector::new(&url, &headers, options.limits.clone());
+                Ok(Arc::new(connector.map_err(BridgeError::invalid)?))
+            }
+            TransportConfig::Http { url: None, .. } => {
+                Err(BridgeError::invalid("open: a client over http needs transport.url"))
+            }
+            TransportConfig::Stdio => Err(BridgeError::invalid(
+                "open: a client reaches a server over stdio as a child process: use transport type child",
+            )),
+        }
+    }
+
+    async fn connect(
+        self: Arc<Self>,
+        handle: u64,
+        slot: Option<Arc<Slot>>,
+        connector: Arc<dyn Connector>,
+        options: ClientOptions,
+    ) {
+        let runtime = match self.process() {
+            Ok(process) => process.runtime(),
+            Err(error) => return self.failed_to_open(handle, slot.as_deref(), error),
+        };
+        let events = Arc::new(HostEvents { port: Arc::downgrade(&self), handle });
+        match Client::open(runtime, connector, options, events).await {
+            Ok(client) => self.connected(handle, slot, &client).await,
+            Err(error) => self.failed_to_open(handle, slot.as_deref(), error.into()),
+        }
+    }
+
+    async fn connected(self: &Arc<Self>, handle: u64, slot: Option<Arc<Slot>>, client: &Client) {
+        let opened = self.with_entry(handle, |entry| match entry {
+            Entry::Opening { waiting, .. } => {
+                let waiting = std::mem::take(waiting);
+                *entry = Entry::Connection { client: client.clone(), slot: slot.clone() };
+                Some(waiting)
+            }
+            _ => None,
+        });
+        match opened.flatten() {
+            Some(waiting) => {
+                self.opened(handle, slot.as_deref(), Ok(server_facts(client.server())));
+                self.send_waiting(client, handle, waiting);
+            }
+            // Closed while it was being opened: `end` has told the host.
+            None => client.close().await,
+        }
+    }
+
+    fn failed_to_open(&self, handle: u64, slot: Option<&Slot>, error: BridgeError) {
+        let Some(Entry::Opening { waiting, .. }) = self.take_opening(handle, slot) else { return };
+        self.opened(handle, slot, Err(error.clone()));
+        for request in waiting {
+            self.answered(request.ticket, Err(error.clone()));
+        }
+    }
+
+    /// Takes an opening out; if its reply is waited for, the number stays until it was fetched.
+    fn take_opening(&self, handle: u64, slot: Option<&Slot>) -> Option<Entry> {
+        self.with_entry(handle, |entry| match entry {
+            Entry::Opening { slot: waited, .. } => {
+                let done = match (slot, waited.clone()) {
+                    (Some(_), Some(slot)) => Entry::Done(slot),
+                    _ => Entry::Opening { slot: None, connection: false, waiting: Vec::new() },
+                };
+                Some(std::mem::replace(entry, done))
+            }
+            _ => None,
+        })
+        .flatten()
+        .inspect(|_| {
+            if slot.is_none() {
+                self.remove(handle);
+            }
+        })
+    }
+
+    async fn listen(self: Arc<Self>, handle: u64, slot: Option<Arc<Slot>>, server: Server, transport: TransportConfig) {
+        let opened = match self.process() {
+            Ok(process) => listener(&server, process.runtime(), transport).await,
+            Err(error) => Err(error),
+        };
+        let (listener, facts) = match opened {
+            Ok((listener, facts)) => (Arc::new(listener), facts),
+            Err(error) => return self.failed_to_open(handle, slot.as_deref(), error),
+        };
+        let kept = self.with_entry(handle, |entry| match entry {
+            Entry::Opening { .. } => {
+                *entry = Entry::Listener { listener: Arc::clone(&listener), slot: slot.clone() };
+                true
+            }
+            _ => false,
+        });
+        if kept != Some(true) {
+            return listener.close(Duration::ZERO).await;
+        }
+        self.opened(handle, slot.as_deref(), Ok(facts));
+        listener.ended().await;
+        self.ended(handle, None);
+    }
+
+    /// Closes one listener or connection and tells that it is over.
+    pub(super) async fn end(self: Arc<Self>, handle: u64, deadline: Duration) {
+        enum Open {
+            Listener(Arc<Listener>),
+            Connection(Client),
+            Opening(Option<Arc<Slot>>),
+        }
+        let open = self.with_entry(handle, |entry| match entry {
+            Entry::Listener { listener, .. } => Some(Open::Listener(Arc::clone(listener))),
+            Entry::Connection { client, .. } => Some(Open::Connection(client.clone())),
+            Entry::Opening { slot, .. } => Some(Open::Opening(slot.clone())),
+            _ => None,
+        });
+        match open.flatten() {
+            Some(Open::Listener(listener)) => {
+                listener.close(deadline).await;
+                self.ended(handle, None);
+            }
+            Some(Open::Connection(client)) => {
+                client.close_within(deadline).await;
+                self.ended(handle, None);
+            }
+            Some(Open::Opening(slot)) => {
+                let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
+                self.failed_to_open(handle, slot.as_deref(), closed);
+            }
+            None => {}
+        }
+    }
+}
+
+async fn listener(
+    server: &Server,
+    runtime: Arc<dyn crate::runtime::Runtime>,
+    transport: TransportConfig,
+) -> Result<(Listener, Value), BridgeError> {
+    let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
+    match transport {
+        TransportConfig::Stdio => Ok((Listener::stdio(server, runtime).map_err(failed)?, json!({}))),
+        TransportConfig::Http { url: Some(_), .. } => {
+            Err(BridgeError::invalid("open: a server over http has no url but host and port"))
+        }
+        TransportConfig::Http { host, port, path, stateless, json, allowed_hosts, allowed_origins, .. } => {
+            let defaults = HttpOptions::default();
+            let options = HttpOptions {
+                host: host.unwrap_or(defaults.host),
+                port: port.unwrap_or(defaults.port),
+                path: path.unwrap_or(defaults.path),
+                stateless,
+                json,
+                allowed_hosts,
+                allowed_origins,
+            };
+            let listener = Listener::http(server, runtime, options).await.map_err(failed)?;
+            let facts = listener.facts();
+            Ok((listener, facts))
+        }
+        TransportConfig::Child { .. } | TransportConfig::Memory { .. } => {
+            Err(BridgeError::invalid("open: a server listens on stdio or http"))
+        }
+    }
+}

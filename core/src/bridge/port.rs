@@ -1,0 +1,622 @@
+//! The port: an event queue, its bell, and the things of one loop or thread of the host.
+
+use super::{
+    Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
+    config::{
+        self, FailConfig, FailKind, NotificationConfig, ProgressConfig, RequestConfig, ServerConfig, ToolConfig, millis,
+    },
+    entries::{Entry, HostHandler, HostReply, HostTool, Slot, WaitingRequest},
+    log::{self, LogRecord},
+    process::ProcessRuntime,
+    queue::{Latest, Queue},
+    table::Table,
+};
+use crate::{
+    client::{Client, RequestOptions, ServerFacts},
+    protocol::{RawJson, RpcError},
+    server::{Call, Outcome, Server, ToolEntry},
+};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+/// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline 0.
+#[derive(Clone)]
+pub struct Port {
+    owner: Arc<Owner>,
+}
+
+struct Owner(Arc<PortInner>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if self.0.check().is_ok() {
+            self.0.close_port(Duration::ZERO);
+        }
+    }
+}
+
+/// The outcome of a request or an open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// Whether `body` is a result; otherwise it is an error object.
+    pub ok: bool,
+    /// JSON.
+    pub body: Bytes,
+}
+
+pub(super) struct PortInner {
+    pid: u32,
+    table: Mutex<Table<Entry>>,
+    pub(super) queue: Queue,
+    process: Mutex<Option<Arc<ProcessRuntime>>>,
+    closing: AtomicBool,
+}
+
+impl Port {
+    /// A new port. Starts nothing.
+    pub fn new(bell: impl Bell) -> Self {
+        let inner = Arc::new(PortInner {
+            pid: std::process::id(),
+            table: Mutex::default(),
+            queue: Queue::new(bell),
+            process: Mutex::new(None),
+            closing: AtomicBool::new(false),
+        });
+        log::attach(Arc::downgrade(&inner));
+        Self { owner: Arc::new(Owner(inner)) }
+    }
+
+    fn inner(&self) -> Result<&Arc<PortInner>, BridgeError> {
+        let inner = &self.owner.0;
+        inner.check().map(|()| inner)
+    }
+
+    fn open_inner(&self) -> Result<&Arc<PortInner>, BridgeError> {
+        let inner = self.inner()?;
+        if inner.closing.load(Ordering::Acquire) { Err(BridgeError::closed()) } else { Ok(inner) }
+    }
+
+    /// Registers a server or a tool; `docs/bridge.md` has the JSON of each kind.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] names what is wrong.
+    pub fn register(&self, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
+        let inner = self.open_inner()?;
+        match kind {
+            "server" => inner.register_server(json),
+            "tool" => inner.register_tool(json),
+            other => Err(BridgeError::invalid(format!("register: {other:?} is no kind; there are server and tool"))),
+        }
+    }
+
+    /// Takes a registered thing away.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if the handle names nothing that was registered.
+    pub fn unregister(&self, handle: u64) -> Result<(), BridgeError> {
+        let inner = self.inner()?;
+        let mut table = inner.table.lock();
+        if !matches!(table.get(handle), Some(Entry::Server(_) | Entry::Tool { .. })) {
+            return Err(BridgeError::stale("something registered", handle));
+        }
+        let entry = table.remove(handle);
+        drop(table);
+        if let Some(Entry::Tool { server, name }) = entry {
+            server.remove_tool(&name);
+        }
+        Ok(())
+    }
+
+    /// Starts a listener or a connection; a `Reply` with its handle as ticket follows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] names what is wrong with the JSON.
+    pub fn open(&self, json: &[u8]) -> Result<u64, BridgeError> {
+        let inner = self.open_inner()?;
+        inner.open(config::read("open", json)?)
+    }
+
+    /// Closes a listener or a connection, or with 0 the whole port. Idempotent.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn close(&self, handle: u64, deadline_ms: u64) -> Result<(), BridgeError> {
+        let inner = self.inner()?;
+        let deadline = millis(Some(deadline_ms), Duration::ZERO);
+        if handle == 0 {
+            inner.close_port(deadline);
+        } else {
+            inner.close_one(handle, deadline);
+        }
+        Ok(())
+    }
+
+    /// Sends a client request; its `Reply` follows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
+    pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
+        self.open_inner()?.request(handle, json)
+    }
+
+    /// Notifies: progress of a call, or a client notification on a connection.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`]; a call that is done already is no error.
+    pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
+        let inner = self.inner()?;
+        enum Target {
+            Call(crate::server::CallFacts),
+            Connection(Client),
+        }
+        let found = match inner.table.lock().get(target) {
+            Some(Entry::Call { facts, .. }) => Target::Call(facts.clone()),
+            Some(Entry::Connection { client, .. }) => Target::Connection(client.clone()),
+            // A call that ended a moment ago, or a wrong number: neither can be notified, and only the host knows which.
+            _ => return Ok(()),
+        };
+        match found {
+            Target::Call(facts) => {
+                let given: ProgressConfig = config::read("notify", json)?;
+                facts.progress(given.progress, given.total, given.message.as_deref());
+                Ok(())
+            }
+            Target::Connection(client) => {
+                let given: NotificationConfig = config::read("notify", json)?;
+                let params = given.params.map(|params| RawJson::from_value(&params)).transpose();
+                let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
+                client.notify(&given.method, params.as_ref()).map_err(BridgeError::from)
+            }
+        }
+    }
+
+    /// Cancels a client request. One that is done already is no error.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn cancel(&self, ticket: u64, reason: &str) -> Result<(), BridgeError> {
+        let inner = self.inner()?;
+        let sent = match inner.table.lock().get_mut(ticket) {
+            Some(Entry::Request { sent, .. }) => sent.take(),
+            _ => return Ok(()),
+        };
+        match sent {
+            Some((client, in_flight)) => client.cancel(&in_flight, reason),
+            // Not sent yet: its connection is still being opened.
+            None => inner.answered(ticket, Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"))),
+        }
+        Ok(())
+    }
+
+    /// Answers a call. `false`: it was done already.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if the body is not what the shape says; the call can still be answered.
+    pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
+        let outcome = outcome_of(shape, body)?;
+        let call = self.inner()?.take_call(ticket);
+        Ok(call.is_some_and(|call| call.complete(outcome)))
+    }
+
+    /// Answers a call with a failure. `false`: it was done already.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if the JSON is no failure; the call can still be answered.
+    pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
+        let given: FailConfig = config::read("fail", json)?;
+        let outcome = match given.kind {
+            FailKind::Tool => Outcome::ToolError(given.message),
+            FailKind::Internal => Outcome::Internal(given.message),
+            FailKind::Protocol => Outcome::Protocol(RpcError {
+                code: given.code.ok_or_else(|| BridgeError::invalid("fail: a protocol failure needs a code"))?,
+                message: given.message,
+                data: given.data,
+            }),
+        };
+        let call = self.inner()?.take_call(ticket);
+        Ok(call.is_some_and(|call| call.complete(outcome)))
+    }
+
+    /// Takes events; waits for the first one up to `wait_ms`.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn drain(&self, lane: Lane, max: usize, wait_ms: u64) -> Result<Vec<Event>, BridgeError> {
+        Ok(self.inner()?.queue.drain(lane, max, millis(Some(wait_ms), Duration::ZERO)))
+    }
+
+    /// Waits for the reply of a request or open that was made with `"wait": true`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if there is no such request, or its reply was fetched already.
+    pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Reply>, BridgeError> {
+        let inner = self.inner()?;
+        let slot = match inner.table.lock().get(ticket) {
+            Some(
+                Entry::Opening { slot: Some(slot), .. }
+                | Entry::Listener { slot: Some(slot), .. }
+                | Entry::Connection { slot: Some(slot), .. }
+                | Entry::Request { slot: Some(slot), .. }
+                | Entry::Done(slot),
+            ) => Arc::clone(slot),
+            _ => return Err(BridgeError::stale("a request to wait for", ticket)),
+        };
+        let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));
+        if reply.is_some() {
+            let mut table = inner.table.lock();
+            if matches!(table.get(ticket), Some(Entry::Done(_))) {
+                table.remove(ticket);
+            }
+        }
+        Ok(reply)
+    }
+
+    /// Facts about a call, a connection, a server, or (0) the port.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if the number names none of these, or no longer.
+    pub fn describe(&self, target: u64) -> Result<Vec<u8>, BridgeError> {
+        let inner = self.inner()?;
+        let facts = if target == 0 {
+            json!({"kind": "port", "things": inner.table.lock().len(), "closing": inner.closing.load(Ordering::Acquire)})
+        } else {
+            match inner.table.lock().get(target) {
+                Some(Entry::Call { facts, .. }) => {
+                    let scope = facts.scope();
+                    let mut described = json!({
+                        "kind": "call",
+                        "name": facts.tool_name(),
+                        "revision": scope.revision.as_str(),
+                        "clientCapabilities": value(&scope.client_capabilities),
+                        "progress": scope.progress_token.is_some(),
+                    });
+                    described["clientInfo"] = scope.client_info.as_ref().map_or(Value::Null, value);
+                    described["meta"] = scope.meta.as_ref().map_or(Value::Null, value);
+                    without_nulls(described)
+                }
+                Some(Entry::Connection { client, .. }) => {
+                    let mut described = server_facts(client.server());
+                    described["kind"] = "connection".into();
+                    described
+                }
+                Some(Entry::Server(server)) => json!({"kind": "server", "tools": server.tool_names()}),
+                _ => return Err(BridgeError::stale("a call, connection or server", target)),
+            }
+        };
+        serde_json::to_vec(&facts).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
+    }
+
+    /// Whether a call is no longer wanted (or done).
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn cancelled(&self, ticket: u64) -> Result<bool, BridgeError> {
+        Ok(!matches!(self.inner()?.table.lock().get(ticket), Some(Entry::Call { .. })))
+    }
+}
+
+fn outcome_of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
+    if shape == Shape::Text {
+        let text =
+            String::from_utf8(body.into()).map_err(|_| BridgeError::invalid("complete: the text is not UTF-8"))?;
+        return Ok(Outcome::Text(text));
+    }
+    let raw = RawJson::from_text(body).map_err(|error| BridgeError::invalid(format!("complete: not JSON: {error}")))?;
+    let first = raw.as_bytes().trim_ascii_start().first().copied();
+    match (shape, first) {
+        (Shape::Content, Some(b'{' | b'[')) => Ok(Outcome::Content(raw)),
+        (Shape::Object, Some(b'{')) => Ok(Outcome::Object(raw)),
+        (Shape::Result, Some(b'{')) => Ok(Outcome::Result(raw)),
+        (Shape::Value, _) => Ok(Outcome::Value(raw)),
+        (Shape::Content, _) => Err(BridgeError::invalid("complete: content must be a block or an array of blocks")),
+        _ => Err(BridgeError::invalid("complete: this shape needs a JSON object")),
+    }
+}
+
+fn value(raw: &RawJson) -> Value {
+    raw.parse().unwrap_or_default()
+}
+
+fn without_nulls(mut value: Value) -> Value {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
+}
+
+/// What an opened connection tells of its server.
+pub(super) fn server_facts(facts: &ServerFacts) -> Value {
+    without_nulls(json!({
+        "revision": facts.revision.as_str(),
+        "serverInfo": facts.info.as_ref().map(value),
+        "capabilities": value(&facts.capabilities),
+        "instructions": facts.instructions,
+    }))
+}
+
+impl PortInner {
+    fn check(&self) -> Result<(), BridgeError> {
+        if self.pid == std::process::id() {
+            return Ok(());
+        }
+        let text = "This port belongs to the process that was forked: make a new server or client in the child";
+        Err(BridgeError::new(ErrorKind::Forked, text))
+    }
+
+    pub(super) fn takes_logs(&self) -> bool {
+        !self.closing.load(Ordering::Acquire) && self.pid == std::process::id()
+    }
+
+    pub(super) fn log(&self, record: LogRecord) {
+        self.queue.push_log(record);
+    }
+
+    pub(super) fn push(&self, lane: Lane, event: Event) {
+        self.queue.push(lane, event);
+    }
+
+    pub(super) fn insert(&self, entry: Entry) -> Result<u64, BridgeError> {
+        let full = || BridgeError::new(ErrorKind::Busy, "The port has no numbers left");
+        self.table.lock().insert(entry).ok_or_else(full)
+    }
+
+    pub(super) fn remove(&self, number: u64) -> Option<Entry> {
+        self.table.lock().remove(number)
+    }
+
+    pub(super) fn with_entry<T>(&self, number: u64, change: impl FnOnce(&mut Entry) -> T) -> Option<T> {
+        self.table.lock().get_mut(number).map(change)
+    }
+
+    pub(super) fn process(&self) -> Result<Arc<ProcessRuntime>, BridgeError> {
+        let mut process = self.process.lock();
+        match &*process {
+            Some(running) => Ok(Arc::clone(running)),
+            None => {
+                let started = ProcessRuntime::acquire()?;
+                *process = Some(Arc::clone(&started));
+                Ok(started)
+            }
+        }
+    }
+
+    fn register_server(&self, json: &[u8]) -> Result<u64, BridgeError> {
+        let given: ServerConfig = config::read("server", json)?;
+        let options = given.options()?;
+        self.insert(Entry::Server(Server::new(given.info, given.instructions, options)))
+    }
+
+    fn register_tool(self: &Arc<Self>, json: &[u8]) -> Result<u64, BridgeError> {
+        let given: ToolConfig = config::read("tool", json)?;
+        let server = self.server(given.server)?;
+        let name = given.tool["name"].as_str().unwrap_or_default().to_owned();
+        let host = Arc::new(HostTool { port: Arc::downgrade(self), handle: OnceLock::new(), lane: given.lane });
+        let mut entry = ToolEntry::new(given.tool, HostHandler(Arc::clone(&host))).wrap_output(given.wrap_output);
+        if let Some(requires) = given.requires {
+            entry = entry.requires(requires);
+        }
+        // The number first: a call may arrive as soon as the tool is there.
+        let handle = self.insert(Entry::Tool { server: server.clone(), name })?;
+        let _ = host.handle.set(handle);
+        server.add_tool(entry).map_err(|error| {
+            self.remove(handle);
+            BridgeError::invalid(error.to_string())
+        })?;
+        Ok(handle)
+    }
+
+    pub(super) fn server(&self, handle: u64) -> Result<Server, BridgeError> {
+        match self.table.lock().get(handle) {
+            Some(Entry::Server(server)) => Ok(server.clone()),
+            _ => Err(BridgeError::stale("a server", handle)),
+        }
+    }
+
+    fn take_call(&self, ticket: u64) -> Option<Call> {
+        let mut table = self.table.lock();
+        match table.get_mut(ticket) {
+            Some(Entry::Call { call, .. }) => {
+                let call = call.take();
+                table.remove(ticket);
+                call
+            }
+            _ => None,
+        }
+    }
+
+    fn request(self: &Arc<Self>, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
+        let given = config::read_request(json)?;
+        let slot = given.wait.then(Arc::<Slot>::default);
+        let mut table = self.table.lock();
+        let client = match table.get(handle) {
+            Some(Entry::Connection { client, .. }) => Some(client.clone()),
+            Some(Entry::Opening { connection: true, .. }) => None,
+            _ => return Err(BridgeError::new(ErrorKind::Closed, "The connection is closed")),
+        };
+        let ticket = table
+            .insert(Entry::Request { slot, sent: None, connection: handle })
+            .ok_or_else(|| BridgeError::new(ErrorKind::Busy, "The port has no numbers left"))?;
+        let Some(client) = client else {
+            if let Some(Entry::Opening { waiting, .. }) = table.get_mut(handle) {
+                waiting.push(WaitingRequest { ticket, json: json.to_vec() });
+            }
+            return Ok(ticket);
+        };
+        drop(table);
+        match self.send(&client, handle, ticket, &given) {
+            Ok(()) => Ok(ticket),
+            Err(error) => {
+                self.remove(ticket);
+                Err(error)
+            }
+        }
+    }
+
+    fn send(
+        self: &Arc<Self>,
+        client: &Client,
+        connection: u64,
+        ticket: u64,
+        given: &RequestConfig<'_>,
+    ) -> Result<(), BridgeError> {
+        let params = given.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes())));
+        let options = RequestOptions {
+            timeout: given.timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
+            max_timeout: given.max_timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
+            on_progress: None,
+        };
+        let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default() };
+        let in_flight = client
+            .start(&given.method, params.as_ref(), &options, given.progress, Arc::new(reply))
+            .map_err(BridgeError::from)?;
+        self.with_entry(ticket, |entry| {
+            if let Entry::Request { sent, .. } = entry {
+                *sent = Some((client.clone(), in_flight));
+            }
+        });
+        Ok(())
+    }
+
+    /// Sends what was asked for while its connection was being opened.
+    pub(super) fn send_waiting(self: &Arc<Self>, client: &Client, connection: u64, waiting: Vec<WaitingRequest>) {
+        for request in waiting {
+            if self.with_entry(request.ticket, |_| ()).is_none() {
+                continue;
+            }
+            let sent = config::read_request(&request.json)
+                .and_then(|given| self.send(client, connection, request.ticket, &given));
+            if let Err(error) = sent {
+                self.answered(request.ticket, Err(error));
+            }
+        }
+    }
+
+    /// The outcome of a request: to whoever waits for it, or into the queue. Exactly once.
+    pub(super) fn answered(&self, ticket: u64, outcome: Result<Bytes, BridgeError>) {
+        let reply = match outcome {
+            Ok(body) => Reply { ok: true, body },
+            Err(error) => Reply { ok: false, body: error.to_json().into() },
+        };
+        let mut table = self.table.lock();
+        let Some(Entry::Request { slot, connection, .. }) = table.get_mut(ticket) else { return };
+        let (slot, handle) = (slot.take(), *connection);
+        match slot {
+            Some(slot) => {
+                if let Some(entry) = table.get_mut(ticket) {
+                    *entry = Entry::Done(Arc::clone(&slot));
+                }
+                drop(table);
+                slot.fill(reply);
+            }
+            None => {
+                table.remove(ticket);
+                drop(table);
+                self.push(
+                    Lane::Queue,
+                    Event {
+                        kind: EventKind::Reply,
+                        ticket,
+                        handle,
+                        ok: reply.ok,
+                        name: String::new(),
+                        body: reply.body,
+                    },
+                );
+            }
+        }
+    }
+
+    /// The outcome of an open.
+    pub(super) fn opened(&self, handle: u64, slot: Option<&Slot>, outcome: Result<Value, BridgeError>) {
+        let reply = match outcome {
+            Ok(facts) => Reply { ok: true, body: facts.to_string().into() },
+            Err(error) => Reply { ok: false, body: error.to_json().into() },
+        };
+        match slot {
+            Some(slot) => slot.fill(reply),
+            None => self.push(
+                Lane::Queue,
+                Event {
+                    kind: EventKind::Reply,
+                    ticket: handle,
+                    handle,
+                    ok: reply.ok,
+                    name: String::new(),
+                    body: reply.body,
+                },
+            ),
+        }
+    }
+
+    /// A listener or connection is over: told once.
+    pub(super) fn ended(&self, handle: u64, error: Option<&BridgeError>) {
+        let entry = {
+            let mut table = self.table.lock();
+            match table.get(handle) {
+                Some(Entry::Listener { .. } | Entry::Connection { .. }) => table.remove(handle),
+                _ => None,
+            }
+        };
+        if entry.is_some() {
+            let body = error.map_or_else(|| b"{}".to_vec(), BridgeError::to_json);
+            self.push(
+                Lane::Queue,
+                Event {
+                    kind: EventKind::SessionClosed,
+                    ticket: 0,
+                    handle,
+                    ok: error.is_none(),
+                    name: String::new(),
+                    body: body.into(),
+                },
+            );
+        }
+    }
+
+    /// Refuses new work and ends everything; `Stopped` is the last event.
+    fn close_port(self: &Arc<Self>, deadline: Duration) {
+        if self.closing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let process = self.process.lock().take();
+        let Some(process) = process else {
+            self.push(Lane::Queue, Event::default());
+            self.queue.wake_all();
+            return;
+        };
+        let handles: Vec<_> = {
+            let table = self.table.lock();
+            let open = |entry: &Entry| {
+                matches!(entry, Entry::Opening { .. } | Entry::Listener { .. } | Entry::Connection { .. })
+            };
+            table.iter().filter(|(_, entry)| open(entry)).map(|(number, _)| number).collect()
+        };
+        let port = Arc::clone(self);
+        let keep = Arc::clone(&process);
+        process.handle().spawn(async move {
+            let closing: Vec<_> =
+                handles.into_iter().map(|handle| tokio::spawn(Arc::clone(&port).end(handle, deadline))).collect();
+            for task in closing {
+                // A task that panicked has closed nothing more; the rest still ends.
+                let _ = task.await;
+            }
+            port.push(Lane::Queue, Event::default());
+            port.queue.wake_all();
+            drop(keep);
+        });
+    }
+
+    fn close_one(self: &Arc<Self>, handle: u64, deadline: Duration) {
+        if let Some(process) = self.process.lock().clone() {
+            process.handle().spawn(Arc::clone(self).end(handle, deadline));
+        }
+    }
+}

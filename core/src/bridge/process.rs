@@ -1,0 +1,78 @@
+//! The one runtime of a process: started by the first port that opens something, stopped when the last such port is closed.
+
+use super::{BridgeError, ErrorKind};
+use crate::{runtime::Runtime, transport::TokioRuntime};
+use parking_lot::Mutex;
+use std::{
+    sync::{Arc, Weak},
+    thread,
+    time::Duration,
+};
+use tokio::{runtime::Handle, sync::oneshot};
+
+/// A reference to the runtime; the last one stops it.
+pub(super) struct ProcessRuntime {
+    pid: u32,
+    handle: Handle,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+static CURRENT: Mutex<Option<(u32, Weak<ProcessRuntime>)>> = Mutex::new(None);
+
+/// Tasks that ignore the end get this long before they are cut.
+const SHUTDOWN: Duration = Duration::from_secs(1);
+
+impl ProcessRuntime {
+    /// The runtime of this process; starts it if there is none. After a fork the child gets its own.
+    pub(super) fn acquire() -> Result<Arc<Self>, BridgeError> {
+        let pid = std::process::id();
+        let mut current = CURRENT.lock();
+        if let Some((owner, runtime)) = &*current
+            && *owner == pid
+            && let Some(runtime) = runtime.upgrade()
+        {
+            return Ok(runtime);
+        }
+        let started = Arc::new(Self::start(pid)?);
+        *current = Some((pid, Arc::downgrade(&started)));
+        Ok(started)
+    }
+
+    fn start(pid: u32) -> Result<Self, BridgeError> {
+        let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Internal, format!("No runtime: {error}"));
+        // One thread: what it does per message takes microseconds, and each hop between threads costs as much again.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        thread::Builder::new()
+            .name("trunkline".into())
+            .spawn(move || {
+                // An error means that the sender is gone, which is the same news.
+                let _ = runtime.block_on(stopped);
+                runtime.shutdown_timeout(SHUTDOWN);
+            })
+            .map_err(failed)?;
+        Ok(Self { pid, handle, stop: Some(stop) })
+    }
+
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(super) fn runtime(&self) -> Arc<dyn Runtime> {
+        TokioRuntime::of(self.handle.clone())
+    }
+}
+
+impl Drop for ProcessRuntime {
+    fn drop(&mut self) {
+        // In a forked child the parent's runtime is left alone: its thread does not exist here.
+        let stop = self.stop.take();
+        if self.pid == std::process::id() {
+            // Dropping the sender is what stops the runtime's thread.
+            drop(stop);
+        } else {
+            std::mem::forget((stop, self.handle.clone()));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The event queue of a port: two lanes, one coalesced bell.
+
+use super::{Bell, Event, EventKind, Lane, log::LogRecord};
+use bytes::Bytes;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// The queue. Calls and replies are bounded by admission; the rest is bounded here.
+pub(super) struct Queue {
+    bell: Box<dyn Bell>,
+    lanes: [LaneQueue; 2],
+    logs: Mutex<Logs>,
+}
+
+#[derive(Default)]
+struct LaneQueue {
+    items: Mutex<VecDeque<Item>>,
+    news: Condvar,
+}
+
+enum Item {
+    Event(Event),
+    /// Progress of a request: whatever is the latest when it is drained.
+    Progress {
+        ticket: u64,
+        handle: u64,
+        method: &'static str,
+        latest: Latest,
+    },
+    Log,
+}
+
+/// The latest progress of a request that the host has not seen.
+pub(super) type Latest = Arc<Mutex<Option<Bytes>>>;
+
+#[derive(Default)]
+struct Logs {
+    records: VecDeque<LogRecord>,
+    dropped: usize,
+}
+
+const MAX_LOGS: usize = 1000;
+
+impl Queue {
+    pub(super) fn new(bell: impl Bell) -> Self {
+        Self { bell: Box::new(bell), lanes: Default::default(), logs: Mutex::default() }
+    }
+
+    /// Adds an event. Rings if the lane was empty, with no lock held.
+    pub(super) fn push(&self, lane: Lane, event: Event) {
+        self.push_item(lane, Item::Event(event));
+    }
+
+    /// Notes progress; an older value that was not drained yet is replaced.
+    pub(super) fn push_progress(&self, ticket: u64, handle: u64, method: &'static str, latest: &Latest, body: Bytes) {
+        if latest.lock().replace(body).is_none() {
+            self.push_item(Lane::Queue, Item::Progress { ticket, handle, method, latest: Arc::clone(latest) });
+        }
+    }
+
+    /// Notes a log record; when there are too many, the oldest go and are counted.
+    pub(super) fn push_log(&self, record: LogRecord) {
+        let first = {
+            let mut logs = self.logs.lock();
+            logs.records.push_back(record);
+            if logs.records.len() > MAX_LOGS {
+                logs.records.pop_front();
+                logs.dropped += 1;
+            }
+            logs.records.len() == 1
+        };
+        if first {
+            self.push_item(Lane::Queue, Item::Log);
+        }
+    }
+
+    fn push_item(&self, lane: Lane, item: Item) {
+        let queue = &self.lanes[lane as usize];
+        let was_empty = {
+            let mut items = queue.items.lock();
+            items.push_back(item);
+            items.len() == 1
+        };
+        queue.news.notify_one();
+        if was_empty && lane == Lane::Queue {
+            self.bell.ring();
+        }
+    }
+
+    /// Takes up to `max` events; waits for the first one up to `wait`.
+    pub(super) fn drain(&self, lane: Lane, max: usize, wait: Duration) -> Vec<Event> {
+        let queue = &self.lanes[lane as usize];
+        let taken: Vec<Item> = {
+            let mut items = queue.items.lock();
+            if items.is_empty() && !wait.is_zero() {
+                let deadline = Instant::now() + wait;
+                while items.is_empty() && !queue.news.wait_until(&mut items, deadline).timed_out() {}
+            }
+            let count = max.min(items.len());
+            items.drain(..count).collect()
+        };
+        taken.into_iter().map(|item| self.finish(item)).collect()
+    }
+
+    /// Whether a lane has nothing.
+    pub(super) fn wake_all(&self) {
+        self.lanes.iter().for_each(|lane| {
+            lane.news.notify_all();
+        });
+    }
+
+    fn finish(&self, item: Item) -> Event {
+        match item {
+            Item::Event(event) => event,
+            Item::Progress { ticket, handle, method, latest } => Event {
+                kind: EventKind::Notification,
+                ticket,
+                handle,
+                ok: true,
+                name: method.into(),
+                body: latest.lock().take().unwrap_or_default(),
+            },
+            Item::Log => {
+                let (mut records, dropped) = {
+                    let mut logs = self.logs.lock();
+                    (std::mem::take(&mut logs.records), std::mem::take(&mut logs.dropped))
+                };
+                if dropped > 0 {
+                    records.push_front(LogRecord::dropped(dropped));
+                }
+                let body = serde_json::to_vec(&records).unwrap_or_else(|_| b"[]".to_vec());
+                Event { kind: EventKind::Log, ok: true, body: body.into(), ..Event::default() }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct Counter(Arc<AtomicUsize>);
+    impl Bell for Counter {
+        fn ring(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn queue() -> (Queue, Arc<AtomicUsize>) {
+        let rings = Arc::new(AtomicUsize::new(0));
+        (Queue::new(Counter(Arc::clone(&rings))), rings)
+    }
+
+    fn call(ticket: u64) -> Event {
+        Event { kind: EventKind::Call, ticket, ..Event::default() }
+    }
+
+    #[test]
+    fn the_bell_rings_when_empty_turns_to_pending() {
+        let (queue, rings) = queue();
+        (1..=5).for_each(|ticket| queue.push(Lane::Queue, call(ticket)));
+        assert_eq!(rings.load(Ordering::Relaxed), 1);
+        assert_eq!(queue.drain(Lane::Queue, 3, Duration::ZERO).len(), 3);
+        queue.push(Lane::Queue, call(6));
+        assert_eq!(rings.load(Ordering::Relaxed), 1, "the host goes on draining by itself until it is empty");
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 3);
+        queue.push(Lane::Queue, call(7));
+        assert_eq!(rings.load(Ordering::Relaxed), 2);
+        queue.push(Lane::Pool, call(8));
+        assert_eq!(rings.load(Ordering::Relaxed), 2, "pool threads wait; nobody is rung");
+    }
+
+    #[test]
+    fn progress_keeps_the_latest() {
+        let (queue, _) = queue();
+        let latest = Latest::default();
+        for body in ["1", "2", "3"] {
+            queue.push_progress(7, 1, "progress", &latest, body.into());
+        }
+        let events = queue.drain(Lane::Queue, 9, Duration::ZERO);
+        assert_eq!(events.len(), 1);
+        assert_eq!(&events[0].body[..], b"3");
+        queue.push_progress(7, 1, "progress", &latest, "4".into());
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
+    }
+
+    #[test]
+    fn logs_are_batched_bounded_and_counted() {
+        let (queue, _) = queue();
+        for number in 0..MAX_LOGS + 5 {
+            queue.push_log(LogRecord::new("warn", "t", number.to_string()));
+        }
+        let events = queue.drain(Lane::Queue, 9, Duration::ZERO);
+        assert_eq!(events.len(), 1);
+        let records: Vec<serde_json::Value> = serde_json::from_slice(&events[0].body).unwrap();
+        assert_eq!(records.len(), MAX_LOGS + 1);
+        assert!(records[0]["message"].as_str().unwrap().contains('5'));
+    }
+
+    #[test]
+    fn a_waiting_drain_ends_with_the_first_event_or_the_deadline() {
+        let (queue, _) = queue();
+        let started = Instant::now();
+        assert!(queue.drain(Lane::Pool, 1, Duration::from_millis(20)).is_empty());
+        assert!(started.elapsed() >= Duration::from_millis(20));
+        std::thread::scope(|scope| {
+            let drained = scope.spawn(|| queue.drain(Lane::Pool, 1, Duration::from_secs(10)));
+            queue.push(Lane::Pool, call(1));
+            assert_eq!(drained.join().unwrap().len(), 1);
+        });
+    }
+}

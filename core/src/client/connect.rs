@@ -1,0 +1,165 @@
+//! Opening a conversation: connect, negotiate, settle.
+
+use super::{
+    Client, ClientError, ClientEvents, ClientInbox, ClientOptions, Connector, Inner, LinkFailure, RequestOptions,
+    ServerFacts,
+    link::{LinkMessage, RequestHead},
+    reply::{ReplyTo, Waiter},
+    until,
+};
+use crate::{
+    engine::{Negotiation, NegotiationError, Patience, Probe, ProbeOutcome, Step, Verdict},
+    protocol::{Era, RawJson, Revision, method},
+    runtime::Runtime,
+    wire_log::Direction,
+};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+impl Client {
+    /// Opens a conversation with the server that `connector` reaches.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
+    pub async fn open(
+        runtime: Arc<dyn Runtime>,
+        connector: Arc<dyn Connector>,
+        options: ClientOptions,
+        events: Arc<dyn ClientEvents>,
+    ) -> Result<Self, ClientError> {
+        let deadline = runtime.now() + options.connect_timeout;
+        let inner = Inner::new(Arc::clone(&runtime), options, events);
+        let opened = until(&*runtime, deadline, inner.negotiate(&*connector, deadline)).await;
+        match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
+            Ok(()) => Ok(Self { inner }),
+            Err(error) => {
+                inner.closed.store(true, Ordering::Release);
+                let link = inner.link.lock().take();
+                if let Some(link) = link {
+                    link.close(inner.options.close_patience).await;
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Inner {
+    async fn negotiate(self: &Arc<Self>, connector: &dyn Connector, deadline: Instant) -> Result<(), ClientError> {
+        self.connect(connector).await?;
+        let (mut negotiation, mut step) = Negotiation::start(self.options.revision, connector.is_pipe());
+        loop {
+            match step {
+                Step::Send(probe) => {
+                    if matches!(probe, Probe::Initialize { fresh: true, .. }) {
+                        self.connect(connector).await?;
+                    }
+                    let outcome = self.probe(probe, deadline, connector.is_pipe()).await?;
+                    step = negotiation.next(outcome);
+                }
+                Step::Done(verdict) => return self.settle(verdict),
+                Step::Fail(error) => return Err(ClientError::Negotiation(error)),
+            }
+        }
+    }
+
+    async fn connect(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
+        let old = self.link.lock().take();
+        if let Some(old) = old {
+            old.close(Duration::ZERO).await;
+        }
+        let generation = self.generation.fetch_add(1, Ordering::AcqRel) + 1;
+        let inbox = Arc::new(ClientInbox { client: Arc::downgrade(self), generation });
+        let link = connector.connect(inbox).await.map_err(ClientError::Link)?;
+        *self.link.lock() = Some(link);
+        Ok(())
+    }
+
+    async fn probe(self: &Arc<Self>, probe: Probe, deadline: Instant, pipe: bool) -> Result<ProbeOutcome, ClientError> {
+        let now = self.runtime.now();
+        let left = deadline.saturating_duration_since(now);
+        let waiter = Arc::new(Waiter::new(None));
+        let reply: Arc<dyn ReplyTo> = waiter.clone();
+        let (sent, method, revision) = {
+            let mut conversation = self.conversation.lock();
+            match probe {
+                Probe::Discover(revision) => {
+                    let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
+                    let patience = Patience { timeout, max: timeout };
+                    (conversation.discover(now, patience, revision, reply), method::DISCOVER, Some(revision))
+                }
+                Probe::Initialize { revision, .. } => {
+                    let patience = Patience { timeout: left, max: left };
+                    (conversation.initialize(now, patience, revision, reply), method::INITIALIZE, None)
+                }
+            }
+        };
+        self.log(Direction::Sent, revision, method, &sent.message);
+        let head = RequestHead { id: sent.id, method: method.into(), name: None, revision };
+        match self.link() {
+            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head) }),
+            None => return Err(ClientError::Closed),
+        }
+        self.arm_timer();
+        Ok(match waiter.outcome().await {
+            Ok(result) => ProbeOutcome::Result(result),
+            Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
+            Err(ClientError::Timeout) => ProbeOutcome::TimedOut,
+            Err(ClientError::Link(LinkFailure::Status { status, .. })) => ProbeOutcome::Status(status),
+            Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),
+            Err(ClientError::Link(failure)) => ProbeOutcome::Unreachable(failure.to_string()),
+            Err(error) => return Err(error),
+        })
+    }
+
+    fn settle(self: &Arc<Self>, Verdict { revision, result }: Verdict) -> Result<(), ClientError> {
+        let facts = match &result {
+            Some(result) => ServerFacts::read(revision, result),
+            None => ServerFacts::pinned(revision),
+        };
+        self.conversation.lock().settle(revision);
+        let link = self.link().ok_or(ClientError::Closed)?;
+        link.settled(revision);
+        if revision.era() == Era::Legacy {
+            let initialized = self.conversation.lock().notification(method::INITIALIZED, None);
+            self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
+        }
+        let _ = self.server.set(facts);
+        self.listen(revision);
+        Ok(())
+    }
+
+    /// Opens the stream of change notifications where the era needs one.
+    fn listen(self: &Arc<Self>, revision: Revision) {
+        if !self.options.listen || revision.era() == Era::Legacy {
+            return;
+        }
+        let client = Client { inner: Arc::clone(self) };
+        let params = RawJson::from_value(&serde_json::json!({"notifications": {"toolsListChanged": true}}));
+        let forever = Duration::from_secs(100 * 365 * 24 * 3600);
+        let options =
+            RequestOptions { timeout: Some(forever), max_timeout: Some(forever), ..RequestOptions::default() };
+        let started = params.map_err(|error| ClientError::Invalid(error.to_string())).and_then(|params| {
+            client.start(method::SUBSCRIPTIONS_LISTEN, Some(&params), &options, false, Arc::new(StreamEnd))
+        });
+        if let Err(error) = started {
+            tracing::warn!(target: "trunkline", "no stream of change notifications: {error}");
+        }
+    }
+}
+
+/// The end of the stream of change notifications.
+struct StreamEnd;
+
+impl ReplyTo for StreamEnd {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        match outcome {
+            Ok(_) | Err(ClientError::Closed) => {}
+            Err(error) => tracing::warn!(target: "trunkline", "the stream of change notifications ended: {error}"),
+        }
+    }
+
+    fn progress(&self, _: RawJson) {}
+}

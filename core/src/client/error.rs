@@ -1,0 +1,105 @@
+//! Why a client's call failed: the same kinds in every language.
+
+use super::LinkFailure;
+use crate::{engine::NegotiationError, protocol::RpcError};
+
+/// Why a client's call failed. Failures on this side are never mixed with errors that the server sent (RPC-29).
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ClientError {
+    /// The server answered with a JSON-RPC error.
+    #[error("{0}")]
+    Protocol(RpcError),
+    /// No answer in time; the server was told to cancel.
+    #[error("The request timed out")]
+    Timeout,
+    /// Cancelled by the caller.
+    #[error("The request was cancelled")]
+    Cancelled,
+    /// The connection is closed.
+    #[error("The connection is closed")]
+    Closed,
+    /// The connection could not be made, or broke.
+    #[error("{0}")]
+    Link(LinkFailure),
+    /// The conversation could not be opened.
+    #[error("{0}")]
+    Negotiation(NegotiationError),
+    /// An argument is wrong.
+    #[error("{0}")]
+    Invalid(String),
+    /// A limit was reached.
+    #[error("Busy: {0}")]
+    Busy(String),
+}
+
+/// The stable code of an error, the same in every language (`docs/bridge.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The peer answered with a JSON-RPC error.
+    Protocol,
+    /// No answer in time.
+    Timeout,
+    /// Cancelled by the caller.
+    Cancelled,
+    /// The connection, listener or port is closed.
+    Closed,
+    /// The connection could not be made or broke.
+    Transport,
+    /// No revision in common.
+    Version,
+    /// An argument of the API is wrong.
+    Invalid,
+    /// A limit was reached.
+    Busy,
+    /// The call would wait on the thread that must drain.
+    Blocking,
+    /// The port belongs to the parent process.
+    Forked,
+    /// A bug in the core, contained.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The code as it crosses to other languages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Protocol => "protocol",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Closed => "closed",
+            Self::Transport => "transport",
+            Self::Version => "version",
+            Self::Invalid => "invalid",
+            Self::Busy => "busy",
+            Self::Blocking => "blocking",
+            Self::Forked => "forked",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl ClientError {
+    /// The stable code.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Protocol(_) | Self::Negotiation(NegotiationError::Refused(_)) => ErrorKind::Protocol,
+            Self::Timeout | Self::Negotiation(NegotiationError::TimedOut) => ErrorKind::Timeout,
+            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
+            Self::Link(_) | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::Nonsense(_)) => {
+                ErrorKind::Transport
+            }
+            Self::Negotiation(NegotiationError::NothingInCommon { .. }) => ErrorKind::Version,
+            Self::Invalid(_) => ErrorKind::Invalid,
+            Self::Busy(_) => ErrorKind::Busy,
+        }
+    }
+
+    /// The JSON-RPC error behind it, if the server sent one.
+    pub fn rpc(&self) -> Option<&RpcError> {
+        match self {
+            Self::Protocol(error) | Self::Negotiation(NegotiationError::Refused(error)) => Some(error),
+            _ => None,
+        }
+    }
+}

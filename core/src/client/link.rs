@@ -1,0 +1,89 @@
+//! What a client needs from a transport.
+
+use crate::{
+    protocol::{RequestId, Revision},
+    runtime::Task,
+};
+use bytes::Bytes;
+use std::{sync::Arc, time::Duration};
+
+/// Makes connections to one server; again, if the negotiation needs a fresh one.
+pub trait Connector: Send + Sync + 'static {
+    /// Connects. Messages go to `inbox` from now on.
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>>;
+    /// Whether the server is a process on a pipe and not a URL (it may be silent or exit when probed).
+    fn is_pipe(&self) -> bool;
+}
+
+/// A connection to a server.
+pub trait Link: Send + Sync + 'static {
+    /// Sends a message. Never blocks; a request that cannot be delivered ends in [`Inbox::failed`].
+    fn send(&self, message: LinkMessage);
+    /// Ends the exchange of a request that is no longer wanted. `true` if that alone tells the server (modern HTTP, CAN-13);
+    /// otherwise a cancellation is sent.
+    fn abandon(&self, id: &RequestId) -> bool;
+    /// The revision is settled: what depends on it (headers, the GET stream of a session) may start.
+    fn settled(&self, revision: Revision);
+    /// Ends the connection: politely until `patience` is over, then by force. Idempotent.
+    fn close(&self, patience: Duration) -> Task;
+}
+
+/// A message on its way to the server.
+#[derive(Debug, Clone)]
+pub struct LinkMessage {
+    /// The message.
+    pub bytes: Bytes,
+    /// What a transport with headers has to know about a request.
+    pub request: Option<RequestHead>,
+}
+
+/// The parts of a request that HTTP mirrors in headers.
+#[derive(Debug, Clone)]
+pub struct RequestHead {
+    /// The id.
+    pub id: RequestId,
+    /// The method.
+    pub method: Box<str>,
+    /// The parameter that `Mcp-Name` mirrors, if the method has one.
+    pub name: Option<String>,
+    /// The revision under which it is sent; `None` for `initialize`, which carries no version header.
+    pub revision: Option<Revision>,
+}
+
+/// Takes what arrives from the server. Never blocks for long.
+pub trait Inbox: Send + Sync + 'static {
+    /// A frame arrived: one message, or a batch.
+    fn message(&self, frame: Bytes);
+    /// A request could not be delivered, or its exchange ended without an answer.
+    fn failed(&self, id: &RequestId, failure: LinkFailure);
+    /// The whole connection ended.
+    fn closed(&self, failure: LinkFailure);
+}
+
+/// Why a transport failed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LinkFailure {
+    /// An HTTP status whose body is no JSON-RPC message.
+    #[error("The server answered HTTP {status}{}", if text.is_empty() { String::new() } else { format!(": {text}") })]
+    Status {
+        /// The status.
+        status: u16,
+        /// The start of the body, if it is text.
+        text: String,
+    },
+    /// The child process ended.
+    #[error("{0}")]
+    Exited(String),
+    /// No connection could be made.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The connection broke, or a message could not be read.
+    #[error("{0}")]
+    Broken(String),
+    /// The server does not know the session any more.
+    #[error("The server does not know the session any more")]
+    SessionLost,
+    /// Closed from this side.
+    #[error("The connection is closed")]
+    Closed,
+}

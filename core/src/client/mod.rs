@@ -1,0 +1,467 @@
+//! What a client does: opens a conversation, calls, and hears from its server.
+
+mod connect;
+mod error;
+mod link;
+mod options;
+mod reply;
+mod tools;
+
+pub use error::{ClientError, ErrorKind};
+pub use link::{Connector, Inbox, Link, LinkFailure, LinkMessage, RequestHead};
+pub use options::{ClientOptions, ProgressHook, RequestOptions};
+pub use tools::ListedTools;
+
+pub(crate) use reply::ReplyTo;
+
+use crate::{
+    engine::{ClientConversation, ClientIdentity, ClientReceived, Patience, SentRequest},
+    protocol::{
+        RawJson, RequestId, Revision,
+        envelope::{Frame, Message, Notification},
+        meta,
+        method::{self, Method},
+    },
+    runtime::Runtime,
+    wire_log::{Direction, Exchange, Side},
+};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use reply::Waiter;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::{
+    future::Future,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// A connection to a server. Cheap to clone; clones are the same connection.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    runtime: Arc<dyn Runtime>,
+    options: ClientOptions,
+    events: Arc<dyn ClientEvents>,
+    conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
+    link: Mutex<Option<Arc<dyn Link>>>,
+    /// Messages of an abandoned link carry an older number.
+    generation: AtomicU64,
+    /// When the timer fires next.
+    timer: Mutex<Option<Instant>>,
+    server: OnceLock<ServerFacts>,
+    closed: AtomicBool,
+}
+
+/// What the server said of itself.
+#[derive(Debug, Clone)]
+pub struct ServerFacts {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// The server's Implementation object, if it gave one.
+    pub info: Option<RawJson>,
+    /// Its capabilities object; `{}` if the revision was pinned without asking.
+    pub capabilities: RawJson,
+    /// How to use it, for the model.
+    pub instructions: Option<String>,
+}
+
+/// Hears from the server outside of answers. Must not block.
+pub trait ClientEvents: Send + Sync + 'static {
+    /// A notification arrived.
+    fn notification(&self, method: &str, params: Option<&RawJson>);
+    /// The connection ended; `None`: by this side.
+    fn closed(&self, error: Option<&ClientError>);
+}
+
+/// A request in flight. It goes on when this is dropped; [`Client::cancel`] ends it.
+#[derive(Debug, Clone)]
+pub(crate) struct InFlight {
+    id: RequestId,
+}
+
+impl Client {
+    /// Sends a request and waits for its result. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// A JSON-RPC error of the server, a timeout, or a connection that failed.
+    pub async fn request(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<RawJson, ClientError> {
+        let waiter = Arc::new(Waiter::new(options.on_progress.clone()));
+        let in_flight = self.start(method, params, options, options.on_progress.is_some(), waiter.clone())?;
+        let guard = CancelOnDrop { client: self, in_flight: Some(in_flight) };
+        let outcome = waiter.outcome().await;
+        guard.disarm();
+        outcome
+    }
+
+    /// Sends a request; its outcome goes to `reply`, exactly once unless this fails. `with_progress` asks for progress.
+    pub(crate) fn start(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+        with_progress: bool,
+        reply: Arc<dyn ReplyTo>,
+    ) -> Result<InFlight, ClientError> {
+        self.inner.check_open()?;
+        let patience = self.inner.patience(options);
+        let (sent, revision) = {
+            let mut conversation = self.inner.conversation.lock();
+            if conversation.in_flight() >= self.inner.options.max_in_flight {
+                return Err(ClientError::Busy(format!("{} requests are in flight", conversation.in_flight())));
+            }
+            let sent = conversation.request(self.inner.runtime.now(), patience, method, params, with_progress, reply);
+            (sent.map_err(|error| ClientError::Invalid(error.message))?, conversation.revision())
+        };
+        let in_flight = InFlight { id: sent.id.clone() };
+        self.inner.send_request(sent, method, revision, params);
+        Ok(in_flight)
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// If the revision has no such notification, or the connection is closed.
+    pub fn notify(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
+        self.inner.check_open()?;
+        let notification = self.inner.conversation.lock().notification(method, params);
+        self.inner.send(notification.map_err(|error| ClientError::Invalid(error.message))?);
+        Ok(())
+    }
+
+    /// Ends a request that is no longer wanted; its outcome is [`ClientError::Cancelled`].
+    pub(crate) fn cancel(&self, in_flight: &InFlight, reason: &str) {
+        self.inner.end_request(&in_flight.id, reason, ClientError::Cancelled);
+    }
+
+    /// What the server said of itself.
+    pub fn server(&self) -> &ServerFacts {
+        static UNKNOWN: OnceLock<ServerFacts> = OnceLock::new();
+        self.inner.server.get().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerFacts::pinned(Revision::LATEST)))
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        self.server().revision
+    }
+
+    /// Asks whether the server is alive: `ping`, or `server/discover` where ping is gone.
+    ///
+    /// # Errors
+    /// As for [`Client::request`].
+    pub async fn ping(&self) -> Result<(), ClientError> {
+        self.request(liveness_method(self.revision()), None, &RequestOptions::default()).await.map(drop)
+    }
+
+    /// Ends the connection: politely until `patience` is over, then by force. Requests in flight end as closed. Idempotent.
+    pub async fn close_within(&self, patience: Duration) {
+        if let Some(link) = self.inner.end(None) {
+            link.close(patience).await;
+        }
+    }
+
+    /// [`Client::close_within`] with the default patience (2 s for a child process to go by itself).
+    pub async fn close(&self) {
+        self.close_within(self.inner.options.close_patience).await;
+    }
+}
+
+/// `ping` where the revision has it; discovery is the liveness check of the other era (VERSIONS 2.5).
+pub(crate) fn liveness_method(revision: Revision) -> &'static str {
+    match Method::find(method::PING, method::Kind::Request, method::Role::Client, revision) {
+        Some(ping) => ping.name,
+        None => method::DISCOVER,
+    }
+}
+
+struct CancelOnDrop<'a> {
+    client: &'a Client,
+    in_flight: Option<InFlight>,
+}
+
+impl CancelOnDrop<'_> {
+    fn disarm(mut self) {
+        self.in_flight = None;
+    }
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(in_flight) = &self.in_flight {
+            self.client.cancel(in_flight, "the caller is gone");
+        }
+    }
+}
+
+impl Inner {
+    fn new(runtime: Arc<dyn Runtime>, options: ClientOptions, events: Arc<dyn ClientEvents>) -> Arc<Self> {
+        let identity = ClientIdentity { info: options.info.clone(), capabilities: options.capabilities.clone() };
+        Arc::new(Self {
+            runtime,
+            options,
+            events,
+            conversation: Mutex::new(ClientConversation::new(identity)),
+            link: Mutex::new(None),
+            generation: AtomicU64::new(0),
+            timer: Mutex::new(None),
+            server: OnceLock::new(),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    fn check_open(&self) -> Result<(), ClientError> {
+        if self.closed.load(Ordering::Acquire) { Err(ClientError::Closed) } else { Ok(()) }
+    }
+
+    fn patience(&self, options: &RequestOptions) -> Patience {
+        let timeout = options.timeout.unwrap_or(self.options.timeout);
+        Patience { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
+    }
+
+    fn send_request(
+        self: &Arc<Self>,
+        sent: SentRequest,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<&RawJson>,
+    ) {
+        self.log(Direction::Sent, revision, method, &sent.message);
+        let name =
+            Method::name_parameter(method).zip(params).and_then(|(parameter, params)| string_member(params, parameter));
+        let head = RequestHead { id: sent.id, method: method.into(), name, revision };
+        let id = head.id.clone();
+        match self.link() {
+            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head) }),
+            None => self.end_request(&id, "", ClientError::Closed),
+        }
+        self.arm_timer();
+    }
+
+    fn send(&self, message: Bytes) {
+        self.log(Direction::Sent, self.conversation.lock().revision(), "", &message);
+        if let Some(link) = self.link() {
+            link.send(LinkMessage { bytes: message, request: None });
+        }
+    }
+
+    fn link(&self) -> Option<Arc<dyn Link>> {
+        self.link.lock().clone()
+    }
+
+    fn receive(self: &Arc<Self>, frame: &Bytes) {
+        match Frame::parse(frame, self.options.limits.max_nesting) {
+            Frame::Single(Ok(message)) => self.message(message),
+            Frame::Single(Err(malformed)) => {
+                tracing::warn!(target: "trunkline", "the server sent what is no message: {}", malformed.error);
+            }
+            Frame::Batch(elements) => elements.into_iter().flatten().for_each(|message| self.message(message)),
+        }
+    }
+
+    fn message(self: &Arc<Self>, message: Message) {
+        let copy = self.runtime.wire_log().map(|_| message.clone());
+        let (received, revision) = {
+            let mut conversation = self.conversation.lock();
+            (conversation.receive(self.runtime.now(), message), conversation.revision())
+        };
+        if let (Some(log), Some(copy)) = (self.runtime.wire_log(), copy) {
+            let method = match &received {
+                ClientReceived::Answered { method, .. } => Some(&**method),
+                _ => None,
+            };
+            log.message(
+                &Exchange { side: Side::Client, direction: Direction::Received, revision, method, refused: false },
+                &copy,
+            );
+        }
+        match received {
+            ClientReceived::Answered { item, outcome, .. } => item.answered(outcome.map_err(ClientError::Protocol)),
+            ClientReceived::Progress { item, params } => item.progress(params),
+            ClientReceived::Notification(Notification { method, params }) => {
+                self.events.notification(&method, params.as_ref());
+            }
+            ClientReceived::Asked(answer) => self.send(answer),
+            ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline", "no effect: {why}"),
+        }
+    }
+
+    fn request_failed(&self, id: &RequestId, failure: LinkFailure) {
+        let reply = self.conversation.lock().fail(id);
+        if let Some(reply) = reply {
+            reply.answered(Err(ClientError::Link(failure)));
+        }
+    }
+
+    fn end_request(&self, id: &RequestId, reason: &str, error: ClientError) {
+        let ended = self.conversation.lock().cancel(id, reason);
+        let Some((reply, told)) = ended else { return };
+        if let Some(link) = self.link()
+            && !link.abandon(id)
+            && let Some(told) = told
+        {
+            self.log(Direction::Sent, self.conversation.lock().revision(), "", &told);
+            link.send(LinkMessage { bytes: told, request: None });
+        }
+        reply.answered(Err(error));
+    }
+
+    /// Ends everything; gives the link, which the caller closes. `error`: why, if not by this side.
+    fn end(&self, error: Option<ClientError>) -> Option<Arc<dyn Link>> {
+        let link = self.link.lock().take();
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return link;
+        }
+        let replies = self.conversation.lock().drain();
+        for reply in replies {
+            reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));
+        }
+        self.events.closed(error.as_ref());
+        link
+    }
+
+    /// The timer sleeps until the earliest deadline it knows; an earlier one needs a new sleep.
+    fn arm_timer(self: &Arc<Self>) {
+        let Some(next) = self.conversation.lock().next_deadline() else { return };
+        {
+            let mut timer = self.timer.lock();
+            if timer.is_some_and(|armed| armed <= next) {
+                return;
+            }
+            *timer = Some(next);
+        }
+        let (inner, sleep) = (Arc::downgrade(self), self.runtime.sleep_until(next));
+        self.runtime.spawn(Box::pin(async move {
+            sleep.await;
+            if let Some(inner) = inner.upgrade() {
+                inner.timer_fired(next);
+            }
+        }));
+    }
+
+    fn timer_fired(self: &Arc<Self>, armed: Instant) {
+        {
+            let mut timer = self.timer.lock();
+            if *timer == Some(armed) {
+                *timer = None;
+            }
+        }
+        loop {
+            let expired = self.conversation.lock().expired(self.runtime.now());
+            match expired {
+                Some(id) => self.end_request(&id, "timed out", ClientError::Timeout),
+                None => break,
+            }
+        }
+        self.arm_timer();
+    }
+
+    fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
+        if let Some(log) = self.runtime.wire_log() {
+            log.text(&Exchange { side: Side::Client, direction, revision, method: Some(method), refused: false }, text);
+        }
+    }
+}
+
+/// Takes what one link brings, for as long as it is the current one.
+struct ClientInbox {
+    client: Weak<Inner>,
+    generation: u64,
+}
+
+impl ClientInbox {
+    fn client(&self) -> Option<Arc<Inner>> {
+        self.client.upgrade().filter(|client| client.generation.load(Ordering::Acquire) == self.generation)
+    }
+}
+
+impl Inbox for ClientInbox {
+    fn message(&self, frame: Bytes) {
+        if let Some(client) = self.client() {
+            client.receive(&frame);
+        }
+    }
+
+    fn failed(&self, id: &RequestId, failure: LinkFailure) {
+        if let Some(client) = self.client() {
+            client.request_failed(id, failure);
+        }
+    }
+
+    fn closed(&self, failure: LinkFailure) {
+        if let Some(client) = self.client() {
+            client.link_closed(failure);
+        }
+    }
+}
+
+impl Inner {
+    fn link_closed(&self, failure: LinkFailure) {
+        if self.server.get().is_some() {
+            drop(self.end(Some(ClientError::Link(failure))));
+            return;
+        }
+        // Still negotiating: a fresh link may follow.
+        let replies = self.conversation.lock().drain();
+        for reply in replies {
+            reply.answered(Err(ClientError::Link(failure.clone())));
+        }
+    }
+}
+
+fn string_member(params: &RawJson, member: &str) -> Option<String> {
+    let members: std::collections::BTreeMap<&str, &RawValue> = params.parse().ok()?;
+    serde_json::from_str(members.get(member)?.get()).ok()
+}
+
+impl ServerFacts {
+    fn pinned(revision: Revision) -> Self {
+        Self { revision, info: None, capabilities: RawJson::empty_object(), instructions: None }
+    }
+
+    /// Reads the result of `initialize` or `server/discover`.
+    fn read(revision: Revision, result: &RawJson) -> Self {
+        #[derive(Deserialize)]
+        struct Opened<'a> {
+            #[serde(borrow, default, rename = "serverInfo")]
+            info: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            capabilities: Option<&'a RawValue>,
+            #[serde(default)]
+            instructions: Option<String>,
+            #[serde(borrow, default, rename = "_meta")]
+            meta: Option<std::collections::BTreeMap<&'a str, &'a RawValue>>,
+        }
+        let Ok(opened) = result.parse::<Opened<'_>>() else { return Self::pinned(revision) };
+        let info = opened.info.or_else(|| opened.meta.as_ref().and_then(|meta| meta.get(meta::SERVER_INFO).copied()));
+        Self {
+            revision,
+            info: info.map(|raw| RawJson::slice_of(result.buffer(), raw)),
+            capabilities: opened
+                .capabilities
+                .map_or_else(RawJson::empty_object, |raw| RawJson::slice_of(result.buffer(), raw)),
+            instructions: opened.instructions,
+        }
+    }
+}
+
+/// A future that ends at a time, whichever comes first.
+pub(crate) async fn until<T>(runtime: &dyn Runtime, at: Instant, future: impl Future<Output = T>) -> Option<T> {
+    let mut sleep = runtime.sleep_until(at);
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        std::task::Poll::Ready(value) => std::task::Poll::Ready(Some(value)),
+        std::task::Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}

@@ -1,0 +1,228 @@
+//! What a POST is: of which era, and on which ground it is refused before anyone serves it (VERSIONS 2.2).
+
+use super::rejection::Rejection;
+use crate::protocol::{
+    Era, Feature, Revision, RpcError,
+    envelope::{Frame, Message, Request},
+    meta::RequestMeta,
+    method,
+};
+use serde_json::json;
+
+/// A body that may be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Posted {
+    /// A request of the modern era. `streams`: it asks for a stream, whatever the server prefers.
+    Modern {
+        /// `subscriptions/listen`
+        streams: bool,
+    },
+    /// A notification of the modern era: accepted, and without effect, for none is defined on HTTP.
+    ModernNotification,
+    /// `initialize` of the legacy era.
+    Handshake,
+    /// Any other message of the legacy era.
+    Legacy,
+    /// An array, where revision 2025-03-26 governs.
+    Batch,
+}
+
+/// Tells what a body is. `version`: the header `MCP-Protocol-Version`.
+pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejection> {
+    let modern_header = version.is_some_and(|version| version > Revision::LATEST_LEGACY.as_str());
+    match frame {
+        Frame::Single(Err(malformed)) => Err(Rejection::bad_request(malformed.id.as_ref(), &malformed.error)),
+        Frame::Single(Ok(Message::Request(request))) => Ok(request_kind(request, modern_header)),
+        Frame::Single(Ok(Message::Notification(notification))) => {
+            let (_, meta) = RequestMeta::of(notification.params.as_ref());
+            match version {
+                Some(version) if modern_header && !is_modern(version) => {
+                    Err(Rejection::bad_request(None, &RpcError::unsupported_version(version)))
+                }
+                _ if modern_header || meta.protocol_version.is_some() => Ok(Posted::ModernNotification),
+                _ => Ok(Posted::Legacy),
+            }
+        }
+        Frame::Single(Ok(Message::Response(_))) if modern_header => {
+            let error = RpcError::invalid_request("Clients of this revision send no responses");
+            Err(Rejection::bad_request(None, &error))
+        }
+        Frame::Single(Ok(Message::Response(_))) => Ok(Posted::Legacy),
+        Frame::Batch(elements) => {
+            let misplaced = elements.iter().flatten().any(|message| match message {
+                Message::Request(request) => request_kind(request, false) != Posted::Legacy,
+                _ => false,
+            });
+            if modern_header || misplaced {
+                let error = RpcError::invalid_request(
+                    "Batches exist only in revision 2025-03-26, and hold neither initialize nor requests of other revisions",
+                );
+                return Err(Rejection::bad_request(None, &error));
+            }
+            Ok(Posted::Batch)
+        }
+    }
+}
+
+fn request_kind(request: &Request, modern_header: bool) -> Posted {
+    let handshake = &*request.method == method::INITIALIZE;
+    if modern_header && !handshake {
+        return Posted::Modern { streams: &*request.method == method::SUBSCRIPTIONS_LISTEN };
+    }
+    let (_, meta) = RequestMeta::of(request.params.as_ref());
+    if handshake {
+        let modern = meta.version().is_some_and(|version| *version > *Revision::LATEST_LEGACY.as_str());
+        return if modern { Posted::Modern { streams: false } } else { Posted::Handshake };
+    }
+    if meta.protocol_version.is_some() || &*request.method == method::DISCOVER {
+        return Posted::Modern { streams: &*request.method == method::SUBSCRIPTIONS_LISTEN };
+    }
+    Posted::Legacy
+}
+
+fn is_modern(version: &str) -> bool {
+    Revision::parse(version).is_some_and(|revision| revision.era() == Era::Modern)
+}
+
+/// The revision that a legacy version header selects; without one it is 2025-03-26 (HTTP-52, HTTP-53).
+pub(crate) fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<Revision, Rejection> {
+    let Some(version) = version else { return Ok(Revision::HEADERLESS) };
+    Revision::parse(version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
+        let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+        let error = RpcError::invalid_request(format!("Unsupported MCP-Protocol-Version: {version:?}"))
+            .with_data(json!({"supported": supported}));
+        Rejection::bad_request(frame.and_then(id_of), &error)
+    })
+}
+
+/// Whether a revision takes arrays (RPC-14).
+pub(crate) fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
+    if revision.is_some_and(|revision| revision.supports(Feature::Batches)) {
+        return Ok(());
+    }
+    let error = RpcError::invalid_request("Batches exist only in revision 2025-03-26");
+    Err(Rejection::bad_request(None, &error))
+}
+
+/// A message without the session it needs (HTTP-46). The code is the one that a modern request without its version gets, so
+/// that clients of both eras learn what to do.
+pub(crate) fn no_session(frame: &Frame) -> Rejection {
+    let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+    let error = RpcError::invalid_params(
+        "The message needs the header Mcp-Session-Id of a session opened by initialize, or the protocol version in its _meta",
+    )
+    .with_data(json!({"supported": supported}));
+    Rejection::bad_request(id_of(frame), &error)
+}
+
+/// A message for a session that does not exist, or not any more (HTTP-47).
+pub(crate) fn unknown_session(frame: Option<&Frame>) -> Rejection {
+    let error =
+        RpcError::invalid_request("The session has ended or never was: initialize again without Mcp-Session-Id");
+    Rejection::new(http::StatusCode::NOT_FOUND, frame.and_then(id_of), &error)
+}
+
+/// The id of the one request in a frame.
+pub(crate) fn id_of(frame: &Frame) -> Option<&crate::protocol::RequestId> {
+    match frame {
+        Frame::Single(Ok(Message::Request(request))) => Some(&request.id),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const VERSION: &str = crate::protocol::meta::PROTOCOL_VERSION;
+
+    fn frame(value: &Value) -> Frame {
+        Frame::parse(&value.to_string().into(), 128)
+    }
+
+    fn request(method: &str, meta: Value) -> Value {
+        json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": {"_meta": meta}})
+    }
+
+    fn kind(value: Value, version: Option<&str>) -> Result<Posted, (u16, i64)> {
+        classify(&frame(&value), version).map_err(|rejection| {
+            let body: Value = serde_json::from_slice(&rejection.body).unwrap();
+            (rejection.status.as_u16(), body["error"]["code"].as_i64().unwrap())
+        })
+    }
+
+    #[test]
+    fn the_era_belongs_to_the_message() {
+        let modern = json!({VERSION: "2026-07-28"});
+        let plain = Ok(Posted::Modern { streams: false });
+        assert_eq!(kind(request("tools/list", modern.clone()), Some("2026-07-28")), plain);
+        assert_eq!(kind(request("tools/list", modern.clone()), None), plain);
+        assert_eq!(kind(request("tools/list", modern.clone()), Some("2025-06-18")), plain);
+        assert_eq!(kind(request("tools/list", json!({VERSION: 5})), None), plain);
+        assert_eq!(kind(request("tools/list", json!({})), Some("2026-07-28")), plain);
+        assert_eq!(kind(request("tools/list", json!({})), Some("2099-01-01")), plain);
+        assert_eq!(kind(request("server/discover", json!({})), None), plain);
+        assert_eq!(kind(request("subscriptions/listen", modern), None), Ok(Posted::Modern { streams: true }));
+        for version in [None, Some("2025-11-25"), Some("2024-11-05")] {
+            assert_eq!(kind(request("tools/list", json!({})), version), Ok(Posted::Legacy));
+        }
+    }
+
+    #[test]
+    fn initialize_is_legacy_whatever_the_headers_say() {
+        for version in [None, Some("2025-11-25"), Some("2026-07-28"), Some("nonsense")] {
+            assert_eq!(kind(request("initialize", json!({})), version), Ok(Posted::Handshake));
+            assert_eq!(kind(request("initialize", json!({VERSION: "2025-06-18"})), version), Ok(Posted::Handshake));
+            let modern = request("initialize", json!({VERSION: "2026-07-28"}));
+            assert_eq!(kind(modern, version), Ok(Posted::Modern { streams: false }));
+        }
+    }
+
+    #[test]
+    fn notifications_and_responses_of_both_eras() {
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let response = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+        assert_eq!(kind(notification.clone(), None), Ok(Posted::Legacy));
+        assert_eq!(kind(response.clone(), Some("2025-06-18")), Ok(Posted::Legacy));
+        assert_eq!(kind(notification.clone(), Some("2026-07-28")), Ok(Posted::ModernNotification));
+        assert_eq!(kind(notification, Some("2099-01-01")), Err((400, -32022)));
+        assert_eq!(kind(response, Some("2026-07-28")), Err((400, -32600)));
+    }
+
+    #[test]
+    fn rpc_14_arrays_hold_only_legacy_messages() {
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        assert_eq!(kind(json!([ping, ping]), None), Ok(Posted::Batch));
+        assert_eq!(kind(json!([ping]), Some("2026-07-28")), Err((400, -32600)));
+        assert_eq!(kind(json!([ping, request("initialize", json!({}))]), None), Err((400, -32600)));
+        assert_eq!(kind(json!([ping, request("ping", json!({VERSION: "2026-07-28"}))]), None), Err((400, -32600)));
+        assert_eq!(kind(json!([]), None), Err((400, -32600)));
+        assert!(check_batch(Some(Revision::V2025_03_26)).is_ok());
+        assert!(check_batch(Some(Revision::V2025_06_18)).is_err());
+        assert!(check_batch(None).is_err());
+    }
+
+    #[test]
+    fn malformed_bodies_are_400_with_the_error() {
+        assert_eq!(kind(json!(5), None), Err((400, -32600)));
+        let broken = Frame::parse(&bytes::Bytes::from_static(b"{"), 128);
+        let rejection = classify(&broken, None).unwrap_err();
+        assert_eq!(rejection.status.as_u16(), 400);
+        assert!(rejection.body.starts_with(br#"{"jsonrpc":"2.0","error":{"code":-32700"#));
+    }
+
+    #[test]
+    fn http_46_http_47_http_52_http_53_sessions_and_versions() {
+        let frame = frame(&request("tools/list", json!({})));
+        assert_eq!(legacy_revision(Some(&frame), None).unwrap(), Revision::V2025_03_26);
+        assert_eq!(legacy_revision(Some(&frame), Some("2025-06-18")).unwrap(), Revision::V2025_06_18);
+        for version in ["2025-06-19", "", "2026-07-28"] {
+            let rejection = legacy_revision(Some(&frame), Some(version)).unwrap_err();
+            assert_eq!(rejection.status.as_u16(), 400);
+            assert!(rejection.body.starts_with(br#"{"jsonrpc":"2.0","id":7,"#));
+        }
+        assert_eq!(no_session(&frame).status.as_u16(), 400);
+        assert_eq!(unknown_session(Some(&frame)).status.as_u16(), 404);
+    }
+}

@@ -1,0 +1,232 @@
+//! Reading server-sent events as they arrive (HTML standard, section 9.2).
+
+use bytes::{Buf, Bytes, BytesMut};
+use std::time::Duration;
+
+/// A parser that is fed with what a connection brings.
+#[derive(Debug)]
+pub(crate) struct EventStream {
+    buffer: BytesMut,
+    /// Up to here the buffer holds no line end.
+    searched: usize,
+    data: BytesMut,
+    has_data: bool,
+    other_type: bool,
+    started: bool,
+    /// The last line ended with CR: a LF that follows belongs to it.
+    after_cr: bool,
+    max_bytes: usize,
+    last_id: Option<String>,
+    retry: Option<Duration>,
+}
+
+/// A line or an event is larger than a message may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event of the stream is larger than the limit of {0} bytes")]
+pub(crate) struct TooLarge(usize);
+
+impl EventStream {
+    /// A parser for messages of at most `max_bytes`.
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            searched: 0,
+            data: BytesMut::new(),
+            has_data: false,
+            other_type: false,
+            started: false,
+            after_cr: false,
+            max_bytes,
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// Takes what arrived.
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        self.buffer.extend_from_slice(chunk);
+    }
+
+    /// The message of the next event that is complete. Events without data (they prime resumption) and events of other types
+    /// than `message` are skipped; so is an event that the end of the stream cut off.
+    pub(crate) fn next_message(&mut self) -> Result<Option<Bytes>, TooLarge> {
+        while let Some(line) = self.line()? {
+            if line.is_empty() {
+                let data = std::mem::take(&mut self.data).freeze();
+                let wanted = std::mem::take(&mut self.has_data) && !std::mem::take(&mut self.other_type);
+                self.other_type = false;
+                if wanted && !data.is_empty() {
+                    return Ok(Some(data));
+                }
+            } else {
+                self.field(&line)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last event id that the server gave.
+    pub(crate) fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server wants a client to wait before it connects again.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// The next complete line without its end: CR, LF or both.
+    fn line(&mut self) -> Result<Option<Bytes>, TooLarge> {
+        if self.after_cr && !self.buffer.is_empty() {
+            self.after_cr = false;
+            if self.buffer[0] == b'\n' {
+                self.buffer.advance(1);
+            }
+        }
+        let Some(offset) = self.buffer[self.searched..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+            self.searched = self.buffer.len();
+            // "data: " and a byte order mark are not part of the message.
+            return if self.searched > self.max_bytes + 16 { Err(TooLarge(self.max_bytes)) } else { Ok(None) };
+        };
+        let mut line = self.buffer.split_to(self.searched + offset).freeze();
+        self.searched = 0;
+        self.after_cr = self.buffer[0] == b'\r';
+        self.buffer.advance(1);
+        if !self.started {
+            self.started = true;
+            if line.starts_with(b"\xef\xbb\xbf") {
+                line.advance(3);
+            }
+        }
+        Ok(Some(line))
+    }
+
+    fn field(&mut self, line: &Bytes) -> Result<(), TooLarge> {
+        let (name, value) = match line.iter().position(|byte| *byte == b':') {
+            Some(colon) => {
+                let value = &line[colon + 1..];
+                (&line[..colon], value.strip_prefix(b" ").unwrap_or(value))
+            }
+            None => (&line[..], &[][..]),
+        };
+        match name {
+            b"data" => {
+                if self.data.len() + value.len() > self.max_bytes {
+                    return Err(TooLarge(self.max_bytes));
+                }
+                if self.has_data {
+                    self.data.extend_from_slice(b"\n");
+                }
+                self.has_data = true;
+                self.data.extend_from_slice(value);
+            }
+            b"event" => self.other_type = !matches!(value, b"" | b"message"),
+            b"id" if !value.contains(&0) => self.last_id = std::str::from_utf8(value).ok().map(str::to_owned),
+            b"retry" => {
+                let digits =
+                    std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+                if let Some(milliseconds) = digits.and_then(|text| text.parse().ok()) {
+                    self.retry = Some(Duration::from_millis(milliseconds));
+                }
+            }
+            // Comments have an empty name (H26-17); unknown fields are ignored.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(stream: &mut EventStream) -> Vec<String> {
+        let mut messages = Vec::new();
+        while let Some(message) = stream.next_message().unwrap() {
+            messages.push(String::from_utf8(message.to_vec()).unwrap());
+        }
+        messages
+    }
+
+    /// The same whether it comes at once, in pieces, or byte by byte.
+    fn read(text: &[u8]) -> Vec<String> {
+        let mut results = [1, 2, 3, 7, text.len().max(1)].map(|size| {
+            let mut stream = EventStream::new(1000);
+            let mut found = Vec::new();
+            for chunk in text.chunks(size) {
+                stream.push(chunk);
+                found.extend(messages(&mut stream));
+            }
+            found
+        });
+        assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
+        std::mem::take(&mut results[0])
+    }
+
+    #[test]
+    fn http_09_every_line_ending() {
+        for end in ["\n", "\r\n", "\r"] {
+            let text = format!("event: message{end}data: one{end}{end}data:two{end}{end}").into_bytes();
+            // After a lone CR the parser knows the line has ended, without waiting for what follows.
+            assert_eq!(read(&text), ["one", "two"], "{end:?}");
+        }
+        assert_eq!(read(b"data: a\r\rdata: b\n\r\ndata: c\r\n\n"), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn h26_17_comments_and_unknown_fields_are_ignored() {
+        assert_eq!(read(b": hello\n\n:\r\n: keep-alive\n\ndata: x\nfoo: bar\nfoo\n:c\n\n"), ["x"]);
+    }
+
+    #[test]
+    fn data_of_several_lines_is_joined_and_one_blank_is_dropped() {
+        assert_eq!(read(b"data: {\ndata:  \"a\": 1\ndata:}\n\n"), ["{\n \"a\": 1\n}"]);
+    }
+
+    #[test]
+    fn http_26_priming_events_are_no_messages() {
+        assert_eq!(read(b"id: 1\ndata:\n\nid: 2\ndata: \n\nid: 3\ndata\n\nretry: 500\n\ndata: x\n\n"), ["x"]);
+    }
+
+    #[test]
+    fn other_types_and_unfinished_events_are_skipped() {
+        assert_eq!(read(b"event: endpoint\ndata: /x\n\ndata: y\n\nevent: ping\n\ndata: z\n\ndata: cut\n"), ["y", "z"]);
+        assert_eq!(read(b"event: other\nevent: message\ndata: x\n\n"), ["x"]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        assert_eq!(read(b"\xef\xbb\xbfdata: x\n\n"), ["x"]);
+    }
+
+    #[test]
+    fn http_28_ids_and_retry_are_kept() {
+        let mut stream = EventStream::new(100);
+        stream.push(b"id: a\nretry: 500\ndata:\n\nid: nul\0\nretry: soon\ndata: x\n\n");
+        assert_eq!(messages(&mut stream), ["x"]);
+        assert_eq!(stream.last_id(), Some("a"));
+        assert_eq!(stream.retry(), Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn a_message_is_bounded_however_it_is_cut() {
+        let mut stream = EventStream::new(100);
+        stream.push(&b"data: x".repeat(50));
+        assert!(stream.next_message().is_err());
+        let mut stream = EventStream::new(100);
+        stream.push(&b"data: 0123456789\n".repeat(50));
+        assert!(stream.next_message().is_err());
+        let mut stream = EventStream::new(100);
+        stream.push(&[b"data: ".as_slice(), &[b'x'; 100], b"\n\n"].concat());
+        assert_eq!(messages(&mut stream).len(), 1);
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let mut text = BytesMut::new();
+        crate::http::sse::put_event(&mut text, b"{\"a\":\r\n1}");
+        text.extend_from_slice(crate::http::sse::KEEP_ALIVE);
+        crate::http::sse::put_event(&mut text, b"{}");
+        assert_eq!(read(&text), ["{\"a\":\n\n1}", "{}"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Which hosts and origins may talk to a server: the defence against DNS rebinding (HTTP-03, HTTP-04, SEC-22).
+
+use super::rejection::Rejection;
+use crate::protocol::RpcError;
+use http::{HeaderMap, StatusCode, Uri, header};
+
+/// Checks `Host` and `Origin` of every request, before anything else.
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    hosts: Allowed,
+    origins: Allowed,
+}
+
+#[derive(Debug, Clone)]
+enum Allowed {
+    Any,
+    /// This machine, and these.
+    Listed(Vec<String>),
+}
+
+impl Guard {
+    /// `bound`: the host that the server listens on. A `*` in a list allows everything.
+    ///
+    /// A server on loopback is for this machine: other names of it are an attack. One that listens elsewhere is reached by
+    /// names that only its operator knows, so hosts are checked if he lists them. Pages of other origins are refused on both,
+    /// for a browser sends them along without asking the user.
+    pub(crate) fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
+        let listed = |entries: &[String]| match entries.iter().any(|entry| entry == "*") {
+            true => Allowed::Any,
+            false => Allowed::Listed(entries.iter().map(|entry| entry.trim_end_matches('/').to_owned()).collect()),
+        };
+        let hosts = if hosts.is_empty() && !is_loopback(bound) { Allowed::Any } else { listed(hosts) };
+        Self { hosts, origins: listed(origins) }
+    }
+
+    /// Checks the headers of a request; `uri` names the host where HTTP/2 puts it.
+    pub(crate) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Rejection> {
+        let host = headers.get(header::HOST).map(|value| value.as_bytes());
+        if let (Allowed::Listed(listed), Some(host)) =
+            (&self.hosts, host.or(uri.authority().map(|it| it.as_str().as_bytes())))
+        {
+            let host = std::str::from_utf8(host).unwrap_or_default();
+            let name = without_port(host);
+            let listed =
+                listed.iter().any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(name));
+            if !listed && !is_loopback(name) {
+                return Err(refused("Host", host, "allowedHosts"));
+            }
+        }
+        if let (Allowed::Listed(listed), Some(origin)) = (&self.origins, headers.get(header::ORIGIN)) {
+            let origin = origin.to_str().unwrap_or_default();
+            if !listed.iter().any(|entry| entry.eq_ignore_ascii_case(origin)) && !is_loopback_origin(origin) {
+                return Err(refused("Origin", origin, "allowedOrigins"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refused(header: &str, value: &str, option: &str) -> Rejection {
+    let message = format!("The {header} {value:?} is not allowed here. If it should be, add it to the option {option}");
+    Rejection::new(StatusCode::FORBIDDEN, None, &RpcError::invalid_request(message))
+}
+
+/// Whether a host names this machine itself.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn is_loopback_origin(origin: &str) -> bool {
+    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    host.is_some_and(|host| is_loopback(without_port(host)))
+}
+
+/// `name`, `name:port`, `[v6]` or `[v6]:port`.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if port.bytes().all(|byte| byte.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
+        _ => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn allows(guard: &Guard, host: Option<&'static str>, origin: Option<&'static str>) -> bool {
+        let mut headers = HeaderMap::new();
+        if let Some(host) = host {
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+        }
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+        }
+        guard.check(&headers, &Uri::from_static("/mcp")).is_ok()
+    }
+
+    #[test]
+    fn http_03_and_sec_22_a_local_server_is_for_this_machine() {
+        for bound in ["127.0.0.1", "localhost", "::1", "[::1]", "127.8.8.8"] {
+            let guard = Guard::new(bound, &[], &[]);
+            for host in ["localhost", "LOCALHOST:8000", "127.0.0.1:80", "[::1]:9", "[::1]"] {
+                assert!(allows(&guard, Some(host), None), "{host}");
+            }
+            for host in
+                ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "", "0.0.0.0"]
+            {
+                assert!(!allows(&guard, Some(host), None), "{host}");
+            }
+            assert!(allows(&guard, None, None));
+        }
+    }
+
+    #[test]
+    fn http_03_origins_other_than_this_machine_are_refused_everywhere() {
+        for bound in ["127.0.0.1", "0.0.0.0"] {
+            let guard = Guard::new(bound, &[], &[]);
+            for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:5"] {
+                assert!(allows(&guard, Some("localhost"), Some(origin)), "{origin}");
+            }
+            for origin in [
+                "https://evil.example",
+                "null",
+                "",
+                "http://localhost.evil.example",
+                "file://localhost",
+                "http://localhost@evil.example",
+            ] {
+                assert!(!allows(&guard, Some("localhost"), Some(origin)), "{origin}");
+            }
+        }
+    }
+
+    #[test]
+    fn lists_allow_more_and_a_star_allows_all() {
+        let list = |entries: &[&str]| entries.iter().map(|&entry| entry.to_owned()).collect::<Vec<_>>();
+        let guard =
+            Guard::new("127.0.0.1", &list(&["mcp.example", "other.example:444"]), &list(&["https://app.example/"]));
+        assert!(allows(&guard, Some("mcp.example:8000"), Some("https://app.example")));
+        assert!(allows(&guard, Some("localhost"), None));
+        assert!(allows(&guard, Some("other.example:444"), None));
+        assert!(!allows(&guard, Some("other.example:445"), None));
+        assert!(!allows(&guard, Some("mcp.example"), Some("http://app.example")));
+        let open = Guard::new("127.0.0.1", &list(&["*"]), &list(&["*"]));
+        assert!(allows(&open, Some("evil.example"), Some("https://evil.example")));
+        let public = Guard::new("0.0.0.0", &[], &[]);
+        assert!(allows(&public, Some("mcp.example"), None));
+        let listed = Guard::new("0.0.0.0", &list(&["mcp.example"]), &[]);
+        assert!(!allows(&listed, Some("evil.example"), None));
+    }
+
+    #[test]
+    fn http_04_a_refusal_is_403_without_an_id_and_says_how_to_allow_it() {
+        let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static("evil.example"))]);
+        let rejection = Guard::new("127.0.0.1", &[], &[]).check(&headers, &Uri::from_static("/mcp")).unwrap_err();
+        assert_eq!(rejection.status, StatusCode::FORBIDDEN);
+        let body: serde_json::Value = serde_json::from_slice(&rejection.body).unwrap();
+        assert!(body.get("id").is_none());
+        assert!(body["error"]["message"].as_str().unwrap().contains("allowedHosts"), "{body}");
+    }
+
+    #[test]
+    fn http2_names_the_host_in_the_uri() {
+        let guard = Guard::new("127.0.0.1", &[], &[]);
+        assert!(guard.check(&HeaderMap::new(), &Uri::from_static("http://evil.example/mcp")).is_err());
+    }
+}

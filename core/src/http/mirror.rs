@@ -1,0 +1,126 @@
+//! Parts of the body that modern requests repeat in headers: reading them on a server, writing them on a client.
+
+use super::headers;
+use crate::engine::Mirror;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderMap, HeaderValue};
+
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
+
+/// What the headers of a request say.
+pub(crate) fn read(headers: &HeaderMap) -> Mirror {
+    let text =
+        |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes().trim_ascii()).into_owned());
+    Mirror {
+        version: text(&headers::PROTOCOL_VERSION),
+        method: text(&headers::METHOD),
+        name: headers.get(&headers::NAME).map(|value| decode(value.as_bytes().trim_ascii())),
+    }
+}
+
+/// The text of a header value: as it stands, or out of its Base64 wrapper (H26-06, H26-07).
+pub(crate) fn decode(value: &[u8]) -> Result<String, String> {
+    let text = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(is_plain));
+    let text = text.ok_or("has characters that a header cannot carry; wrap the value as =?base64?…?=")?;
+    match wrapped(text) {
+        None => Ok(text.to_owned()),
+        Some(encoded) => {
+            let bytes = STANDARD.decode(encoded).map_err(|error| format!("is not valid Base64: {error}"))?;
+            String::from_utf8(bytes).map_err(|_| "is Base64 of bytes that are not UTF-8".to_owned())
+        }
+    }
+}
+
+/// A header value for a text: as it stands where that is safe, else in the Base64 wrapper (H26-04, H26-05).
+pub(crate) fn encode(text: &str) -> Result<HeaderValue, String> {
+    let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let bytes = text.as_bytes();
+    let safe = !bytes.is_empty()
+        && bytes.iter().all(|byte| is_plain(*byte))
+        && !blank(bytes.first())
+        && !blank(bytes.last())
+        && wrapped(text).is_none();
+    let value = if safe {
+        HeaderValue::from_str(text)
+    } else {
+        HeaderValue::try_from(format!("{PREFIX}{}{SUFFIX}", STANDARD.encode(text)))
+    };
+    value.map_err(|error| format!("{text:?} cannot be sent in a header: {error}"))
+}
+
+/// Visible ASCII, blank or tab: what RFC 9110 lets a field value hold.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'\t' | b' '..=b'~')
+}
+
+fn wrapped(text: &str) -> Option<&str> {
+    text.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn h26_04_and_05_the_vectors_of_the_specification() {
+        for (text, value) in [
+            ("us-west1", "us-west1"),
+            ("get_weather", "get_weather"),
+            ("file:///a b?c=%20", "file:///a b?c=%20"),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("\ttab", "=?base64?CXRhYg==?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("nul\0", "=?base64?bnVsAA==?="),
+            ("del\u{7f}", "=?base64?ZGVsfw==?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+            ("=?base64??=", "=?base64?PT9iYXNlNjQ/Pz0=?="),
+            ("=?BASE64?x?=", "=?BASE64?x?="),
+            ("=?base64?open", "=?base64?open"),
+            ("", "=?base64??="),
+        ] {
+            assert_eq!(encode(text).unwrap(), value, "{text:?}");
+            assert_eq!(decode(value.as_bytes()).as_deref(), Ok(text), "{value}");
+        }
+    }
+
+    #[test]
+    fn h26_06_the_markers_are_exact() {
+        for literal in ["=?BASE64?eA==?=", "=?base64?eA==", "?base64?eA==?=", "=?Base64?eA==?="] {
+            assert_eq!(decode(literal.as_bytes()).as_deref(), Ok(literal));
+        }
+    }
+
+    #[test]
+    fn h26_08_what_cannot_be_decoded_says_why() {
+        for value in [
+            "=?base64?eA?=",
+            "=?base64?eA=?=",
+            "=?base64?e*==?=",
+            "=?base64?e A=?=",
+            "=?base64?eB==?=",
+            "=?base64?_-8=?=",
+        ] {
+            assert!(decode(value.as_bytes()).unwrap_err().contains("Base64"), "{value}");
+        }
+        assert!(decode(b"=?base64?/w==?=").unwrap_err().contains("UTF-8"));
+        assert!(decode("wörld".as_bytes()).unwrap_err().contains("characters"));
+        assert!(decode(b"\xff").is_err());
+    }
+
+    #[test]
+    fn h26_10_names_compare_without_case_and_values_are_trimmed() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in
+            [("MCP-PROTOCOL-version", "2026-07-28"), ("Mcp-Method", "tools/call "), ("mcp-NAME", "=?base64?eA==?=")]
+        {
+            headers.insert(http::HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_static(value));
+        }
+        let mirror = read(&headers);
+        assert_eq!(mirror.version.as_deref(), Some("2026-07-28"));
+        assert_eq!(mirror.method.as_deref(), Some("tools/call"));
+        assert_eq!(mirror.name, Some(Ok("x".into())));
+        assert!(read(&HeaderMap::new()).name.is_none());
+    }
+}

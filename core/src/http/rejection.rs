@@ -1,0 +1,79 @@
+//! Refusals and errors as HTTP sees them.
+
+use crate::protocol::{Era, RequestId, RpcError, envelope, error::code};
+use bytes::Bytes;
+use http::StatusCode;
+
+/// A message that is answered with an HTTP error.
+#[derive(Debug)]
+pub(crate) struct Rejection {
+    /// The status.
+    pub(crate) status: StatusCode,
+    /// A JSON-RPC error.
+    pub(crate) body: Bytes,
+}
+
+impl Rejection {
+    /// `id`: of the request that is refused, if it could be read.
+    pub(crate) fn new(status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Self {
+        Self { status, body: envelope::encode_error(id, error) }
+    }
+
+    /// A refusal with status 400.
+    pub(crate) fn bad_request(id: Option<&RequestId>, error: &RpcError) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, id, error)
+    }
+
+    /// A limit was reached (503).
+    pub(crate) fn busy(id: Option<&RequestId>, what: &str) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, id, &RpcError::busy(what))
+    }
+
+    /// A refusal that concerns the HTTP request and not what it holds.
+    pub(crate) fn of_http(status: StatusCode, message: impl Into<String>) -> Self {
+        Self::new(status, None, &RpcError::invalid_request(message))
+    }
+}
+
+/// The status of an error response, while nothing has been written (VERSIONS 2.2). `refused`: before the method was run.
+pub(crate) fn status_of(era: Era, code: i64, refused: bool, busy: bool) -> StatusCode {
+    match (era, code) {
+        _ if busy => StatusCode::SERVICE_UNAVAILABLE,
+        // H26-12: an unknown method of the modern era.
+        (Era::Modern, code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        (Era::Modern, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION) => {
+            StatusCode::BAD_REQUEST
+        }
+        (Era::Modern, _) if refused => StatusCode::BAD_REQUEST,
+        (Era::Legacy, code::PARSE_ERROR | code::INVALID_REQUEST) if refused => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn h26_08_h26_11_h26_12_statuses_of_both_eras() {
+        for (era, code, refused, busy, status) in [
+            (Era::Modern, -32601, true, false, 404),
+            (Era::Modern, -32601, false, false, 404),
+            (Era::Modern, -32602, true, false, 400),
+            (Era::Modern, -32602, false, false, 200),
+            (Era::Modern, -32603, false, false, 200),
+            (Era::Modern, -32020, true, false, 400),
+            (Era::Modern, -32021, false, false, 400),
+            (Era::Modern, -32022, true, false, 400),
+            (Era::Modern, -32603, true, true, 503),
+            (Era::Legacy, -32601, true, false, 200),
+            (Era::Legacy, -32602, true, false, 200),
+            (Era::Legacy, -32602, false, false, 200),
+            (Era::Legacy, -32600, true, false, 400),
+            (Era::Legacy, -32600, false, false, 200),
+            (Era::Legacy, -32603, true, true, 503),
+        ] {
+            assert_eq!(status_of(era, code, refused, busy).as_u16(), status, "{era:?} {code} {refused} {busy}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Answers to a batch (2025-03-26): one array when every request of it is done.
+
+use super::outbound::{Outbound, Outgoing};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Collects the responses of a batch; everything else passes.
+pub(super) struct BatchReply {
+    reply: Arc<dyn Outbound>,
+    state: Mutex<State>,
+}
+
+struct State {
+    missing: usize,
+    responses: Vec<Bytes>,
+}
+
+impl BatchReply {
+    /// Waits for `requests` responses.
+    pub(super) fn new(reply: Arc<dyn Outbound>, requests: usize) -> Self {
+        Self { reply, state: Mutex::new(State { missing: requests, responses: Vec::new() }) }
+    }
+
+    fn one_done(&self, response: Option<Bytes>) {
+        let complete = {
+            let mut state = self.state.lock();
+            state.responses.extend(response);
+            state.missing = state.missing.saturating_sub(1);
+            (state.missing == 0).then(|| std::mem::take(&mut state.responses))
+        };
+        match complete {
+            Some(responses) if responses.is_empty() => self.reply.send(Outgoing::Abandoned),
+            Some(responses) => {
+                let mut text = vec![b'['];
+                text.extend_from_slice(&responses.join(&b","[..]));
+                text.push(b']');
+                self.reply.send(Outgoing::result(text.into()));
+            }
+            None => {}
+        }
+    }
+}
+
+impl Outbound for BatchReply {
+    fn send(&self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::Response { message, .. } => self.one_done(Some(message)),
+            Outgoing::Abandoned => self.one_done(None),
+            other => self.reply.send(other),
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! One conversation with a client: a pipe, an HTTP session, or a single HTTP exchange.
+
+use super::{
+    Server,
+    batch::BatchReply,
+    call::{Call, CallInner},
+    cancellation::Cancellation,
+    outbound::{Outbound, Outgoing},
+    outcome::{self, Outcome},
+    registry::RegisteredTool,
+    subscriptions::Subscription,
+    tools::{self, Prepared},
+};
+use crate::{
+    engine::{CallKey, IncomingCall, Mirror, Progress, Received, Refusal, ServerConversation},
+    protocol::{
+        Feature, RawJson, RequestId, Revision, RpcError,
+        envelope::{self, Frame, Malformed, Message},
+        method,
+    },
+    runtime::Runtime,
+    wire_log::{Direction, Exchange, Side},
+};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Poll, Waker},
+    time::Duration,
+};
+
+/// How a conversation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// With `initialize`, or with modern requests that need no opening.
+    Session,
+    /// With any request: the transport knows the revision, and there is no session.
+    Stateless(Revision),
+}
+
+/// A conversation. Transports give it frames; it sends answers where the frame came from.
+pub(crate) struct Connection {
+    server: Server,
+    number: u64,
+    runtime: Arc<dyn Runtime>,
+    unrelated: Arc<dyn Outbound>,
+    conversation: Mutex<ServerConversation<Reply, Asked>>,
+    calls: Mutex<HashMap<CallKey, Cancellation>>,
+    subscriptions: Mutex<HashMap<CallKey, Subscription>>,
+    idle: Mutex<Vec<Waker>>,
+    initialized: AtomicBool,
+    listening: AtomicBool,
+    change_pending: AtomicBool,
+    closed: AtomicBool,
+}
+
+type Reply = Arc<dyn Outbound>;
+
+/// A request of the server's own: nothing waits for its answer yet but its deadline.
+#[derive(Debug)]
+pub(crate) struct Asked;
+
+/// Changes made within this time are told once.
+const COALESCE: Duration = Duration::from_millis(5);
+
+impl Connection {
+    pub(super) fn new(server: Server, runtime: Arc<dyn Runtime>, unrelated: Reply, opening: Opening) -> Arc<Self> {
+        let limits = &server.options().limits;
+        let conversation = match opening {
+            Opening::Session => ServerConversation::new(limits),
+            Opening::Stateless(revision) => ServerConversation::stateless(limits, revision),
+        };
+        Arc::new(Self {
+            number: server.next_number(),
+            conversation: Mutex::new(conversation),
+            server,
+            runtime,
+            unrelated,
+            calls: Mutex::default(),
+            subscriptions: Mutex::default(),
+            idle: Mutex::default(),
+            initialized: AtomicBool::new(false),
+            listening: AtomicBool::new(false),
+            change_pending: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.runtime
+    }
+
+    /// The revision that the handshake fixed.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        self.conversation.lock().revision()
+    }
+
+    /// Whether no call runs or waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.conversation.lock().is_idle()
+    }
+
+    /// Takes a frame in; answers go to `reply`. Gives how many responses (or [`Outgoing::Abandoned`]) `reply` gets in all;
+    /// a batch counts as one.
+    ///
+    /// # Errors
+    /// If the frame as a whole is refused; the refusal is not sent yet.
+    pub(crate) fn receive(
+        self: &Arc<Self>,
+        frame: Frame,
+        mirror: Option<&Mirror>,
+        reply: &Reply,
+    ) -> Result<usize, Refusal> {
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(0);
+        }
+        match frame {
+            Frame::Single(Ok(message)) => {
+                let expected = usize::from(matches!(message, Message::Request(_)));
+                self.message(message, mirror, reply);
+                Ok(expected)
+            }
+            Frame::Single(Err(Malformed { id, error })) => Err(Refusal { id, error }),
+            Frame::Batch(elements) => self.batch(elements, reply),
+        }
+    }
+
+    fn batch(self: &Arc<Self>, elements: Vec<Result<Message, Malformed>>, reply: &Reply) -> Result<usize, Refusal> {
+        let legal = self.revision().is_some_and(|revision| revision.supports(Feature::Batches));
+        let refuse = |message: &str| Err(Refusal { id: None, error: RpcError::invalid_request(message) });
+        if !legal {
+            return refuse("Batches exist only in revision 2025-03-26");
+        }
+        let forbidden = elements.iter().flatten().any(|message| match message {
+            Message::Request(request) => {
+                &*request.method == method::INITIALIZE
+                    || crate::protocol::meta::RequestMeta::of(request.params.as_ref()).1.protocol_version.is_some()
+            }
+            _ => false,
+        });
+        if forbidden {
+            return refuse("A batch cannot hold initialize or a request of the modern era");
+        }
+        let expects = |element: &Result<Message, Malformed>| matches!(element, Ok(Message::Request(_)) | Err(_));
+        let expected = elements.iter().filter(|element| expects(element)).count();
+        let batch: Reply = Arc::new(BatchReply::new(Arc::clone(reply), expected));
+        for element in elements {
+            match element {
+                Ok(message) => self.message(message, None, &batch),
+                Err(Malformed { id, error }) => batch.send(Outgoing::error(id.as_ref(), &error, true)),
+            }
+        }
+        Ok(usize::from(expected > 0))
+    }
+
+    fn message(self: &Arc<Self>, message: Message, mirror: Option<&Mirror>, reply: &Reply) {
+        let id = match &message {
+            Message::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let log = self.runtime.wire_log().map(|log| (log, message.clone()));
+        if let Message::Notification(notification) = &message
+            && &*notification.method == method::INITIALIZED
+        {
+            self.initialized.store(true, Ordering::Release);
+        }
+        let received = self.conversation.lock().receive(self.runtime.now(), message, mirror, Arc::clone(reply));
+        if let Some((log, message)) = log {
+            let revision = match &received {
+                Received::Call(call, _) => Some(call.scope.revision),
+                Received::Initialize(_, revision) => Some(*revision),
+                _ => self.revision(),
+            };
+            let refused = matches!(received, Received::Refuse(_));
+            log.message(
+                &Exchange { side: Side::Server, direction: Direction::Received, revision, method: None, refused },
+                &message,
+            );
+        }
+        match received {
+            Received::Initialize(id, revision) => {
+                let result = RawJson::from_value(&self.server.initialize_result(revision));
+                self.listen();
+                self.respond(reply, &id, result.map_err(|_| RpcError::internal()), revision, method::INITIALIZE, false);
+            }
+            Received::Pong(id) => {
+                let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
+                self.respond(reply, &id, Ok(RawJson::empty_object()), revision, method::PING, false);
+            }
+            Received::Call(call, reply) => self.start(call, &reply),
+            Received::Refuse(Refusal { id, error }) => {
+                let outgoing = Outgoing::error(id.as_ref(), &error, true);
+                self.log_sent(&outgoing, None, "");
+                reply.send(outgoing);
+            }
+            Received::Cancelled { key, reason, next } => {
+                self.cancel(key, reason.as_deref().unwrap_or(""));
+                self.start_next(next);
+            }
+            Received::Answered(Asked, outcome) => {
+                tracing::debug!(target: "trunkline", "the client answered: {outcome:?}")
+            }
+            Received::Nothing(why) => {
+                tracing::debug!(target: "trunkline", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
+            }
+        }
+    }
+
+    fn start(self: &Arc<Self>, call: IncomingCall, reply: &Reply) {
+        let cancellation = Cancellation::default();
+        self.calls.lock().insert(call.key, cancellation.clone());
+        let served = catch_unwind(AssertUnwindSafe(|| self.serve(&call, reply, cancellation)));
+        let result = match served {
+            Ok(Ok(None)) => return,
+            Ok(Ok(Some(result))) => Ok(result),
+            Ok(Err(error)) => Err(error),
+            Err(_) => {
+                tracing::error!(target: "trunkline", "a panic while {} was served", call.method.name);
+                Err(RpcError::internal())
+            }
+        };
+        self.answer(call.key, reply, result, call.scope.revision, call.method.name);
+    }
+
+    /// Serves a call: its result, or `None` if it is answered later.
+    fn serve(
+        self: &Arc<Self>,
+        call: &IncomingCall,
+        reply: &Reply,
+        cancellation: Cancellation,
+    ) -> Result<Option<RawJson>, RpcError> {
+        let (scope, params) = (&call.scope, call.params.as_ref());
+        match call.method.name {
+            method::TOOLS_LIST => tools::list(&self.server, params, scope).map(Some),
+            method::TOOLS_CALL => match tools::prepare(&self.server, params, scope)? {
+                Prepared::Answer(result) => Ok(Some(result)),
+                Prepared::Run(tool, arguments) => {
+                    self.run(call, tool, arguments, reply, cancellation);
+                    Ok(None)
+                }
+            },
+            method::DISCOVER => Ok(Some(self.server.seal_object(self.server.discover_result(), scope.revision))),
+            method::SUBSCRIPTIONS_LISTEN => {
+                let logged = LoggedReply { connection: Arc::downgrade(self), reply: Arc::clone(reply) };
+                let subscription = Subscription::open(call.id.clone(), params, Arc::new(logged))?;
+                self.subscriptions.lock().insert(call.key, subscription);
+                self.initialized.store(true, Ordering::Release);
+                self.listen();
+                Ok(None)
+            }
+            other => Err(RpcError::method_not_found(other)),
+        }
+    }
+
+    fn run(
+        self: &Arc<Self>,
+        call: &IncomingCall,
+        tool: Arc<RegisteredTool>,
+        arguments: RawJson,
+        reply: &Reply,
+        cancellation: Cancellation,
+    ) {
+        let handler = Arc::clone(&tool.handler);
+        let inner = CallInner {
+            connection: Arc::clone(self),
+            key: call.key,
+            scope: call.scope.clone(),
+            tool,
+            reply: Arc::clone(reply),
+            cancellation,
+        };
+        handler.call(Call::new(inner, arguments));
+    }
+
+    /// Answers a call of a tool. `false`: it is not wanted any more.
+    pub(super) fn complete(self: &Arc<Self>, call: &CallInner, outcome: Outcome) -> bool {
+        if !self.conversation.lock().is_open(call.key) {
+            return false;
+        }
+        let result = outcome::render(&self.server, &call.tool, call.scope.revision, outcome);
+        self.answer(call.key, &call.reply, result, call.scope.revision, method::TOOLS_CALL)
+    }
+
+    fn answer(
+        self: &Arc<Self>,
+        key: CallKey,
+        reply: &Reply,
+        result: Result<RawJson, RpcError>,
+        revision: Revision,
+        method: &str,
+    ) -> bool {
+        self.calls.lock().remove(&key);
+        let (id, next) = self.conversation.lock().finish(key);
+        let answered = id.is_some();
+        if let Some(id) = id {
+            self.respond(reply, &id, result, revision, method, false);
+        }
+        self.start_next(next);
+        self.wake_if_idle();
+        answered
+    }
+
+    fn start_next(self: &Arc<Self>, next: Option<(IncomingCall, Reply)>) {
+        if let Some((call, reply)) = next {
+            // A handler that answers at once would otherwise start its successor on the same stack, and so on.
+            let connection = Arc::clone(self);
+            self.runtime.spawn(Box::pin(async move { connection.start(call, &reply) }));
+        }
+    }
+
+    fn respond(
+        &self,
+        reply: &Reply,
+        id: &RequestId,
+        result: Result<RawJson, RpcError>,
+        revision: Revision,
+        method: &str,
+        refused: bool,
+    ) {
+        let outgoing = match result {
+            Ok(result) => Outgoing::result(envelope::encode_result(id, result.as_bytes())),
+            Err(error) => Outgoing::error(Some(id), &error, refused),
+        };
+        self.log_sent(&outgoing, Some(revision), method);
+        reply.send(outgoing);
+    }
+
+    /// A progress notification of a call, if it may be sent.
+    pub(super) fn progress_of(
+        &self,
+        call: &CallInner,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+    ) -> Option<Bytes> {
+        let notification =
+            self.conversation.lock().progress(call.key, &call.scope, &Progress { progress, total, message })?;
+        self.log_sent(&Outgoing::Notification(notification.clone()), Some(call.scope.revision), method::PROGRESS);
+        Some(notification)
+    }
+
+    fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
+        self.subscriptions.lock().remove(&key);
+        if let Some(cancellation) = self.calls.lock().remove(&key) {
+            cancellation.cancel(reason);
+        }
+        self.wake_if_idle();
+    }
+
+    fn listen(self: &Arc<Self>) {
+        if !self.listening.swap(true, Ordering::AcqRel) {
+            self.server.listen_to_changes(self);
+        }
+    }
+
+    /// The tools changed: everyone who asked is told, once for changes made close together.
+    pub(super) fn tools_changed(self: &Arc<Self>) {
+        if !self.initialized.load(Ordering::Acquire) || self.change_pending.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let connection = Arc::clone(self);
+        self.runtime.spawn(Box::pin(async move {
+            let at = connection.runtime.now() + COALESCE;
+            connection.runtime.sleep_until(at).await;
+            connection.change_pending.store(false, Ordering::Release);
+            if connection.closed.load(Ordering::Acquire) {
+                return;
+            }
+            if let Some(revision) = connection.revision() {
+                let outgoing = Outgoing::Notification(envelope::encode_notification(method::TOOLS_LIST_CHANGED, None));
+                connection.log_sent(&outgoing, Some(revision), method::TOOLS_LIST_CHANGED);
+                connection.unrelated.send(outgoing);
+            }
+            connection.subscriptions.lock().values().for_each(Subscription::tools_changed);
+        }));
+    }
+
+    /// Ends the conversation: subscriptions get their final result, calls are cancelled, later messages are dropped. Idempotent.
+    pub(crate) fn close(self: &Arc<Self>) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.server.forget(self.number);
+        self.end_subscriptions();
+        let calls: Vec<_> = self.calls.lock().drain().collect();
+        for (key, cancellation) in calls {
+            let (_, _) = self.conversation.lock().finish(key);
+            cancellation.cancel("the connection is closed");
+        }
+        self.wake_if_idle();
+    }
+
+    /// Tells the streams of change notifications that they end (SUB-06); for an orderly shutdown before [`Self::close`].
+    pub(crate) fn end_subscriptions(self: &Arc<Self>) {
+        let subscriptions: Vec<_> = self.subscriptions.lock().drain().collect();
+        for (key, subscription) in subscriptions {
+            let result = self.server.seal_object(subscription.ended(), Revision::LATEST);
+            let (id, _) = self.conversation.lock().finish(key);
+            self.calls.lock().remove(&key);
+            if let Some(id) = id {
+                self.respond(
+                    subscription.reply(),
+                    &id,
+                    Ok(result),
+                    Revision::LATEST,
+                    method::SUBSCRIPTIONS_LISTEN,
+                    false,
+                );
+            }
+        }
+    }
+
+    /// Completes when no call runs or waits.
+    pub(crate) async fn drain(&self) {
+        poll_fn(|context| {
+            let mut idle = self.idle.lock();
+            if self.is_idle() {
+                return Poll::Ready(());
+            }
+            idle.push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn wake_if_idle(&self) {
+        let wakers = {
+            let mut idle = self.idle.lock();
+            if idle.is_empty() || !self.is_idle() {
+                return;
+            }
+            std::mem::take(&mut *idle)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn log_sent(&self, outgoing: &Outgoing, revision: Option<Revision>, method: &str) {
+        let Some(log) = self.runtime.wire_log() else { return };
+        let (text, refused) = match outgoing {
+            Outgoing::Response { message, failure } => (message, failure.is_some_and(|failure| failure.refused)),
+            Outgoing::Notification(message) | Outgoing::Request(message) => (message, false),
+            Outgoing::Abandoned => return,
+        };
+        let revision = revision.or_else(|| self.revision());
+        log.text(
+            &Exchange { side: Side::Server, direction: Direction::Sent, revision, method: Some(method), refused },
+            text,
+        );
+    }
+}
+
+/// The stream of a subscription, with its notifications recorded.
+struct LoggedReply {
+    connection: Weak<Connection>,
+    reply: Reply,
+}
+
+impl Outbound for LoggedReply {
+    fn send(&self, outgoing: Outgoing) {
+        if let (Outgoing::Notification(_), Some(connection)) = (&outgoing, self.connection.upgrade()) {
+            connection.log_sent(&outgoing, Some(Revision::LATEST), "");
+        }
+        self.reply.send(outgoing);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.server.forget(self.number);
+    }
+}

@@ -1,0 +1,16 @@
+//! What serves a call.
+
+use super::call::Call;
+
+/// Serves calls. The core form: it gets a [`Call`] and answers it whenever and from wherever it likes; dropping the call
+/// unanswered fails it. Async functions are turned into handlers by [`super::ToolHandler`].
+pub trait Handler: Send + Sync + 'static {
+    /// Takes a call. Must not block.
+    fn call(&self, call: Call);
+}
+
+impl<F: Fn(Call) + Send + Sync + 'static> Handler for F {
+    fn call(&self, call: Call) {
+        self(call);
+    }
+}

@@ -1,0 +1,52 @@
+//! Where a server's messages go: the pipe, or the HTTP exchange that a message belongs to.
+
+use crate::protocol::{RpcError, envelope};
+use bytes::Bytes;
+
+/// A message on its way to the client.
+#[derive(Debug, Clone)]
+pub enum Outgoing {
+    /// The answer to a request; ends its exchange.
+    Response {
+        /// The message.
+        message: Bytes,
+        /// Why the request failed, if it did.
+        failure: Option<Failure>,
+    },
+    /// A notification.
+    Notification(Bytes),
+    /// A request of the server's own (legacy only).
+    Request(Bytes),
+    /// The request of this exchange was cancelled: nothing will answer it (CAN-05).
+    Abandoned,
+}
+
+/// What a transport with status codes has to know about an error response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// The JSON-RPC code.
+    pub code: i64,
+    /// The request was refused before it was served: an envelope, header, version or admission problem.
+    pub refused: bool,
+    /// A limit was reached; trying again later may succeed.
+    pub busy: bool,
+}
+
+impl Outgoing {
+    /// An error response.
+    pub(crate) fn error(id: Option<&crate::protocol::RequestId>, error: &RpcError, refused: bool) -> Self {
+        let failure = Some(Failure { code: error.code, refused, busy: error.is_busy() });
+        Self::Response { message: envelope::encode_error(id, error), failure }
+    }
+
+    /// A response with a result.
+    pub(crate) fn result(message: Bytes) -> Self {
+        Self::Response { message, failure: None }
+    }
+}
+
+/// Takes messages to the client. Never blocks and never calls back into the server.
+pub trait Outbound: Send + Sync + 'static {
+    /// Sends a message; one that cannot be delivered any more is dropped.
+    fn send(&self, outgoing: Outgoing);
+}

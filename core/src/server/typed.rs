@@ -1,0 +1,283 @@
+//! Typed handlers: async functions whose argument type gives the input schema and whose return type the output schema.
+
+use super::{ToolError, call::Call, context::Context, outcome::Outcome, registry::ToolEntry};
+use crate::protocol::{
+    RawJson, RpcError,
+    model::{CallToolResult, ContentBlock},
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use std::{
+    any::Any,
+    borrow::Cow,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::{Pin, pin},
+    task::Poll,
+};
+
+/// The arguments of a call as a type.
+pub struct Params<T>(pub T);
+
+/// Why a handler failed. Made by `?` from any error: a [`ToolError`] is told to the model, an [`RpcError`] becomes that JSON-RPC
+/// error, and anything else is an internal failure whose detail goes to the log only.
+pub struct CallError(Outcome);
+
+impl<E: std::error::Error + 'static> From<E> for CallError {
+    fn from(error: E) -> Self {
+        let any: &dyn Any = &error;
+        if let Some(error) = any.downcast_ref::<ToolError>() {
+            return Self(Outcome::ToolError(error.message().to_owned()));
+        }
+        if let Some(error) = any.downcast_ref::<RpcError>() {
+            return Self(Outcome::Protocol(error.clone()));
+        }
+        Self(Outcome::Internal(error.to_string()))
+    }
+}
+
+/// An async function that can serve a tool: `(Context, Params<T>)`, `(Params<T>)`, `(Context)` or no arguments, giving
+/// `Result<R, CallError>` where `R` can be JSON and has a schema.
+#[diagnostic::on_unimplemented(
+    message = "this is not a tool handler",
+    note = "a handler is `|ctx: Context, Params(p): Params<T>| async move {{ Ok(value) }}` (either argument may be left out); T needs Deserialize and JsonSchema, the value Serialize and JsonSchema"
+)]
+pub trait ToolHandler<M>: Send + Sync + 'static {
+    /// The schema of the arguments; `None` if there are none.
+    fn input_schema() -> Option<Value>;
+    /// The output schema, and whether it describes `{"result": value}`.
+    fn output_schema() -> Option<(Value, bool)>;
+    /// Which row of the return mapping the value falls under.
+    fn return_kind() -> ReturnKind;
+    /// Runs the function.
+    fn run(
+        &self,
+        context: Context,
+        arguments: &RawJson,
+        kind: ReturnKind,
+    ) -> Pin<Box<dyn Future<Output = Outcome> + Send>>;
+}
+
+/// A value that a handler may return.
+pub trait IntoOutcome: Serialize + JsonSchema {
+    /// The value as an outcome of a kind.
+    fn into_outcome(self, kind: ReturnKind) -> Outcome;
+}
+
+impl<R: Serialize + JsonSchema> IntoOutcome for R {
+    fn into_outcome(self, kind: ReturnKind) -> Outcome {
+        let raw = match RawJson::from_value(&self) {
+            Ok(raw) => raw,
+            Err(error) => return Outcome::Internal(format!("the returned value cannot be JSON: {error}")),
+        };
+        match kind {
+            ReturnKind::Text => match raw.parse() {
+                Ok(text) => Outcome::Text(text),
+                Err(_) => Outcome::Value(raw),
+            },
+            ReturnKind::Content => Outcome::Content(raw),
+            ReturnKind::Result => Outcome::Result(raw),
+            ReturnKind::Object => Outcome::Object(raw),
+            ReturnKind::Value => Outcome::Value(raw),
+        }
+    }
+}
+
+/// Which row of the return mapping a type falls under; worked out once, at registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReturnKind {
+    /// A string.
+    Text,
+    /// Content blocks.
+    Content,
+    /// A struct.
+    Object,
+    /// A number, list, map, or nothing.
+    Value,
+    /// A full result.
+    Result,
+}
+
+impl ReturnKind {
+    fn of<R: JsonSchema>() -> Self {
+        let name = R::schema_name();
+        if name == ContentBlock::schema_name() || name == <Vec<ContentBlock>>::schema_name() {
+            return Self::Content;
+        }
+        if name == CallToolResult::schema_name() {
+            return Self::Result;
+        }
+        match root_schema::<R>().get("type").and_then(Value::as_str) {
+            Some("string") => Self::Text,
+            // A map has no fixed members: it is a value like a list is.
+            Some("object") if root_schema::<R>().get("properties").is_some() => Self::Object,
+            _ => Self::Value,
+        }
+    }
+}
+
+fn root_schema<T: JsonSchema>() -> Value {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(members) = schema.as_object_mut() {
+        // 2020-12 is the protocol's default dialect.
+        members.remove("$schema");
+    }
+    schema
+}
+
+fn input_schema<T: JsonSchema>() -> Value {
+    root_schema::<T>()
+}
+
+fn output_schema<R: JsonSchema>() -> Option<(Value, bool)> {
+    match ReturnKind::of::<R>() {
+        ReturnKind::Text | ReturnKind::Content | ReturnKind::Result => None,
+        ReturnKind::Object => Some((root_schema::<R>(), false)),
+        ReturnKind::Value => {
+            let mut inner = root_schema::<R>();
+            let definitions = inner.as_object_mut().and_then(|members| members.remove("$defs"));
+            let mut schema = json!({"type": "object", "properties": {"result": inner}, "required": ["result"]});
+            if let Some(definitions) = definitions {
+                schema["$defs"] = definitions;
+            }
+            Some((schema, true))
+        }
+    }
+}
+
+impl JsonSchema for ContentBlock {
+    fn schema_name() -> Cow<'static, str> {
+        "McpContentBlock".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({"type": "object"})
+    }
+}
+
+impl JsonSchema for CallToolResult {
+    fn schema_name() -> Cow<'static, str> {
+        "McpCallToolResult".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({"type": "object"})
+    }
+}
+
+/// Marks the form of a handler, so that the compiler tells them apart.
+pub struct Form<Arguments, R>(std::marker::PhantomData<fn(Arguments) -> R>);
+
+macro_rules! tool_handler {
+    ($marker:ty, [$($param:ident)?], |$this:ident, $context:ident, $arguments:ident| $call:expr, ($($argument:ty),*)) => {
+        impl<F, Fut, R, $($param)?> ToolHandler<Form<$marker, R>> for F
+        where
+            F: Fn($($argument),*) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = Result<R, CallError>> + Send + 'static,
+            R: IntoOutcome + 'static,
+            $($param: DeserializeOwned + JsonSchema + 'static)?
+        {
+            fn input_schema() -> Option<Value> {
+                let schema: Option<Value> = None;
+                $(let schema = schema.or_else(|| Some(input_schema::<$param>()));)?
+                schema
+            }
+
+            fn output_schema() -> Option<(Value, bool)> {
+                output_schema::<R>()
+            }
+
+            fn return_kind() -> ReturnKind {
+                ReturnKind::of::<R>()
+            }
+
+            fn run(&self, $context: Context, $arguments: &RawJson, kind: ReturnKind) -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
+                let $this = self;
+                let future = $call;
+                Box::pin(async move {
+                    match future.await {
+                        Ok(value) => value.into_outcome(kind),
+                        Err(CallError(outcome)) => outcome,
+                    }
+                })
+            }
+        }
+    };
+}
+
+tool_handler!((), [], |this, _context, _arguments| this(), ());
+tool_handler!((Context,), [], |this, context, _arguments| this(context), (Context));
+tool_handler!(
+    (Params<T>,),
+    [T],
+    |this, _context, arguments| match read(arguments) {
+        Ok(params) => this(params),
+        Err(outcome) => return refused(outcome),
+    },
+    (Params<T>)
+);
+tool_handler!(
+    (Context, Params<T>),
+    [T],
+    |this, context, arguments| match read(arguments) {
+        Ok(params) => this(context, params),
+        Err(outcome) => return refused(outcome),
+    },
+    (Context, Params<T>)
+);
+
+/// The schema let the arguments pass; a type that is stricter still may refuse them.
+fn read<T: DeserializeOwned>(arguments: &RawJson) -> Result<Params<T>, Outcome> {
+    arguments.parse().map(Params).map_err(|error| Outcome::ToolError(format!("Invalid arguments: {error}")))
+}
+
+fn refused(outcome: Outcome) -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
+    Box::pin(std::future::ready(outcome))
+}
+
+impl ToolEntry {
+    /// A tool from an async function; see [`ToolHandler`].
+    pub fn typed<M, H: ToolHandler<M>>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self {
+        let mut descriptor = json!({"name": name.into(), "description": description.into()});
+        if let Some(schema) = H::input_schema() {
+            descriptor["inputSchema"] = schema;
+        }
+        let mut wrap = false;
+        if let Some((schema, wrapped)) = H::output_schema() {
+            descriptor["outputSchema"] = schema;
+            wrap = wrapped;
+        }
+        let kind = H::return_kind();
+        let serve = move |call: Call| {
+            let context = Context::new(call.facts().clone());
+            let future = handler.run(context, call.arguments(), kind);
+            let facts = call.facts().clone();
+            call_in_background(call, facts, future);
+        };
+        Self::new(descriptor, serve).wrap_output(wrap)
+    }
+}
+
+/// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs the call only.
+fn call_in_background(call: Call, facts: super::CallFacts, future: Pin<Box<dyn Future<Output = Outcome> + Send>>) {
+    let spawner = call.facts().clone();
+    let task = async move {
+        let mut cancelled = pin!(facts.cancelled());
+        let mut future = future;
+        let outcome = std::future::poll_fn(|context| {
+            let step = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+            match step {
+                Err(_) => Poll::Ready(Some(Outcome::Internal("the handler panicked".into()))),
+                Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
+                Ok(Poll::Pending) => cancelled.as_mut().poll(context).map(|()| None),
+            }
+        })
+        .await;
+        drop(future);
+        if let Some(outcome) = outcome {
+            call.complete(outcome);
+        }
+    };
+    spawner.inner.connection.runtime().spawn(Box::pin(task));
+}

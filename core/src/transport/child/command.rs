@@ -1,0 +1,135 @@
+//! What to run as a server, and why it could not be run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A program that serves the protocol on its standard input and output.
+#[derive(Debug, Clone, Default)]
+pub struct ChildCommand {
+    /// The program and its arguments. No shell reads them.
+    pub command: Vec<String>,
+    /// Environment variables for it.
+    pub env: Vec<(String, String)>,
+    /// Whether it gets the environment of this process too.
+    pub inherit_env: bool,
+    /// The folder it runs in; this process's own if `None`.
+    pub cwd: Option<PathBuf>,
+    /// What becomes of its standard error.
+    pub stderr: ChildStderr,
+}
+
+/// What becomes of the standard error of a child process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ChildStderr {
+    /// Copied to our standard error; the last lines are kept for error messages.
+    #[default]
+    PassThrough,
+    /// Only the last lines are kept.
+    Keep,
+    /// Thrown away.
+    Discard,
+}
+
+/// A child process that could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start the server process {program}: {reason}")]
+pub struct SpawnError {
+    program: String,
+    reason: String,
+    #[source]
+    source: Option<io::Error>,
+}
+
+impl ChildCommand {
+    /// A program and its arguments, with the environment of this process.
+    pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { command: command.into_iter().map(Into::into).collect(), inherit_env: true, ..Self::default() }
+    }
+
+    pub(super) fn to_tokio(&self) -> Result<tokio::process::Command, SpawnError> {
+        let Some((program, arguments)) = self.command.split_first().filter(|(program, _)| !program.is_empty()) else {
+            return Err(self.error("the command is empty; it needs a program, then its arguments", None));
+        };
+        let mut command = tokio::process::Command::new(resolved(program));
+        command.args(arguments);
+        if !self.inherit_env {
+            command.env_clear();
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.cwd {
+            command.current_dir(folder);
+        }
+        Ok(command)
+    }
+
+    /// Says what to check when the system refused to start the program.
+    pub(super) fn refused(&self, error: io::Error) -> SpawnError {
+        let program = self.program();
+        let reason = match (&self.cwd, error.kind()) {
+            (Some(folder), _) if !folder.is_dir() => format!("there is no folder {}", folder.display()),
+            (_, io::ErrorKind::NotFound) if Path::new(program).components().count() > 1 => {
+                "there is no such file, or the interpreter that its first line names is missing".to_owned()
+            }
+            (_, io::ErrorKind::NotFound) if !self.inherit_env => {
+                "no such program; the environment is not inherited, so set PATH or give the full path".to_owned()
+            }
+            (_, io::ErrorKind::NotFound) => {
+                "no such program on the PATH; check the spelling, or give the full path".to_owned()
+            }
+            (_, io::ErrorKind::PermissionDenied) => "it is not an executable file, or may not be run".to_owned(),
+            _ => error.to_string(),
+        };
+        self.error(&reason, Some(error))
+    }
+
+    pub(super) fn error(&self, reason: &str, source: Option<io::Error>) -> SpawnError {
+        SpawnError { program: format!("\"{}\"", self.program()), reason: reason.to_owned(), source }
+    }
+
+    pub(super) fn program(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+}
+
+#[cfg(not(windows))]
+fn resolved(program: &str) -> PathBuf {
+    PathBuf::from(program)
+}
+
+/// Windows itself finds `x.exe` for `x`, but not `x.cmd`, which is what package managers such as npm install.
+#[cfg(windows)]
+fn resolved(program: &str) -> PathBuf {
+    let folders: Vec<_> =
+        std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+    script_on_path(program, &folders, Path::is_file).unwrap_or_else(|| PathBuf::from(program))
+}
+
+/// The first script for a bare name, in a folder that has no program of that name.
+#[cfg(any(windows, test))]
+fn script_on_path(name: &str, folders: &[PathBuf], is_file: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.extension().is_some() || path.components().count() != 1 {
+        return None;
+    }
+    folders
+        .iter()
+        .flat_map(|folder| ["exe", "cmd", "bat"].map(|kind| folder.join(path.with_extension(kind))))
+        .find(|file| is_file(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_found_where_a_program_would_be() {
+        let folders = [PathBuf::from("a"), PathBuf::from("b")];
+        let exist = |files: &'static [&str]| move |file: &Path| files.iter().any(|name| file == Path::new(name));
+        let found = |name, files| script_on_path(name, &folders, exist(files));
+        assert_eq!(found("npx", &["b/npx.cmd"]), Some(PathBuf::from("b/npx.cmd")));
+        assert_eq!(found("npx", &["a/npx.exe", "b/npx.cmd"]), Some(PathBuf::from("a/npx.exe")));
+        assert_eq!(found("npx.cmd", &["a/npx.cmd"]), None);
+        assert_eq!(found("./npx", &["a/npx.cmd"]), None);
+        assert_eq!(found("npx", &[]), None);
+    }
+}

@@ -1,0 +1,480 @@
+//! A server that runs as a child process, in a process group (Windows: job) of its own, which goes away with it.
+
+mod command;
+mod stderr;
+mod stdin;
+
+pub use command::{ChildCommand, ChildStderr, SpawnError};
+pub use stdin::ChildStdin;
+pub use tokio::process::ChildStdout;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+use std::fmt::Write;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use stderr::Tail;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+/// A running (or ended) child process. Dropping it kills the whole group.
+#[derive(Debug)]
+pub struct ChildProcess {
+    program: String,
+    id: Option<u32>,
+    stdin: ChildStdin,
+    tail: Option<Tail>,
+    orders: mpsc::UnboundedSender<Order>,
+    state: watch::Receiver<State>,
+}
+
+/// How long [`ChildProcess::close`] waits at each step.
+#[derive(Debug, Clone, Copy)]
+pub struct CloseDeadlines {
+    /// After closing standard input, before asking the group to terminate.
+    pub after_stdin: Duration,
+    /// After that, before killing the group.
+    pub after_terminate: Duration,
+}
+
+/// How a child process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself.
+    Exited(ExitStatus),
+    /// After it was asked to terminate.
+    Terminated(ExitStatus),
+    /// It had to be killed.
+    Killed(ExitStatus),
+    /// The system did not say, or it could not even be killed.
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    Terminate,
+    Kill,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    /// The process has ended; what it left behind may still run.
+    Ended(Option<ExitStatus>),
+    /// The whole group is gone.
+    Gone(Option<ExitStatus>),
+}
+
+/// How long what a process leaves behind may take to terminate by itself.
+#[cfg(unix)]
+const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
+/// How long the system may take to remove what was killed.
+const KILL_DEADLINE: Duration = Duration::from_secs(2);
+/// How long the last lines of standard error may take to arrive after the end.
+const STDERR_DEADLINE: Duration = Duration::from_millis(300);
+
+impl Default for CloseDeadlines {
+    fn default() -> Self {
+        Self { after_stdin: Duration::from_secs(2), after_terminate: Duration::from_secs(2) }
+    }
+}
+
+impl ChildProcess {
+    /// Starts a server. Needs a running tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// The program cannot be started; the error names it and what to check.
+    pub fn spawn(command: &ChildCommand) -> Result<(Self, ChildStdin, ChildStdout), SpawnError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(command.error("there is no runtime to run it in", None));
+        }
+        let mut wrapped = CommandWrap::from(command.to_tokio()?);
+        let stderr = if command.stderr == ChildStderr::Discard { Stdio::null() } else { Stdio::piped() };
+        wrapped.command_mut().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        wrapped.wrap(KillOnDrop);
+        #[cfg(unix)]
+        wrapped.wrap(process_wrap::tokio::ProcessGroup::leader());
+        #[cfg(windows)]
+        wrapped.wrap(process_wrap::tokio::JobObject);
+        let mut child = wrapped.spawn().map_err(|error| command.refused(error))?;
+
+        let stdin = ChildStdin::new(child.stdin().take());
+        let Some(stdout) = child.stdout().take() else {
+            return Err(command.error("it has no standard output", None));
+        };
+        let tail = (command.stderr != ChildStderr::Discard)
+            .then(|| Tail::follow(child.stderr().take(), command.stderr == ChildStderr::PassThrough));
+        let id = child.id();
+        let (orders, orders_in) = mpsc::unbounded_channel();
+        let (state_out, state) = watch::channel(State::Running);
+        let group = Group {
+            child,
+            #[cfg(unix)]
+            id,
+            gone: false,
+        };
+        tokio::spawn(supervise(group, orders_in, state_out));
+        let process = Self { program: command.program().to_owned(), id, stdin: stdin.clone(), tail, orders, state };
+        Ok((process, stdin, stdout))
+    }
+
+    /// The process id, which is also the id of its group.
+    pub fn id(&self) -> Option<u32> {
+        self.id
+    }
+
+    /// Waits until the process ends. `None` if the system does not say how.
+    pub async fn ended(&self) -> Option<ExitStatus> {
+        self.reached(|state| *state != State::Running).await
+    }
+
+    /// The last lines of its standard error, at most 20 of at most 1,000 bytes each; none with [`ChildStderr::Discard`].
+    pub fn stderr_tail(&self) -> Vec<String> {
+        self.tail.as_ref().map(Tail::lines).unwrap_or_default()
+    }
+
+    /// One text about why the connection to it was lost, for an error: how it ended and its last lines of standard error.
+    ///
+    /// Waits a moment for both, since a pipe closes before its process ends.
+    pub async fn obituary(&self) -> String {
+        let ended = timeout(STDERR_DEADLINE, self.ended()).await;
+        let mut text = match ended {
+            Err(_) => format!("the server process \"{}\" closed its standard output", self.program),
+            Ok(None) => format!("the server process \"{}\" ended", self.program),
+            Ok(Some(status)) => format!("the server process \"{}\" {}", self.program, how(status)),
+        };
+        let Some(tail) = &self.tail else { return text };
+        if ended.is_ok() {
+            tail.settle(STDERR_DEADLINE).await;
+        }
+        let lines = tail.lines();
+        let _ = match lines.as_slice() {
+            [] => write!(text, " and wrote nothing to its standard error"),
+            lines => write!(text, "; its last stderr lines:\n{}", lines.join("\n")),
+        };
+        text
+    }
+
+    /// Ends the process and its group: closes its standard input, waits, asks it to terminate, waits, kills it (STD-13).
+    ///
+    /// On Windows a job cannot be asked, so the middle step kills. Closing again, or closing what has ended, is harmless.
+    pub async fn close(&self, deadlines: CloseDeadlines) -> Ending {
+        self.stdin.close();
+        let ending = if let Some(status) = self.ended_within(deadlines.after_stdin).await {
+            status.map(Ending::Exited)
+        } else {
+            let _ = self.orders.send(Order::Terminate);
+            if let Some(status) = self.ended_within(deadlines.after_terminate).await {
+                status.map(Ending::Terminated)
+            } else {
+                let _ = self.orders.send(Order::Kill);
+                self.ended_within(KILL_DEADLINE).await.flatten().map(Ending::Killed)
+            }
+        };
+        let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, State::Gone(_)))).await;
+        ending.unwrap_or(Ending::Unknown)
+    }
+
+    async fn ended_within(&self, deadline: Duration) -> Option<Option<ExitStatus>> {
+        timeout(deadline, self.ended()).await.ok()
+    }
+
+    async fn reached(&self, wanted: impl FnMut(&State) -> bool) -> Option<ExitStatus> {
+        let mut state = self.state.clone();
+        // It fails only when the runtime is being shut down, which kills the group.
+        match state.wait_for(wanted).await.map(|state| *state) {
+            Ok(State::Ended(status) | State::Gone(status)) => status,
+            Ok(State::Running) | Err(_) => None,
+        }
+    }
+}
+
+/// Owns the process: the only place that signals it, so that nothing is sent to an id that has passed to somebody else.
+async fn supervise(mut group: Group, mut orders: mpsc::UnboundedReceiver<Order>, state: watch::Sender<State>) {
+    let status = loop {
+        // The process itself is awaited, not the group, which may never end.
+        tokio::select! {
+            status = group.child.inner_mut().wait() => break status.ok(),
+            order = orders.recv() => match order {
+                Some(Order::Terminate) => group.terminate(),
+                Some(Order::Kill) => group.kill(),
+                None => {
+                    group.kill();
+                    break group.child.inner_mut().wait().await.ok();
+                }
+            },
+        }
+    };
+    state.send_replace(State::Ended(status));
+    group.clear().await;
+    state.send_replace(State::Gone(status));
+}
+
+struct Group {
+    child: Box<dyn ChildWrapper>,
+    /// The id of the group's leader, and so of the group.
+    #[cfg(unix)]
+    id: Option<u32>,
+    gone: bool,
+}
+
+impl Group {
+    fn kill(&mut self) {
+        // It fails only if nobody is left.
+        let _ = self.child.start_kill();
+    }
+
+    #[cfg(unix)]
+    fn terminate(&mut self) {
+        let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
+    }
+
+    #[cfg(not(unix))]
+    fn terminate(&mut self) {
+        self.kill();
+    }
+
+    /// Removes what the process left behind.
+    #[cfg(unix)]
+    async fn clear(&mut self) {
+        if self.is_left() {
+            self.terminate();
+            let vanish = async {
+                while self.is_left() {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            if timeout(LEFTOVER_GRACE, vanish).await.is_err() {
+                self.kill();
+            }
+        }
+        self.gone = true;
+    }
+
+    /// Removes what the process left behind: a job cannot be asked.
+    #[cfg(not(unix))]
+    async fn clear(&mut self) {
+        self.kill();
+        self.gone = true;
+    }
+
+    /// Whether the group still has a member. As long as it has, its id belongs to nobody else.
+    #[cfg(unix)]
+    fn is_left(&self) -> bool {
+        self.id
+            .and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
+            .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.gone {
+            self.kill();
+        }
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("was ended by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("exited with status {code}"),
+        None => "ended".to_owned(),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::time::Instant;
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+
+    const SHORT: CloseDeadlines =
+        CloseDeadlines { after_stdin: Duration::from_millis(150), after_terminate: Duration::from_millis(150) };
+
+    fn shell(script: &str) -> ChildCommand {
+        ChildCommand { stderr: ChildStderr::Keep, ..ChildCommand::new(["sh", "-c", script]) }
+    }
+
+    fn start(script: &str) -> (ChildProcess, ChildStdin, Lines<BufReader<ChildStdout>>) {
+        let (process, stdin, stdout) = ChildProcess::spawn(&shell(script)).unwrap();
+        (process, stdin, BufReader::new(stdout).lines())
+    }
+
+    async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
+        timeout(Duration::from_secs(5), lines.next_line()).await.unwrap().unwrap().unwrap()
+    }
+
+    fn exists(id: &str) -> bool {
+        let id = rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap();
+        // A zombie of somebody else counts as gone: its parent is slow, but it runs no more.
+        rustix::process::test_kill_process(id).is_ok() && !is_zombie(id)
+    }
+
+    fn is_zombie(id: rustix::process::Pid) -> bool {
+        let state = std::process::Command::new("ps").args(["-o", "stat=", "-p", &id.to_string()]).output().unwrap();
+        String::from_utf8_lossy(&state.stdout).trim_start().starts_with('Z')
+    }
+
+    async fn assert_gone(id: &str) {
+        let started = Instant::now();
+        while exists(id) {
+            assert!(started.elapsed() < Duration::from_secs(2), "process {id} is still there");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn std_13_a_server_that_ends_with_its_input_is_not_signalled() {
+        let (process, mut stdin, mut lines) = start("while read -r line; do echo \"got $line\"; done; exit 3");
+        stdin.write_all(b"a\n").await.unwrap();
+        assert_eq!(line(&mut lines).await, "got a");
+        let ending = process.close(CloseDeadlines::default()).await;
+        assert_eq!(ending, Ending::Exited(ExitStatus::from_raw(3 << 8)));
+        assert_eq!(process.close(SHORT).await, ending);
+        assert_eq!(stdin.write_all(b"b\n").await.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn std_13_then_it_is_asked_to_terminate() {
+        let (process, _stdin, mut lines) = start("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done");
+        line(&mut lines).await;
+        let started = Instant::now();
+        assert_eq!(process.close(SHORT).await, Ending::Terminated(ExitStatus::from_raw(7 << 8)));
+        assert!((SHORT.after_stdin..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
+    }
+
+    #[tokio::test]
+    async fn std_13_then_the_whole_group_is_killed() {
+        let (process, _stdin, mut lines) = start(
+            "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & wait; while :; do sleep 0.1; done",
+        );
+        let grandchild = line(&mut lines).await;
+        let started = Instant::now();
+        assert_eq!(process.close(SHORT).await, Ending::Killed(ExitStatus::from_raw(9)));
+        let steps = SHORT.after_stdin + SHORT.after_terminate;
+        assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
+        assert_gone(&grandchild).await;
+        assert_gone(&process.id().unwrap().to_string()).await;
+    }
+
+    #[tokio::test]
+    async fn what_a_server_leaves_behind_goes_with_it() {
+        for stubborn in ["", "trap \"\" TERM;"] {
+            let script =
+                format!("sh -c '{stubborn} exec >/dev/null 2>&1; while :; do sleep 0.1; done' & echo $!; exit 0");
+            let (process, _stdin, mut lines) = start(&script);
+            let grandchild = line(&mut lines).await;
+            assert_eq!(process.ended().await, Some(ExitStatus::from_raw(0)));
+            assert_eq!(process.close(SHORT).await, Ending::Exited(ExitStatus::from_raw(0)));
+            assert_gone(&grandchild).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn dropping_kills_the_group() {
+        let (process, _stdin, mut lines) = start("trap '' TERM; sleep 60 & echo $!; wait");
+        let grandchild = line(&mut lines).await;
+        let leader = process.id().unwrap().to_string();
+        drop(process);
+        assert_gone(&grandchild).await;
+        assert_gone(&leader).await;
+    }
+
+    #[test]
+    fn shutting_the_runtime_down_kills_the_group() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let (process, grandchild) = runtime.block_on(async {
+            let (process, _stdin, mut lines) = start("trap '' TERM; sleep 60 & echo $!; wait");
+            let grandchild = line(&mut lines).await;
+            (process, grandchild)
+        });
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(assert_gone(&grandchild));
+        drop(process);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_dies_is_described_with_its_last_lines() {
+        let (process, _stdin, mut lines) =
+            start("i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo \"line $i\" >&2; done; printf last >&2; exit 1");
+        assert!(timeout(Duration::from_secs(5), lines.next_line()).await.unwrap().unwrap().is_none());
+        let text = process.obituary().await;
+        assert!(
+            text.starts_with("the server process \"sh\" exited with status 1; its last stderr lines:\nline 32\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("line 50\nlast"), "{text}");
+
+        let (process, _stdin, _lines) = start("kill -9 $$");
+        let text = process.obituary().await;
+        assert_eq!(text, "the server process \"sh\" was ended by signal 9 and wrote nothing to its standard error");
+
+        let (process, _stdin, mut lines) = start("exec >&-; echo why >&2; sleep 60");
+        assert!(lines.next_line().await.unwrap().is_none());
+        assert_eq!(
+            process.obituary().await,
+            "the server process \"sh\" closed its standard output; its last stderr lines:\nwhy"
+        );
+    }
+
+    #[tokio::test]
+    async fn std_05_lots_of_stderr_neither_blocks_nor_piles_up() {
+        for stderr in [ChildStderr::Keep, ChildStderr::Discard] {
+            let script = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo >&2; head -c 500000 /dev/zero | tr '\\0' '\\n' >&2; echo done";
+            let (process, _stdin, mut stdout) = ChildProcess::spawn(&ChildCommand { stderr, ..shell(script) }).unwrap();
+            let mut text = String::new();
+            timeout(Duration::from_secs(10), stdout.read_to_string(&mut text)).await.unwrap().unwrap();
+            assert_eq!(text, "done\n");
+            let _ = process.close(SHORT).await;
+            let kept: usize = process.stderr_tail().iter().map(String::len).sum();
+            assert!(kept <= 20_000, "{kept}");
+        }
+    }
+
+    #[tokio::test]
+    async fn closing_wakes_a_writer_that_waits_for_a_server_that_does_not_read() {
+        let (process, mut stdin, _lines) = start("trap '' TERM; while :; do sleep 0.1; done");
+        let writer = tokio::spawn(async move { stdin.write_all(&vec![b'x'; 10_000_000]).await });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        process.close(SHORT).await;
+        let result = timeout(Duration::from_secs(1), writer).await.unwrap().unwrap();
+        assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn errors_of_starting_name_the_command_and_what_to_check() {
+        let error = |command: ChildCommand| ChildProcess::spawn(&command).unwrap_err().to_string();
+        assert!(error(ChildCommand::new(Vec::<String>::new())).contains("empty"));
+        let missing = error(ChildCommand::new(["no-such-program-here"]));
+        assert!(missing.contains("\"no-such-program-here\"") && missing.contains("PATH"), "{missing}");
+        assert!(error(ChildCommand::new(["/no/such/file"])).contains("no such file"));
+        assert!(error(ChildCommand::new(["/dev/null"])).contains("not an executable"));
+        let folder = Some("/no/such/folder".into());
+        assert!(error(ChildCommand { cwd: folder, ..shell("exit 0") }).contains("no folder /no/such/folder"));
+    }
+
+    #[test]
+    fn starting_without_a_runtime_is_an_error() {
+        let error = ChildProcess::spawn(&shell("exit 0")).unwrap_err();
+        assert!(error.to_string().contains("no runtime"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn environment_and_folder_are_what_was_asked_for() {
+        let script = "echo \"$A-$CARGO_MANIFEST_DIR-$(pwd)\"";
+        let command = ChildCommand {
+            env: vec![("A".into(), "1".into()), ("PATH".into(), std::env::var("PATH").unwrap())],
+            inherit_env: false,
+            cwd: Some("/".into()),
+            ..shell(script)
+        };
+        let (_process, _stdin, stdout) = ChildProcess::spawn(&command).unwrap();
+        assert_eq!(line(&mut BufReader::new(stdout).lines()).await, "1--/");
+    }
+}

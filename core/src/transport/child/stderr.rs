@@ -1,0 +1,89 @@
+//! The standard error of a child process: passed on, and its last lines kept for the error message if the process dies.
+
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// Lines that are kept.
+const LINES: usize = 20;
+/// Bytes of a line that are kept.
+const LINE_BYTES: usize = 1_000;
+/// How long our own standard error may refuse to take what is passed on.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The last lines of a child's standard error.
+#[derive(Debug, Clone)]
+pub(super) struct Tail {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    /// Ends, without ever changing, when everything has been read.
+    ended: watch::Receiver<()>,
+}
+
+impl Tail {
+    /// Starts to read, in a task of its own.
+    pub(super) fn follow(stderr: Option<tokio::process::ChildStderr>, pass_through: bool) -> Self {
+        let (reading, ended) = watch::channel(());
+        let lines = Arc::new(Mutex::new(VecDeque::with_capacity(LINES)));
+        if let Some(stderr) = stderr {
+            let lines = Arc::clone(&lines);
+            tokio::spawn(async move {
+                read(stderr, &lines, pass_through).await;
+                drop(reading);
+            });
+        }
+        Self { lines, ended }
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.lines.lock().iter().cloned().collect()
+    }
+
+    /// Waits until everything has been read, or for a while.
+    pub(super) async fn settle(&self, at_most: Duration) {
+        let mut ended = self.ended.clone();
+        let _ = timeout(at_most, ended.changed()).await;
+    }
+}
+
+async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<String>>, mut pass_through: bool) {
+    let mut line = Vec::new();
+    let mut buffer = vec![0; 8 * 1024];
+    loop {
+        let chunk = match stderr.read(&mut buffer).await {
+            Ok(0) | Err(_) => break,
+            Ok(length) => &buffer[..length],
+        };
+        for (index, part) in chunk.split(|byte| *byte == b'\n').enumerate() {
+            if index > 0 {
+                keep(lines, &mut line);
+            }
+            line.extend_from_slice(&part[..part.len().min(LINE_BYTES - line.len())]);
+        }
+        // If nobody reads our standard error, the child must not be stopped by that.
+        pass_through = pass_through && pass(chunk.to_vec()).await;
+    }
+    if !line.is_empty() {
+        keep(lines, &mut line);
+    }
+}
+
+/// Writes to our own standard error, on a thread that may block. `false` if that fails or takes too long.
+async fn pass(chunk: Vec<u8>) -> bool {
+    let written = tokio::task::spawn_blocking(move || std::io::stderr().write_all(&chunk));
+    matches!(timeout(PATIENCE, written).await, Ok(Ok(Ok(()))))
+}
+
+fn keep(lines: &Mutex<VecDeque<String>>, line: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(line).trim_end().to_owned();
+    line.clear();
+    let mut lines = lines.lock();
+    if lines.len() == LINES {
+        lines.pop_front();
+    }
+    lines.push_back(text);
+}

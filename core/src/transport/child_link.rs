@@ -1,0 +1,165 @@
+//! A client's link to a server that runs as its child process.
+
+use super::{
+    child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
+    lines::{Line, LineCutter},
+};
+use crate::{
+    client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
+    engine::Limits,
+    protocol::{RequestId, Revision},
+    runtime::Task,
+};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::Notify,
+};
+
+/// Starts the server anew for each connection.
+pub(crate) struct ChildConnector {
+    command: ChildCommand,
+    limits: Limits,
+}
+
+impl ChildConnector {
+    pub(crate) fn new(command: ChildCommand, limits: Limits) -> Self {
+        Self { command, limits }
+    }
+}
+
+impl Connector for ChildConnector {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+        let (command, limit) = (self.command.clone(), self.limits.max_message_bytes);
+        Box::pin(async move {
+            let (process, stdin, stdout) =
+                ChildProcess::spawn(&command).map_err(|error| LinkFailure::Unreachable(error.to_string()))?;
+            let link = Arc::new(ChildLink {
+                process: Arc::new(process),
+                stdin: stdin.clone(),
+                queue: Arc::default(),
+                closed: Arc::default(),
+            });
+            tokio::spawn(write(stdin, Arc::clone(&link.queue)));
+            tokio::spawn(read(stdout, limit, inbox, Arc::clone(&link.process), Arc::clone(&link.closed)));
+            Ok(link as Arc<dyn Link>)
+        })
+    }
+
+    fn is_pipe(&self) -> bool {
+        true
+    }
+}
+
+struct ChildLink {
+    process: Arc<ChildProcess>,
+    stdin: ChildStdin,
+    queue: Arc<Queue>,
+    closed: Arc<AtomicBool>,
+}
+
+/// What waits to be written; bounded by the requests in flight.
+#[derive(Default)]
+struct Queue {
+    messages: Mutex<Vec<Bytes>>,
+    news: Notify,
+}
+
+impl Link for ChildLink {
+    fn send(&self, message: LinkMessage) {
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        let mut messages = self.queue.messages.lock();
+        messages.push(message.bytes);
+        if messages.len() == 1 {
+            self.queue.news.notify_one();
+        }
+    }
+
+    fn abandon(&self, _: &RequestId) -> bool {
+        false
+    }
+
+    fn settled(&self, _: Revision) {}
+
+    fn close(&self, patience: Duration) -> Task {
+        let first = !self.closed.swap(true, Ordering::AcqRel);
+        let (process, stdin, queue) = (Arc::clone(&self.process), self.stdin.clone(), Arc::clone(&self.queue));
+        Box::pin(async move {
+            if first {
+                // What was asked last, a cancellation say, should still arrive.
+                let _ = tokio::time::timeout(patience.min(FLUSH), flushed(&queue)).await;
+                drop(stdin);
+            }
+            process.close(CloseDeadlines { after_stdin: patience, ..CloseDeadlines::default() }).await;
+        })
+    }
+}
+
+/// How long what is queued may take to be written when the link closes.
+const FLUSH: Duration = Duration::from_millis(200);
+
+async fn flushed(queue: &Queue) {
+    while !queue.messages.lock().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+async fn write(mut stdin: ChildStdin, queue: Arc<Queue>) {
+    let mut text = Vec::new();
+    loop {
+        text.clear();
+        for message in queue.messages.lock().drain(..) {
+            text.extend_from_slice(&message);
+            text.push(b'\n');
+        }
+        if text.is_empty() {
+            queue.news.notified().await;
+            continue;
+        }
+        // A broken pipe means that the process is going; the reader tells when and why.
+        if stdin.write_all(&text).await.is_err() {
+            return;
+        }
+        text.shrink_to(1 << 20);
+    }
+}
+
+async fn read(
+    mut stdout: ChildStdout,
+    limit: usize,
+    inbox: Arc<dyn Inbox>,
+    process: Arc<ChildProcess>,
+    closed: Arc<AtomicBool>,
+) {
+    let mut cutter = LineCutter::new(limit);
+    loop {
+        match stdout.read_buf(cutter.space()).await {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
+        }
+        while let Some(line) = cutter.next_line() {
+            match line {
+                Line::Text(text) => inbox.message(text),
+                Line::TooLong => {
+                    tracing::warn!(target: "trunkline", "the server sent a message of more than {limit} bytes, which was skipped");
+                }
+            }
+        }
+    }
+    if let Some(rest) = cutter.rest() {
+        inbox.message(rest);
+    }
+    if !closed.load(Ordering::Acquire) {
+        inbox.closed(LinkFailure::Exited(process.obituary().await));
+    }
+}

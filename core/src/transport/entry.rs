@@ -1,0 +1,121 @@
+//! The entry points that need a driver: serve, listen, connect.
+
+use super::{
+    ChildCommand, ChildConnector, HttpConnector, HttpOptions, HttpService, Listener, MemoryConnector, TokioRuntime,
+};
+use crate::{
+    client::{Client, ClientError, ClientEvents, ClientOptions, Connector},
+    protocol::RawJson,
+    server::Server,
+};
+use std::{collections::BTreeMap, io, sync::Arc};
+
+impl Server {
+    /// Serves standard input and output until the input ends.
+    ///
+    /// Needs a tokio runtime. From now on what the program prints goes to standard error.
+    ///
+    /// # Errors
+    /// If they are served already, or closed.
+    pub async fn serve_stdio(&self) -> io::Result<()> {
+        Listener::stdio(self, TokioRuntime::current())?.ended().await;
+        Ok(())
+    }
+
+    /// Listens for HTTP at `address` (`host:port`; port 0 takes a free one), endpoint `/mcp`.
+    ///
+    /// # Errors
+    /// If the address is malformed or taken.
+    pub async fn listen(&self, address: &str) -> io::Result<Listener> {
+        let wrong =
+            || io::Error::new(io::ErrorKind::InvalidInput, format!("{address:?} is no address such as 127.0.0.1:8000"));
+        let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = port.parse().map_err(|_| wrong())?;
+        self.listen_with(HttpOptions { host, port, ..HttpOptions::default() }).await
+    }
+
+    /// Listens for HTTP with options.
+    ///
+    /// # Errors
+    /// If the address is malformed or taken.
+    pub async fn listen_with(&self, options: HttpOptions) -> io::Result<Listener> {
+        Listener::http(self, TokioRuntime::current(), options).await
+    }
+
+    /// The server as a tower service, to mount in axum or any other tower stack. Needs a tokio runtime.
+    pub fn into_service(self) -> HttpService {
+        self.into_service_with(HttpOptions::default())
+    }
+
+    /// The same with options; host, port and path are the surrounding server's business.
+    pub fn into_service_with(self, options: HttpOptions) -> HttpService {
+        HttpService::new(self, &options, TokioRuntime::current())
+    }
+}
+
+/// Where a client finds its server.
+pub enum Target {
+    /// The URL of an HTTP endpoint, with extra headers.
+    Http(String, BTreeMap<String, String>),
+    /// A command that serves standard input and output.
+    Child(ChildCommand),
+    /// A server of this process.
+    Memory(Server),
+}
+
+impl From<&str> for Target {
+    fn from(url: &str) -> Self {
+        Self::Http(url.to_owned(), BTreeMap::new())
+    }
+}
+
+impl From<ChildCommand> for Target {
+    fn from(command: ChildCommand) -> Self {
+        Self::Child(command)
+    }
+}
+
+impl From<&Server> for Target {
+    fn from(server: &Server) -> Self {
+        Self::Memory(server.clone())
+    }
+}
+
+impl Client {
+    /// Connects to a server: a URL, a [`ChildCommand`], or a [`Server`] of this process. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
+    pub async fn connect(target: impl Into<Target>) -> Result<Self, ClientError> {
+        Self::connect_with(target, ClientOptions::default(), NoEvents).await
+    }
+
+    /// Connects with options, and with someone to hear of notifications and of the end.
+    ///
+    /// # Errors
+    /// As for [`Client::connect`].
+    pub async fn connect_with(
+        target: impl Into<Target>,
+        options: ClientOptions,
+        events: impl ClientEvents,
+    ) -> Result<Self, ClientError> {
+        let runtime = TokioRuntime::current();
+        let connector: Arc<dyn Connector> = match target.into() {
+            Target::Http(url, headers) => {
+                Arc::new(HttpConnector::new(&url, &headers, options.limits.clone()).map_err(ClientError::Invalid)?)
+            }
+            Target::Child(command) => Arc::new(ChildConnector::new(command, options.limits.clone())),
+            Target::Memory(server) => Arc::new(MemoryConnector::new(server, Arc::clone(&runtime))),
+        };
+        Self::open(runtime, connector, options, Arc::new(events)).await
+    }
+}
+
+struct NoEvents;
+
+impl ClientEvents for NoEvents {
+    fn notification(&self, _: &str, _: Option<&RawJson>) {}
+
+    fn closed(&self, _: Option<&ClientError>) {}
+}

@@ -1,0 +1,144 @@
+//! The sockets of an HTTP server.
+
+use super::{options::HttpOptions, service::HttpService};
+use crate::{runtime::Runtime, server::Server};
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+};
+
+/// Connections at once; further ones wait in the system's backlog.
+const MAX_CONNECTIONS: usize = 16_384;
+/// How long a connection may take for the head of a request, and may be idle.
+const HEAD_DEADLINE: Duration = Duration::from_secs(60);
+/// How long to wait when the system gives no more sockets.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A server that listens on a TCP port. Dropping it cuts every connection; [`HttpListener::close`] is kinder.
+pub struct HttpListener {
+    service: HttpService,
+    address: SocketAddr,
+    path: String,
+    stopping: watch::Sender<bool>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl HttpListener {
+    /// Listens. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// If the address cannot be had; the text names it.
+    pub async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
+        let HttpOptions { host, port, .. } = options;
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let context =
+            |error: io::Error| io::Error::new(error.kind(), format!("Cannot listen on {host}:{port}: {error}"));
+        let listener = TcpListener::bind((bare, *port)).await.map_err(context)?;
+        let address = listener.local_addr().map_err(context)?;
+        let service = HttpService::at_path(server, options, runtime);
+        let (stopping, stop) = watch::channel(false);
+        let task = tokio::spawn(accept(listener, service.clone(), stop));
+        let path = format!("/{}", options.path.trim_matches('/'));
+        Ok(Self { service, address, path, stopping, task: Mutex::new(Some(task)) })
+    }
+
+    /// The address that it listens on, with the port that was chosen.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of the endpoint, for clients on this machine.
+    pub fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(if address.is_ipv4() {
+                [127, 0, 0, 1].into()
+            } else {
+                std::net::Ipv6Addr::LOCALHOST.into()
+            });
+        }
+        format!("http://{address}{}", self.path)
+    }
+
+    /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and everything is cut. Idempotent.
+    pub async fn close(&self, deadline: Duration) {
+        let Some(mut task) = self.task.lock().take() else { return };
+        self.service.begin_closing();
+        self.stopping.send_replace(true);
+        let drained = async {
+            self.service.drain().await;
+            // Panics in a connection have cost that connection, and nothing here.
+            let _ = (&mut task).await;
+        };
+        if tokio::time::timeout(deadline, drained).await.is_err() {
+            task.abort();
+            let _ = task.await;
+        }
+        self.service.end_sessions();
+    }
+}
+
+impl Drop for HttpListener {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.lock().take() {
+            task.abort();
+            self.service.end_sessions();
+        }
+    }
+}
+
+/// Accepts until it is told to stop, then waits for the connections to end. Dropping it cuts them.
+async fn accept(listener: TcpListener, service: HttpService, mut stop: watch::Receiver<bool>) {
+    let stopped = stop.clone();
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = told(&mut stop) => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
+                Ok((stream, _)) => { connections.spawn(serve(stream, service.clone(), stopped.clone())); }
+                Err(error) => {
+                    tracing::debug!(target: "trunkline", "a connection was not accepted: {error}");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Completes when it is time to stop.
+async fn told(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn serve(stream: TcpStream, service: HttpService, mut stop: watch::Receiver<bool>) {
+    // Small writes must not wait for the acknowledgement of earlier ones.
+    let _ = stream.set_nodelay(true);
+    let answer = service_fn(move |request| {
+        let service = service.clone();
+        async move { Ok::<_, Infallible>(service.respond(request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_DEADLINE)
+        .serve_connection(TokioIo::new(stream), answer);
+    let mut connection = pin!(connection);
+    let served = tokio::select! {
+        biased;
+        served = connection.as_mut() => served,
+        () = told(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(target: "trunkline", "a connection ended early: {error}");
+    }
+}

@@ -1,0 +1,17 @@
+//! Streamable HTTP, served by hyper: every revision on one endpoint.
+
+mod body;
+mod exchange;
+mod listener;
+mod mailbox;
+mod options;
+mod post;
+mod queue;
+mod reply;
+mod service;
+mod session;
+
+pub use body::HttpBody;
+pub use listener::HttpListener;
+pub use options::HttpOptions;
+pub use service::HttpService;

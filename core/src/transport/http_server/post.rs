@@ -1,0 +1,85 @@
+//! Reading the body of a POST.
+
+use crate::http::rejection::Rejection;
+use bytes::{Buf, Bytes, BytesMut};
+use http::StatusCode;
+use http_body::Body;
+use http_body_util::BodyExt;
+use std::{pin::pin, time::Duration};
+
+/// How long a client may pause within a body.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Reads a body of at most `max` bytes.
+pub(super) async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
+    let too_large = || {
+        let text = format!("The message is larger than the limit of {max} bytes");
+        Rejection::of_http(StatusCode::PAYLOAD_TOO_LARGE, text)
+    };
+    if body.size_hint().lower() > max as u64 {
+        return Err(too_large());
+    }
+    let mut body = pin!(body);
+    let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
+    loop {
+        let frame = match tokio::time::timeout(PAUSE, body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(_))) => return Err(Rejection::of_http(StatusCode::BAD_REQUEST, "The body broke off")),
+            Ok(None) => break,
+            Err(_) => return Err(Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not come in time")),
+        };
+        let Ok(mut data) = frame.into_data() else { continue };
+        if first.len() + rest.len() + data.remaining() > max {
+            return Err(too_large());
+        }
+        // Most bodies come in one piece, which is kept as it is.
+        if first.is_empty() && rest.is_empty() {
+            first = data.copy_to_bytes(data.remaining());
+        } else {
+            rest.reserve(first.len() + data.remaining());
+            rest.extend_from_slice(&std::mem::take(&mut first));
+            while data.has_remaining() {
+                let chunk = data.chunk();
+                rest.extend_from_slice(chunk);
+                let length = chunk.len();
+                data.advance(length);
+            }
+        }
+        if body.is_end_stream() {
+            break;
+        }
+    }
+    Ok(if rest.is_empty() { first } else { rest.freeze() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::{Full, StreamBody};
+    use std::{convert::Infallible, task::Poll};
+
+    #[tokio::test]
+    async fn bodies_are_read_whole_and_bounded() {
+        assert_eq!(read(Full::new(Bytes::from_static(b"abc")), 3).await.unwrap(), "abc");
+        assert_eq!(read(Full::new(Bytes::new()), 3).await.unwrap(), "");
+        assert_eq!(read(Full::new(Bytes::from_static(b"abcd")), 3).await.unwrap_err().status, 413);
+    }
+
+    struct Pieces(Vec<&'static [u8]>);
+
+    impl futures_core::Stream for Pieces {
+        type Item = Result<http_body::Frame<Bytes>, Infallible>;
+
+        fn poll_next(mut self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> Poll<Option<Self::Item>> {
+            let next = (!self.0.is_empty()).then(|| self.0.remove(0));
+            Poll::Ready(next.map(|piece| Ok(http_body::Frame::data(Bytes::from_static(piece)))))
+        }
+    }
+
+    #[tokio::test]
+    async fn pieces_are_joined_and_counted() {
+        let body = || StreamBody::new(Pieces(vec![b"ab", b"", b"cd", b"e"]));
+        assert_eq!(read(body(), 5).await.unwrap(), "abcde");
+        assert_eq!(read(body(), 4).await.unwrap_err().status, 413);
+    }
+}

@@ -1,0 +1,100 @@
+//! The sessions of the legacy era at one endpoint.
+
+use super::mailbox::Mailbox;
+use crate::{
+    http::sessions::{ID_BYTES, Sessions},
+    runtime::Runtime,
+    server::Connection,
+};
+use parking_lot::Mutex;
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+/// A session.
+#[derive(Clone)]
+pub(super) struct Session {
+    pub(super) connection: Arc<Connection>,
+    pub(super) mailbox: Arc<Mailbox>,
+}
+
+impl Session {
+    pub(super) fn end(&self) {
+        self.connection.close();
+        self.mailbox.close();
+    }
+
+    fn is_busy(&self) -> bool {
+        self.mailbox.is_attached() || !self.connection.is_idle()
+    }
+}
+
+/// All of them.
+pub(super) struct SessionTable {
+    sessions: Mutex<Sessions<Session>>,
+    idle: Duration,
+    swept: AtomicBool,
+}
+
+impl SessionTable {
+    pub(super) fn new(max: usize, idle: Duration) -> Self {
+        Self { sessions: Mutex::new(Sessions::new(max, idle)), idle, swept: AtomicBool::new(false) }
+    }
+
+    /// Opens a session: its id, or `None` if there is no room or no randomness.
+    pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: Session) -> Option<String> {
+        let mut random = [0; ID_BYTES];
+        if let Err(error) = getrandom::fill(&mut random) {
+            tracing::error!(target: "trunkline", "no session can be opened, for the system gives no random bytes: {error}");
+            return None;
+        }
+        self.sweep_from_now_on(runtime);
+        let now = runtime.now();
+        if !self.sessions.lock().has_room() {
+            self.sweep(now);
+        }
+        let mut sessions = self.sessions.lock();
+        sessions.has_room().then(|| sessions.insert(now, random, session))
+    }
+
+    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str) -> Option<Session> {
+        self.sessions.lock().touch(runtime.now(), id)
+    }
+
+    pub(super) fn remove(&self, id: &str) -> Option<Session> {
+        self.sessions.lock().remove(id)
+    }
+
+    pub(super) fn drain(&self) -> Vec<Session> {
+        self.sessions.lock().drain()
+    }
+
+    pub(super) fn all(&self) -> Vec<Session> {
+        self.sessions.lock().all()
+    }
+
+    fn sweep(&self, now: std::time::Instant) {
+        let expired = self.sessions.lock().expire(now, Session::is_busy);
+        expired.iter().for_each(Session::end);
+    }
+
+    /// Looks for idle sessions now and then, as long as the table lives.
+    fn sweep_from_now_on(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) {
+        if self.swept.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let period = (self.idle / 8).clamp(Duration::from_millis(10), Duration::from_secs(60));
+        let (table, clock): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(runtime));
+        runtime.spawn(Box::pin(async move {
+            loop {
+                clock.sleep_until(clock.now() + period).await;
+                let Some(table) = table.upgrade() else { return };
+                table.sweep(clock.now());
+            }
+        }));
+    }
+}

@@ -1,0 +1,114 @@
+//! Newline-delimited messages (STD-01): cutting a byte stream into lines, and the bounded queue of what goes out.
+
+use bytes::{Bytes, BytesMut};
+use memchr::memchr;
+
+/// Cuts a stream into lines. A line over the limit is skipped and reported once.
+pub(crate) struct LineCutter {
+    buffer: BytesMut,
+    /// Bytes of the buffer that hold no newline.
+    searched: usize,
+    limit: usize,
+    skipping: bool,
+}
+
+/// What comes out of a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A line without its newline, never blank.
+    Text(Bytes),
+    /// A line that was longer than the limit.
+    TooLong,
+}
+
+impl LineCutter {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { buffer: BytesMut::with_capacity(64 * 1024), searched: 0, limit, skipping: false }
+    }
+
+    /// Where to read into. Never empty.
+    pub(crate) fn space(&mut self) -> &mut BytesMut {
+        self.buffer.reserve(16 * 1024);
+        &mut self.buffer
+    }
+
+    /// Takes bytes in.
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next whole line.
+    pub(crate) fn next_line(&mut self) -> Option<Line> {
+        loop {
+            let Some(found) = memchr(b'\n', &self.buffer[self.searched..]) else {
+                self.searched = self.buffer.len();
+                return self.too_long_so_far();
+            };
+            let line = self.buffer.split_to(self.searched + found + 1);
+            self.searched = 0;
+            if std::mem::take(&mut self.skipping) {
+                continue;
+            }
+            if line.len() > self.limit {
+                return Some(Line::TooLong);
+            }
+            let text = line.freeze();
+            let trimmed = text.trim_ascii();
+            if !trimmed.is_empty() {
+                return Some(Line::Text(text.slice_ref(trimmed)));
+            }
+        }
+    }
+
+    fn too_long_so_far(&mut self) -> Option<Line> {
+        if self.buffer.len() <= self.limit {
+            return None;
+        }
+        self.buffer.clear();
+        self.searched = 0;
+        (!std::mem::replace(&mut self.skipping, true)).then_some(Line::TooLong)
+    }
+
+    /// What is left when the stream ends: a last line without a newline.
+    pub(crate) fn rest(&mut self) -> Option<Bytes> {
+        let rest = self.buffer.split().freeze();
+        let trimmed = rest.trim_ascii();
+        (!self.skipping && !trimmed.is_empty()).then(|| rest.slice_ref(trimmed))
+    }
+}
+
+/// Progress and the like may fill a pipe that nobody reads up to here; answers always pass (their number is bounded by
+/// admission).
+pub(crate) const MAX_QUEUED_NOTIFICATIONS: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(limit: usize, chunks: &[&str]) -> Vec<Line> {
+        let mut cutter = LineCutter::new(limit);
+        let mut lines = Vec::new();
+        for chunk in chunks {
+            cutter.extend(chunk.as_bytes());
+            lines.extend(std::iter::from_fn(|| cutter.next_line()));
+        }
+        lines.extend(cutter.rest().map(Line::Text));
+        lines
+    }
+
+    fn text(text: &'static str) -> Line {
+        Line::Text(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn std_01_lines_come_out_whole_however_they_arrive() {
+        assert_eq!(lines(99, &["{\"a\"", ":1}\n{}", "\r\n\n  \n[]"]), [text("{\"a\":1}"), text("{}"), text("[]")]);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_reported_once_and_skipped() {
+        assert_eq!(lines(4, &["123", "456", "789", "\nabc\n"]), [Line::TooLong, text("abc")]);
+        assert_eq!(lines(4, &["12345678\nabc\n"]), [Line::TooLong, text("abc")]);
+        assert_eq!(lines(4, &["12345678"]), [Line::TooLong]);
+    }
+}

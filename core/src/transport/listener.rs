@@ -1,0 +1,78 @@
+//! A server that listens, on whatever transport.
+
+use super::{
+    http_server::{HttpListener, HttpOptions},
+    pipe::PipeServer,
+    stdio::take_stdio,
+};
+use crate::{runtime::Runtime, server::Server};
+use serde_json::{Value, json};
+use std::{io, sync::Arc, time::Duration};
+use tokio::sync::watch;
+
+/// A running listener. Dropping it does not end it.
+pub struct Listener {
+    kind: Kind,
+    closed: watch::Sender<bool>,
+}
+
+enum Kind {
+    Pipe(PipeServer),
+    Http(HttpListener),
+}
+
+impl Listener {
+    /// Serves this process's standard input and output, which nothing else can use from now on.
+    pub(crate) fn stdio(server: &Server, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
+        let (reader, writer) = take_stdio()?;
+        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer)?)))
+    }
+
+    pub(crate) async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {
+        Ok(Self::of(Kind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self { kind, closed: watch::channel(false).0 }
+    }
+
+    /// The URL of the endpoint, if it listens on HTTP.
+    pub fn url(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Pipe(_) => None,
+            Kind::Http(listener) => Some(listener.url()),
+        }
+    }
+
+    /// What the host of a binding is told.
+    pub(crate) fn facts(&self) -> Value {
+        match &self.kind {
+            Kind::Pipe(_) => json!({}),
+            Kind::Http(listener) => {
+                let address = listener.local_addr();
+                json!({"url": listener.url(), "host": address.ip().to_string(), "port": address.port()})
+            }
+        }
+    }
+
+    /// Completes when the listener has ended: it was closed, or (standard input) its input ended.
+    pub async fn ended(&self) {
+        match &self.kind {
+            Kind::Pipe(pipe) => pipe.ended().await,
+            Kind::Http(_) => {
+                let mut closed = self.closed.subscribe();
+                // The sender lives as long as this listener.
+                let _ = closed.wait_for(|closed| *closed).await;
+            }
+        }
+    }
+
+    /// Ends the listener: calls may go on until the deadline, then they are cancelled. Idempotent.
+    pub async fn close(&self, deadline: Duration) {
+        match &self.kind {
+            Kind::Pipe(pipe) => pipe.close(deadline).await,
+            Kind::Http(listener) => listener.close(deadline).await,
+        }
+        self.closed.send_replace(true);
+    }
+}

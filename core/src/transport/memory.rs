@@ -1,0 +1,89 @@
+//! A client and a server in one process: real envelopes, with all projection and validation, and no bytes on any wire.
+
+use crate::{
+    client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
+    protocol::{RequestId, Revision, envelope::Frame},
+    runtime::{Runtime, Task},
+    server::{Connection, Opening, Outbound, Outgoing, Server},
+};
+use bytes::Bytes;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::mpsc;
+
+/// Connects to a server of this process.
+pub(crate) struct MemoryConnector {
+    server: Server,
+    runtime: Arc<dyn Runtime>,
+}
+
+impl MemoryConnector {
+    pub(crate) fn new(server: Server, runtime: Arc<dyn Runtime>) -> Self {
+        Self { server, runtime }
+    }
+}
+
+impl Connector for MemoryConnector {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+        // Queues, so that neither side ever runs on the other's stack. What they hold is bounded by admission on both sides.
+        let (to_server, mut from_client) = mpsc::unbounded_channel::<Bytes>();
+        let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
+        let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
+        let connection = self.server.connect(Arc::clone(&self.runtime), Arc::clone(&out), Opening::Session);
+        let max_nesting = self.server.options().limits.max_nesting;
+        let served = Arc::clone(&connection);
+        self.runtime.spawn(Box::pin(async move {
+            while let Some(frame) = from_client.recv().await {
+                if let Err(refusal) = served.receive(Frame::parse(&frame, max_nesting), None, &out) {
+                    out.send(Outgoing::error(refusal.id.as_ref(), &refusal.error, true));
+                }
+            }
+        }));
+        self.runtime.spawn(Box::pin(async move {
+            while let Some(frame) = from_server.recv().await {
+                inbox.message(frame);
+            }
+        }));
+        let link: Arc<dyn Link> = Arc::new(MemoryLink { to_server, connection });
+        Box::pin(std::future::ready(Ok(link)))
+    }
+
+    fn is_pipe(&self) -> bool {
+        true
+    }
+}
+
+struct MemoryLink {
+    to_server: mpsc::UnboundedSender<Bytes>,
+    connection: Arc<Connection>,
+}
+
+impl Link for MemoryLink {
+    fn send(&self, message: LinkMessage) {
+        // The receiver lives as long as its task; a closed connection answers nothing, and the client has ended its requests.
+        let _ = self.to_server.send(message.bytes);
+    }
+
+    fn abandon(&self, _: &RequestId) -> bool {
+        false
+    }
+
+    fn settled(&self, _: Revision) {}
+
+    fn close(&self, _: Duration) -> Task {
+        self.connection.close();
+        Box::pin(std::future::ready(()))
+    }
+}
+
+struct ToClient(mpsc::UnboundedSender<Bytes>);
+
+impl Outbound for ToClient {
+    fn send(&self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::Response { message, .. } | Outgoing::Notification(message) | Outgoing::Request(message) => {
+                let _ = self.0.send(message);
+            }
+            Outgoing::Abandoned => {}
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What moves the bytes: tokio drivers for every transport, and the entry points that need one.
+
+mod child;
+mod child_link;
+mod entry;
+mod http_client;
+mod http_server;
+mod lines;
+mod listener;
+mod memory;
+mod pipe;
+mod stdio;
+mod tokio_runtime;
+mod wire_file;
+
+pub use child::{ChildCommand, ChildStderr};
+pub use entry::Target;
+pub use http_client::HttpConnector;
+pub use http_server::{HttpBody, HttpOptions, HttpService};
+pub use listener::Listener;
+pub use tokio_runtime::TokioRuntime;
+
+pub(crate) use child_link::ChildConnector;
+pub(crate) use memory::MemoryConnector;

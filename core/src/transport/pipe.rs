@@ -1,0 +1,194 @@
+//! A server on a pipe: a thread that reads lines and serves them, and a thread that writes answers.
+//!
+//! Threads, not tasks: a blocking read is the shortest way from a pipe to a handler, and works alike for pipes, files and
+//! terminals on every system.
+
+use super::lines::{Line, LineCutter, MAX_QUEUED_NOTIFICATIONS};
+use crate::{
+    protocol::{RpcError, envelope::Frame},
+    runtime::Runtime,
+    server::{Connection, Opening, Outbound, Outgoing, Server},
+};
+use bytes::Bytes;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::sync::watch;
+
+/// A running server on a pipe.
+pub(crate) struct PipeServer {
+    connection: Arc<Connection>,
+    writer: Arc<PipeWriter>,
+    ended: watch::Receiver<bool>,
+}
+
+/// How long calls may go on after the input ended: whoever closed it waits about twice as long before it uses force.
+const AFTER_END: Duration = Duration::from_secs(1);
+
+impl PipeServer {
+    /// Serves a pipe until its input ends.
+    ///
+    /// # Errors
+    /// If no threads can be started.
+    pub(crate) fn start(
+        server: &Server,
+        runtime: Arc<dyn Runtime>,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+    ) -> io::Result<Self> {
+        let pipe = Arc::new(PipeWriter::default());
+        let connection = server.connect(runtime, pipe.clone(), Opening::Session);
+        let (end, ended) = watch::channel(false);
+        let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));
+        thread::Builder::new().name("trunkline-write".into()).spawn(move || {
+            if let Err(error) = out.run(writer) {
+                tracing::debug!(target: "trunkline", "the pipe's reader is gone: {error}");
+            }
+            broken.close();
+            let _ = end.send(true);
+        })?;
+        let limits = server.options().limits.clone();
+        let (reading, answers) = (Arc::clone(&connection), Arc::clone(&pipe));
+        thread::Builder::new().name("trunkline-read".into()).spawn(move || {
+            let reply: Arc<dyn Outbound> = answers.clone();
+            let serve = |text: Bytes| {
+                if let Err(refusal) = reading.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
+                    reply.send(Outgoing::error(refusal.id.as_ref(), &refusal.error, true));
+                }
+            };
+            read_lines(reader, limits.max_message_bytes, serve, || {
+                let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
+                reply.send(Outgoing::error(None, &RpcError::invalid_request(text), true));
+            });
+            answers.finish_when_idle(&reading, AFTER_END);
+        })?;
+        Ok(Self { connection, writer: pipe, ended })
+    }
+
+    /// Completes when the server has ended: its input ended, its output broke, or it was closed.
+    pub(crate) async fn ended(&self) {
+        let mut ended = self.ended.clone();
+        // An error means that the writer's thread is gone, which is an end too.
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    /// Ends the server: calls may go on for `patience`, then they are cancelled. What is answered is written.
+    pub(crate) async fn close(&self, patience: Duration) {
+        let _ = tokio::time::timeout(patience, self.connection.drain()).await;
+        self.connection.close();
+        self.writer.finish();
+        let _ = tokio::time::timeout(patience.max(Duration::from_millis(100)), self.ended()).await;
+    }
+}
+
+fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Bytes), mut too_long: impl FnMut()) {
+    let mut cutter = LineCutter::new(limit);
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        match reader.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(length) => cutter.extend(&chunk[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                tracing::debug!(target: "trunkline", "the pipe broke: {error}");
+                break;
+            }
+        }
+        while let Some(line) = cutter.next_line() {
+            match line {
+                Line::Text(text) => serve(text),
+                Line::TooLong => too_long(),
+            }
+        }
+    }
+    if let Some(text) = cutter.rest() {
+        serve(text);
+    }
+}
+
+/// The queue of what goes out.
+#[derive(Default)]
+struct PipeWriter {
+    queue: Mutex<Queue>,
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: Vec<Bytes>,
+    bytes: usize,
+    finished: bool,
+    broken: bool,
+}
+
+impl PipeWriter {
+    fn run(&self, mut writer: impl Write) -> io::Result<()> {
+        let mut text = Vec::new();
+        loop {
+            {
+                let mut queue = self.queue.lock();
+                while queue.messages.is_empty() && !queue.finished {
+                    self.news.wait(&mut queue);
+                }
+                if queue.messages.is_empty() {
+                    return Ok(());
+                }
+                queue.bytes = 0;
+                text.clear();
+                for message in queue.messages.drain(..) {
+                    text.extend_from_slice(&message);
+                    text.push(b'\n');
+                }
+            }
+            let written = writer.write_all(&text).and_then(|()| writer.flush());
+            if let Err(error) = written {
+                let mut queue = self.queue.lock();
+                queue.broken = true;
+                queue.messages.clear();
+                return Err(error);
+            }
+            // One huge answer should not cost its size for ever.
+            text.shrink_to(1 << 20);
+        }
+    }
+
+    fn push(&self, message: Bytes, droppable: bool) {
+        let mut queue = self.queue.lock();
+        if queue.broken || queue.finished || (droppable && queue.bytes > MAX_QUEUED_NOTIFICATIONS) {
+            return;
+        }
+        queue.bytes += message.len();
+        queue.messages.push(message);
+        self.news.notify_one();
+    }
+
+    fn finish(&self) {
+        self.queue.lock().finished = true;
+        self.news.notify_one();
+    }
+
+    /// Ends the output when every call is answered, or the time is over.
+    fn finish_when_idle(&self, connection: &Arc<Connection>, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        connection.end_subscriptions();
+        while !connection.is_idle() && !self.queue.lock().broken && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
+        connection.close();
+        self.finish();
+    }
+}
+
+impl Outbound for PipeWriter {
+    fn send(&self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::Response { message, .. } | Outgoing::Request(message) => self.push(message, false),
+            Outgoing::Notification(message) => self.push(message, true),
+            Outgoing::Abandoned => {}
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Tasks and time by tokio.
+
+use super::wire_file::WireFile;
+use crate::{
+    runtime::{Runtime, Task},
+    wire_log::WireLog,
+};
+use std::{sync::Arc, time::Instant};
+use tokio::runtime::Handle;
+
+/// Runs the library's tasks on a tokio runtime.
+#[derive(Debug, Clone)]
+pub struct TokioRuntime {
+    handle: Handle,
+}
+
+impl TokioRuntime {
+    /// The runtime that the caller runs on.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime, as tokio's own functions do.
+    pub fn current() -> Arc<dyn Runtime> {
+        Self::of(Handle::current())
+    }
+
+    /// A given runtime.
+    pub fn of(handle: Handle) -> Arc<dyn Runtime> {
+        Arc::new(Self { handle })
+    }
+}
+
+impl Runtime for TokioRuntime {
+    fn spawn(&self, task: Task) {
+        self.handle.spawn(task);
+    }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn sleep_until(&self, at: Instant) -> Task {
+        let _context = self.handle.enter();
+        Box::pin(tokio::time::sleep_until(at.into()))
+    }
+
+    fn wire_log(&self) -> Option<&dyn WireLog> {
+        WireFile::of_process().map(|file| file as &dyn WireLog)
+    }
+}

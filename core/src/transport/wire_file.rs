@@ -1,0 +1,70 @@
+//! The wire log as files: JSON lines, one file per process, in the folder that `TRUNKLINE_WIRE_LOG` names.
+
+use crate::wire_log::{Direction, Exchange, Side, WireLog};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::Path,
+    sync::OnceLock,
+};
+
+/// A file of records.
+pub(super) struct WireFile {
+    file: File,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    role: &'static str,
+    direction: &'static str,
+    revision: Option<&'static str>,
+    method: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    malformed: bool,
+    message: &'a RawValue,
+}
+
+impl WireFile {
+    /// The file of this process, if the environment asks for one.
+    pub(super) fn of_process() -> Option<&'static Self> {
+        static FILE: OnceLock<Option<WireFile>> = OnceLock::new();
+        FILE.get_or_init(|| {
+            let folder = std::env::var_os("TRUNKLINE_WIRE_LOG")?;
+            Self::in_folder(Path::new(&folder))
+                .inspect_err(|error| tracing::error!(target: "trunkline", "no wire log: {error}"))
+                .ok()
+        })
+        .as_ref()
+    }
+
+    fn in_folder(folder: &Path) -> std::io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+        let name = format!("{}-{:016x}.jsonl", std::process::id(), u64::from_le_bytes(random));
+        let file = File::options().create(true).append(true).open(folder.join(name))?;
+        Ok(Self { file })
+    }
+}
+
+impl WireLog for WireFile {
+    fn text(&self, exchange: &Exchange<'_>, text: &[u8]) {
+        let Ok(message) = serde_json::from_slice(text) else { return };
+        let sent = exchange.direction == Direction::Sent;
+        let record = Record {
+            role: if exchange.side == Side::Server { "server" } else { "client" },
+            direction: if sent { "sent" } else { "received" },
+            revision: exchange.revision.map(|revision| revision.as_str()),
+            method: exchange.method.filter(|method| !method.is_empty()),
+            malformed: exchange.refused && !sent,
+            message,
+        };
+        if let Ok(mut line) = serde_json::to_vec(&record) {
+            line.push(b'\n');
+            // One write per line: several threads append, and a killed process leaves whole lines.
+            let _ = (&self.file).write_all(&line);
+        }
+    }
+}

@@ -1,0 +1,769 @@
+//! Streamable HTTP as it goes over the wire: a real server, and a client that writes its bytes by hand.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+use trunkline::{
+    server::{Context, Params, Server, ServerOptions, ToolEntry},
+    transport::{HttpListener, HttpOptions, TokioRuntime},
+};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+// ---- the server under test ----
+
+#[derive(Deserialize, JsonSchema)]
+struct Text {
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Wait {
+    milliseconds: u64,
+}
+
+/// How the calls of `wait` ended.
+#[derive(Clone, Default)]
+struct Ends {
+    finished: Arc<AtomicUsize>,
+    dropped: Arc<AtomicUsize>,
+}
+
+struct Running(Ends, bool);
+
+impl Running {
+    fn finish(&mut self) {
+        self.1 = true;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let counter = if self.1 { &self.0.finished } else { &self.0.dropped };
+        counter.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn server(options: ServerOptions) -> (Server, Ends) {
+    let ends = Ends::default();
+    let seen = ends.clone();
+    let server = Server::builder("fixture", "1.0.0")
+        .options(options)
+        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { Ok(it.text) })
+        .tool("count", "Reports progress.", |ctx: Context| async move {
+            for step in 1..=3 {
+                ctx.progress(f64::from(step), Some(3.0)).await;
+                sleep(Duration::from_millis(5)).await;
+            }
+            Ok("counted".to_owned())
+        })
+        .tool("wait", "Takes its time.", move |Params(it): Params<Wait>| {
+            let mut running = Running(seen.clone(), false);
+            async move {
+                sleep(Duration::from_millis(it.milliseconds)).await;
+                running.finish();
+                Ok("waited".to_owned())
+            }
+        })
+        .build();
+    (server, ends)
+}
+
+struct Fixture {
+    listener: HttpListener,
+    server: Server,
+    ends: Ends,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        Self::with(HttpOptions::default(), ServerOptions::default()).await
+    }
+
+    async fn with(options: HttpOptions, server_options: ServerOptions) -> Self {
+        let (server, ends) = server(server_options);
+        let listener = HttpListener::bind(server.clone(), &options, TokioRuntime::current()).await.unwrap();
+        Self { listener, server, ends }
+    }
+
+    fn ask(&self, method: &str) -> Ask {
+        Ask::new(self.listener.local_addr(), method)
+    }
+
+    /// A POST of a legacy message.
+    async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
+        headers.iter().fold(self.ask("POST").json(body), |ask, (name, value)| ask.header(name, value)).send().await
+    }
+
+    /// A POST of a modern request with the headers it needs.
+    fn modern(&self, method: &str, params: Value) -> Ask {
+        let body = modern_request(method, params);
+        let ask = self.ask("POST").header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", method);
+        match body["params"]["name"].as_str() {
+            Some(name) => ask.header("Mcp-Name", name),
+            None => ask,
+        }
+        .json(&body)
+    }
+
+    async fn session(&self, revision: &str) -> String {
+        let answer = self.post(&[], &initialize(revision)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.json()["result"]["protocolVersion"], revision);
+        let id = answer.header("mcp-session-id").expect("no session id").to_owned();
+        let answer = self.post(&[("Mcp-Session-Id", &id)], &notification("notifications/initialized")).await;
+        assert_eq!((answer.status, &answer.body[..]), (202, ""));
+        id
+    }
+}
+
+fn initialize(revision: &str) -> Value {
+    let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    request("initialize", params)
+}
+
+fn request(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
+}
+
+fn notification(method: &str) -> Value {
+    json!({"jsonrpc": "2.0", "method": method})
+}
+
+fn modern_request(method: &str, mut params: Value) -> Value {
+    if params.get("_meta").is_none() {
+        params["_meta"] = json!({});
+    }
+    params["_meta"][VERSION] = "2026-07-28".into();
+    params["_meta"][CAPABILITIES] = json!({});
+    request(method, params)
+}
+
+fn call(tool: &str, arguments: Value) -> Value {
+    json!({"name": tool, "arguments": arguments})
+}
+
+fn call_with_progress(tool: &str) -> Value {
+    json!({"name": tool, "arguments": {}, "_meta": {"progressToken": "p"}})
+}
+
+// ---- the client ----
+
+struct Ask {
+    address: SocketAddr,
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Ask {
+    fn new(address: SocketAddr, method: &str) -> Self {
+        Self { address, method: method.into(), path: "/mcp".into(), headers: Vec::new(), body: Vec::new() }
+    }
+
+    /// A later value replaces an earlier one; an empty one removes it.
+    fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        if !value.is_empty() {
+            self.headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    fn json(mut self, body: &Value) -> Self {
+        self.body = body.to_string().into_bytes();
+        let accepts = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("accept"));
+        let this = self.header("Content-Type", "application/json");
+        if accepts { this } else { this.header("Accept", "application/json, text/event-stream") }
+    }
+
+    fn path(mut self, path: &str) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    fn text(mut self, body: &str) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends the request; the response is read later.
+    async fn start(self) -> Stream {
+        let mut text = format!("{} {} HTTP/1.1\r\nContent-Length: {}\r\n", self.method, self.path, self.body.len());
+        if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            text += &format!("Host: {}\r\n", self.address);
+        }
+        for (name, value) in &self.headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        text += "\r\n";
+        let mut socket = TcpStream::connect(self.address).await.unwrap();
+        socket.write_all(&[text.as_bytes(), &self.body].concat()).await.unwrap();
+        Stream { socket, received: Vec::new() }
+    }
+
+    async fn send(self) -> Answer {
+        self.header("Connection", "close").start().await.finish().await
+    }
+}
+
+struct Stream {
+    socket: TcpStream,
+    received: Vec<u8>,
+}
+
+impl Stream {
+    /// Reads until the text is there.
+    async fn until(&mut self, text: &str) {
+        let found = timeout(PATIENCE, async {
+            while !String::from_utf8_lossy(&self.received).contains(text) {
+                let mut piece = [0; 4096];
+                let length = self.socket.read(&mut piece).await.unwrap();
+                assert!(length > 0, "ended before {text:?}: {}", String::from_utf8_lossy(&self.received));
+                self.received.extend_from_slice(&piece[..length]);
+            }
+        });
+        let waited = found.await.is_err();
+        assert!(!waited, "no {text:?} in {}", String::from_utf8_lossy(&self.received));
+    }
+
+    /// Reads to the end of the connection.
+    async fn finish(mut self) -> Answer {
+        timeout(PATIENCE, self.socket.read_to_end(&mut self.received))
+            .await
+            .expect("the response does not end")
+            .unwrap();
+        Answer::parse(&self.received)
+    }
+}
+
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: HashMap<String, String>,
+    body: String,
+}
+
+impl Answer {
+    fn parse(text: &[u8]) -> Self {
+        let split = text.windows(4).position(|window| window == b"\r\n\r\n").expect("no head");
+        let head = String::from_utf8_lossy(&text[..split]);
+        let status = head[9..12].parse().unwrap();
+        let headers: HashMap<_, _> = head
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        let mut body = &text[split + 4..];
+        let mut joined = Vec::new();
+        if headers.get("transfer-encoding").is_some_and(|it| it == "chunked") {
+            loop {
+                let end = body.windows(2).position(|window| window == b"\r\n").expect("a broken chunk");
+                let size = usize::from_str_radix(std::str::from_utf8(&body[..end]).unwrap(), 16).unwrap();
+                if size == 0 {
+                    break;
+                }
+                joined.extend_from_slice(&body[end + 2..end + 2 + size]);
+                body = &body[end + 4 + size..];
+            }
+            body = &joined;
+        }
+        Self { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    fn json(&self) -> Value {
+        assert_eq!(self.header("content-type"), Some("application/json"), "{self:?}");
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    fn events(&self) -> Vec<Value> {
+        assert_eq!(self.header("content-type"), Some("text/event-stream"), "{self:?}");
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.map(|data| serde_json::from_str(data).unwrap()).collect()
+    }
+
+    fn error(&self) -> (u16, i64) {
+        (self.status, self.json()["error"]["code"].as_i64().unwrap())
+    }
+}
+
+async fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+// ---- modern ----
+
+#[tokio::test]
+async fn http_10_h26_20_a_modern_call_is_answered_with_json_and_no_session() {
+    let fixture = Fixture::new().await;
+    let answer =
+        fixture.modern("tools/call", call("echo", json!({"text": "hi"}))).header("Mcp-Session-Id", "x").send().await;
+    assert_eq!(answer.status, 200);
+    let body = answer.json();
+    assert_eq!((&body["id"], &body["result"]["content"][0]["text"]), (&json!(7), &json!("hi")));
+    assert!(answer.header("content-length").is_some() && answer.header("mcp-session-id").is_none());
+}
+
+#[tokio::test]
+async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
+    let fixture = Fixture::new().await;
+    let echo = || fixture.modern("tools/call", call("echo", json!({"text": "hi"})));
+    assert_eq!(echo().header("MCP-Protocol-Version", "").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("MCP-Protocol-Version", "2025-11-25").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("Mcp-Method", "").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("Mcp-Method", "tools/list").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("Mcp-Name", "").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("Mcp-Name", "Echo").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNo?=").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw?=").send().await.error(), (400, -32020));
+    assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw==?=").send().await.status, 200);
+    assert_eq!(echo().header("mcp-NAME", " echo ").send().await.status, 200);
+
+    for method in ["ping", "initialize", "logging/setLevel", "no/such"] {
+        let answer = fixture.modern(method, json!({})).send().await;
+        assert_eq!(answer.error(), (404, -32601), "{method}");
+        assert_eq!(answer.json()["id"], 7);
+    }
+    let no_meta = echo().json(&request("tools/list", json!({}))).header("Mcp-Method", "tools/list");
+    assert_eq!(no_meta.send().await.error(), (400, -32602));
+    let mut body = modern_request("tools/list", json!({}));
+    body["params"]["_meta"][VERSION] = "2099-01-01".into();
+    let unknown =
+        fixture.ask("POST").json(&body).header("MCP-Protocol-Version", "2099-01-01").header("Mcp-Method", "tools/list");
+    let answer = unknown.send().await;
+    assert_eq!(answer.error(), (400, -32022));
+    assert_eq!(answer.json()["error"]["data"]["requested"], "2099-01-01");
+    body["params"]["_meta"].as_object_mut().unwrap().remove(VERSION);
+    let no_version = fixture.ask("POST").json(&body).header("MCP-Protocol-Version", "2026-07-28");
+    assert_eq!(no_version.send().await.error(), (400, -32602));
+    // What the method itself refuses has been served.
+    assert_eq!(fixture.modern("tools/call", call("nobody", json!({}))).send().await.error(), (200, -32602));
+}
+
+#[tokio::test]
+async fn http_18_h26_15_progress_of_a_modern_call_opens_a_stream_that_ends_with_the_answer() {
+    let fixture = Fixture::new().await;
+    let answer = fixture.modern("tools/call", call_with_progress("count")).send().await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("x-accel-buffering"), Some("no"));
+    assert_eq!(answer.header("cache-control"), Some("no-cache"));
+    let events = answer.events();
+    assert_eq!(events.len(), 4, "{events:?}");
+    assert!(events[..3].iter().all(|event| event["method"] == "notifications/progress"));
+    assert_eq!(events[3]["result"]["content"][0]["text"], "counted");
+}
+
+#[tokio::test]
+async fn http_24_a_modern_client_that_goes_away_cancels() {
+    let fixture = Fixture::new().await;
+    let ask = || fixture.modern("tools/call", call("wait", json!({"milliseconds": 60_000})));
+    let stream = ask().start().await;
+    sleep(Duration::from_millis(100)).await;
+    drop(stream);
+    eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
+
+    // The same when a stream is open already.
+    let mut params = call("wait", json!({"milliseconds": 60_000}));
+    params["_meta"] = json!({"progressToken": 1});
+    let quick = ServerOptions { keep_alive: Duration::from_millis(20), ..ServerOptions::default() };
+    let fixture = Fixture::with(HttpOptions::default(), quick).await;
+    let mut stream = fixture.modern("tools/call", params).start().await;
+    stream.until(": keep-alive").await;
+    drop(stream);
+    eventually("the streamed call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+async fn sub_02_listen_streams_from_its_acknowledgement_until_the_server_closes() {
+    for json in [false, true] {
+        let fixture = Fixture::with(HttpOptions { json, ..HttpOptions::default() }, ServerOptions::default()).await;
+        let filter = json!({"notifications": {"toolsListChanged": true}});
+        let mut stream = fixture.modern("subscriptions/listen", filter).start().await;
+        stream.until("notifications/subscriptions/acknowledged").await;
+        let late = ToolEntry::typed("late", "Comes later.", || async { Ok("x".to_owned()) });
+        fixture.server.add_tool(late).unwrap();
+        stream.until("notifications/tools/list_changed").await;
+        let start = Instant::now();
+        fixture.listener.close(Duration::from_secs(5)).await;
+        assert!(start.elapsed() < Duration::from_secs(2), "an open stream must not hold up the end");
+        let events = stream.finish().await.events();
+        assert_eq!(events.len(), 3, "{events:?}");
+        assert_eq!((&events[2]["id"], events[2].get("result").is_some()), (&json!(7), true));
+    }
+}
+
+#[tokio::test]
+async fn http_11_modern_notifications_are_accepted_and_responses_are_not() {
+    let fixture = Fixture::new().await;
+    let modern = [("MCP-Protocol-Version", "2026-07-28")];
+    let answer = fixture.post(&modern, &notification("notifications/cancelled")).await;
+    assert_eq!((answer.status, &answer.body[..]), (202, ""));
+    let answer = fixture.post(&modern, &json!({"jsonrpc": "2.0", "id": 1, "result": {}})).await;
+    assert_eq!(answer.error(), (400, -32600));
+    assert!(answer.json().get("id").is_none());
+}
+
+// ---- legacy sessions ----
+
+#[tokio::test]
+async fn http_41_to_47_a_session_lives_from_initialize_to_delete() {
+    let fixture = Fixture::new().await;
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let id = fixture.session(revision).await;
+        assert!(id.len() >= 22 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
+        let session = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", revision)];
+        let echo = request("tools/call", call("echo", json!({"text": revision})));
+        let answer = fixture.post(&session, &echo).await;
+        assert_eq!((answer.status, &answer.json()["result"]["content"][0]["text"]), (200, &json!(revision)));
+        assert!(answer.header("mcp-session-id").is_none(), "minted on initialize only");
+        // HTTP-46, HTTP-47, HTTP-53
+        assert_eq!(fixture.post(&[], &echo).await.error(), (400, -32602));
+        assert_eq!(fixture.post(&[("Mcp-Session-Id", "nonsense")], &echo).await.status, 404);
+        let bad = [session[0], ("MCP-Protocol-Version", "2025-06-19")];
+        let answer = fixture.post(&bad, &echo).await;
+        assert_eq!((answer.status, &answer.json()["id"]), (400, &json!(7)));
+        assert_eq!(fixture.post(&session, &request("no/such", json!({}))).await.error(), (200, -32601));
+        assert_eq!(fixture.post(&session, &initialize(revision)).await.error(), (400, -32600));
+        assert_eq!(fixture.ask("DELETE").header("Mcp-Session-Id", &id).send().await.status, 204);
+        assert_eq!(fixture.post(&session, &echo).await.status, 404);
+        assert_eq!(fixture.post(&session, &initialize(revision)).await.status, 404);
+        assert_eq!(fixture.ask("DELETE").header("Mcp-Session-Id", &id).send().await.status, 404);
+    }
+    assert_eq!(fixture.ask("DELETE").send().await.status, 405);
+}
+
+#[tokio::test]
+async fn initialize_is_legacy_whatever_its_headers_and_a_failed_one_opens_nothing() {
+    let fixture = Fixture::new().await;
+    for version in ["2026-07-28", "2025-06-18", "nonsense"] {
+        let answer = fixture.post(&[("MCP-Protocol-Version", version)], &initialize("2025-11-25")).await;
+        assert_eq!(answer.json()["result"]["protocolVersion"], "2025-11-25", "{version}");
+    }
+    let answer = fixture.post(&[], &request("initialize", json!({"protocolVersion": "2025-11-25"}))).await;
+    assert_eq!(answer.error(), (200, -32602));
+    assert!(answer.header("mcp-session-id").is_none());
+}
+
+#[tokio::test]
+async fn both_eras_share_the_endpoint_and_even_the_session_header() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-06-18").await;
+    let modern =
+        fixture.modern("tools/call", call("echo", json!({"text": "a"}))).header("Mcp-Session-Id", &id).send().await;
+    assert_eq!(modern.json()["result"]["resultType"], "complete");
+    let legacy =
+        fixture.post(&[("Mcp-Session-Id", &id)], &request("tools/call", call("echo", json!({"text": "a"})))).await;
+    assert!(legacy.json()["result"].get("resultType").is_none());
+}
+
+#[tokio::test]
+async fn http_21_progress_of_a_legacy_call_streams_and_keeps_the_connection_usable() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    let ask =
+        || fixture.ask("POST").json(&request("tools/call", call_with_progress("count"))).header("Mcp-Session-Id", &id);
+    assert_eq!(ask().send().await.events().len(), 4);
+    let mut stream = ask().start().await;
+    stream.until("counted").await;
+    stream.until("0\r\n\r\n").await;
+    stream.received.clear();
+    let body = request("ping", json!({})).to_string();
+    let again = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Session-Id: {id}\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.socket.write_all(again.as_bytes()).await.unwrap();
+    assert_eq!(stream.finish().await.json()["result"], json!({}));
+}
+
+#[tokio::test]
+async fn http_22_a_legacy_client_that_goes_away_does_not_cancel() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    let wait = request("tools/call", call("wait", json!({"milliseconds": 300})));
+    let stream = fixture.ask("POST").json(&wait).header("Mcp-Session-Id", &id).start().await;
+    sleep(Duration::from_millis(100)).await;
+    drop(stream);
+    eventually("the call did not go on", || fixture.ends.finished.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(fixture.ends.dropped.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn http_23_an_explicit_cancellation_ends_the_call_and_its_exchange() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    let wait = request("tools/call", call("wait", json!({"milliseconds": 60_000})));
+    let stream =
+        fixture.ask("POST").json(&wait).header("Mcp-Session-Id", &id).header("Connection", "close").start().await;
+    sleep(Duration::from_millis(100)).await;
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &id)], &cancel).await.status, 202);
+    let answer = stream.finish().await;
+    assert_eq!((answer.status, &answer.body[..]), (200, ""));
+    eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+async fn http_30_to_33_the_get_stream_carries_what_belongs_to_no_request() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    let get = || fixture.ask("GET").header("Mcp-Session-Id", &id).header("Accept", "text/event-stream");
+    let mut first = get().start().await;
+    first.until("text/event-stream").await;
+    let tool = |name: &str| ToolEntry::typed(name, "Comes later.", || async { Ok("x".to_owned()) });
+    fixture.server.add_tool(tool("late")).unwrap();
+    first.until("notifications/tools/list_changed").await;
+    // A newer stream takes over (HTTP-35: a message goes on exactly one).
+    let mut second = get().start().await;
+    second.until("text/event-stream").await;
+    first.until("0\r\n\r\n").await;
+    fixture.server.add_tool(tool("later")).unwrap();
+    second.until("notifications/tools/list_changed").await;
+    assert_eq!(fixture.ask("DELETE").header("Mcp-Session-Id", &id).send().await.status, 204);
+    second.until("0\r\n\r\n").await;
+
+    assert_eq!(get().send().await.status, 404);
+    assert_eq!(fixture.ask("GET").header("Accept", "text/event-stream").send().await.status, 405);
+    let id = fixture.session("2025-11-25").await;
+    let wrong = fixture.ask("GET").header("Mcp-Session-Id", &id).header("Accept", "application/json");
+    assert_eq!(wrong.send().await.status, 406);
+}
+
+#[tokio::test]
+async fn http_13_batches_where_2025_03_26_governs() {
+    let fixture = Fixture::new().await;
+    let batch = |second: Value| {
+        let mut first = request("tools/call", call("echo", json!({"text": "a"})));
+        first["id"] = 1.into();
+        json!([first, second, notification("notifications/initialized")])
+    };
+    let ping = request("ping", json!({}));
+    let old = fixture.session("2025-03-26").await;
+    let answer = fixture.post(&[("Mcp-Session-Id", &old)], &batch(ping.clone())).await;
+    let mut ids: Vec<_> = answer.json().as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!((answer.status, ids), (200, vec![1, 7]));
+    let only = json!([notification("notifications/initialized")]);
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &old)], &only).await.status, 202);
+
+    let new = fixture.session("2025-06-18").await;
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &new)], &batch(ping.clone())).await.error(), (400, -32600));
+    let session = [("Mcp-Session-Id", old.as_str())];
+    for misplaced in [initialize("2025-03-26"), modern_request("tools/list", json!({}))] {
+        assert_eq!(fixture.post(&session, &batch(misplaced)).await.error(), (400, -32600));
+    }
+    assert_eq!(fixture.post(&session, &json!([])).await.error(), (400, -32600));
+
+    let stateless =
+        Fixture::with(HttpOptions { stateless: true, ..HttpOptions::default() }, ServerOptions::default()).await;
+    assert_eq!(stateless.post(&[], &batch(ping.clone())).await.json().as_array().unwrap().len(), 2);
+    let header = [("MCP-Protocol-Version", "2025-06-18")];
+    assert_eq!(stateless.post(&header, &batch(ping)).await.error(), (400, -32600));
+}
+
+#[tokio::test]
+async fn http_52_stateless_servers_take_the_revision_from_the_header() {
+    let fixture =
+        Fixture::with(HttpOptions { stateless: true, ..HttpOptions::default() }, ServerOptions::default()).await;
+    let answer = fixture.post(&[], &initialize("2025-11-25")).await;
+    assert_eq!(answer.json()["result"]["protocolVersion"], "2025-11-25");
+    assert!(answer.header("mcp-session-id").is_none());
+    assert_eq!(fixture.post(&[], &notification("notifications/initialized")).await.status, 202);
+    for headers in [vec![], vec![("MCP-Protocol-Version", "2025-06-18")], vec![("Mcp-Session-Id", "ignored")]] {
+        let answer = fixture.post(&headers, &request("tools/call", call("echo", json!({"text": "x"})))).await;
+        assert_eq!(answer.json()["result"]["content"][0]["text"], "x");
+    }
+    assert_eq!(fixture.post(&[("MCP-Protocol-Version", "1.0")], &request("ping", json!({}))).await.status, 400);
+    for method in ["GET", "DELETE"] {
+        let answer = fixture.ask(method).header("Mcp-Session-Id", "x").header("Accept", "*/*").send().await;
+        assert_eq!((answer.status, answer.header("allow")), (405, Some("POST, OPTIONS")));
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_bounded_and_expire_when_idle() {
+    let options =
+        ServerOptions { max_sessions: 2, session_idle: Duration::from_millis(400), ..ServerOptions::default() };
+    let fixture = Fixture::with(HttpOptions::default(), options).await;
+    let (idle, busy) = (fixture.session("2025-11-25").await, fixture.session("2025-11-25").await);
+    let refused = fixture.post(&[], &initialize("2025-11-25")).await;
+    assert_eq!(refused.error(), (503, -32603));
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(refused.json()["error"]["data"]["reason"], "busy");
+    let mut stream =
+        fixture.ask("GET").header("Mcp-Session-Id", &busy).header("Accept", "text/event-stream").start().await;
+    stream.until("text/event-stream").await;
+    sleep(Duration::from_millis(1000)).await;
+    let ping = request("ping", json!({}));
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &idle)], &ping).await.status, 404);
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &busy)], &ping).await.status, 200);
+    fixture.session("2025-11-25").await;
+}
+
+// ---- HTTP itself ----
+
+#[tokio::test]
+async fn http_03_http_04_sec_22_foreign_hosts_and_origins_are_refused() {
+    let fixture = Fixture::new().await;
+    for ask in [fixture.modern("tools/list", json!({})), fixture.ask("POST").json(&initialize("2025-11-25"))] {
+        let answer = ask.header("Host", "evil.example").header("Origin", "http://evil.example").send().await;
+        assert_eq!(answer.status, 403);
+        assert!(answer.json().get("id").is_none() && answer.body.contains("allowedHosts"));
+    }
+    let answer = fixture.modern("tools/list", json!({})).header("Origin", "http://evil.example").send().await;
+    assert!(answer.status == 403 && answer.header("access-control-allow-origin").is_none());
+    let answer = fixture.modern("tools/list", json!({})).header("Origin", "http://localhost:3000").send().await;
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("http://localhost:3000")));
+    let preflight = fixture.ask("OPTIONS").header("Origin", "http://localhost:3000");
+    let answer = preflight.header("Access-Control-Request-Headers", "mcp-method").send().await;
+    assert_eq!((answer.status, answer.header("access-control-allow-headers")), (204, Some("mcp-method")));
+
+    let options = HttpOptions { allowed_hosts: vec!["mcp.example".into()], ..HttpOptions::default() };
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    assert_eq!(fixture.modern("tools/list", json!({})).header("Host", "mcp.example:80").send().await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_no_message_gets_its_status() {
+    let limits = trunkline::engine::Limits { max_message_bytes: 1000, ..Default::default() };
+    let fixture = Fixture::with(HttpOptions::default(), ServerOptions { limits, ..ServerOptions::default() }).await;
+    let post = || fixture.ask("POST").json(&json!({}));
+    for (ask, status) in [
+        (post().path("/other"), 404),
+        (fixture.ask("PUT"), 405),
+        (post().header("Content-Type", "text/plain"), 415),
+        (post().header("Content-Type", ""), 415),
+        (post().header("Accept", "text/html"), 406),
+        (post().text(&" ".repeat(1001)), 413),
+        (post().text("{"), 400),
+        (post().text(""), 400),
+        (post(), 400),
+        (post().text("5"), 400),
+    ] {
+        let answer = ask.send().await;
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(answer.json()["error"]["message"].as_str().is_some_and(|text| !text.is_empty()));
+    }
+    assert_eq!(post().text("{").send().await.error().1, -32700);
+    assert_eq!(fixture.ask("PUT").send().await.header("allow"), Some("GET, POST, DELETE, OPTIONS"));
+    assert_eq!(fixture.modern("tools/list", json!({})).path("/mcp/").send().await.status, 200);
+    // Without a length, the limit holds as well.
+    let mut socket = TcpStream::connect(fixture.listener.local_addr()).await.unwrap();
+    let head =
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    for _ in 0..3 {
+        socket.write_all(format!("190\r\n{}\r\n", " ".repeat(0x190)).as_bytes()).await.unwrap();
+    }
+    Stream { socket, received: Vec::new() }.until("413 Payload Too Large").await;
+}
+
+#[tokio::test]
+async fn http_08_answers_come_in_a_form_that_the_client_takes() {
+    let fixture = Fixture::new().await;
+    let count = || fixture.modern("tools/call", call_with_progress("count"));
+    let plain = || fixture.modern("tools/call", call("echo", json!({"text": "x"})));
+    assert_eq!(
+        count().header("Accept", "application/json").send().await.json()["result"]["content"][0]["text"],
+        "counted"
+    );
+    assert_eq!(plain().header("Accept", "").send().await.json()["id"], 7);
+    assert_eq!(plain().header("Accept", "*/*").send().await.json()["id"], 7);
+    let events = plain().header("Accept", "text/event-stream").send().await.events();
+    assert_eq!((events.len(), &events[0]["id"]), (1, &json!(7)));
+    let json = Fixture::with(HttpOptions { json: true, ..HttpOptions::default() }, ServerOptions::default()).await;
+    assert_eq!(json.modern("tools/call", call_with_progress("count")).send().await.json()["id"], 7);
+}
+
+#[tokio::test]
+async fn h26_16_a_quiet_call_becomes_a_stream_with_keep_alives() {
+    let options = ServerOptions { keep_alive: Duration::from_millis(50), ..ServerOptions::default() };
+    let fixture = Fixture::with(HttpOptions::default(), options).await;
+    let answer = fixture.modern("tools/call", call("wait", json!({"milliseconds": 300}))).send().await;
+    assert!(answer.body.matches(": keep-alive\n\n").count() >= 2, "{answer:?}");
+    assert_eq!(answer.events()[0]["result"]["content"][0]["text"], "waited");
+}
+
+#[tokio::test]
+async fn a_connection_that_misbehaves_costs_only_itself() {
+    let fixture = Fixture::new().await;
+    let address = fixture.listener.local_addr();
+    let mut silent = TcpStream::connect(address).await.unwrap();
+    silent.write_all(b"POST /mcp HTTP/1.1\r\nHo").await.unwrap();
+    let mut half = TcpStream::connect(address).await.unwrap();
+    half.write_all(
+        b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    )
+    .await
+    .unwrap();
+    let mut garbage = TcpStream::connect(address).await.unwrap();
+    garbage.write_all(b"\x16\x03\x01\x02nonsense\r\n\r\n").await.unwrap();
+    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
+    let (a, b) = tokio::join!(
+        fixture.modern("tools/call", call("wait", json!({"milliseconds": 50}))).send(),
+        fixture.modern("tools/call", call("echo", json!({"text": "x"}))).send(),
+    );
+    assert_eq!((a.status, b.status), (200, 200));
+}
+
+#[tokio::test]
+async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    let idle = TcpStream::connect(fixture.listener.local_addr()).await.unwrap();
+    let wait = |milliseconds| request("tools/call", call("wait", json!({"milliseconds": milliseconds})));
+    let stream = fixture.ask("POST").json(&wait(300)).header("Mcp-Session-Id", &id).start().await;
+    sleep(Duration::from_millis(100)).await;
+    let start = Instant::now();
+    fixture.listener.close(PATIENCE).await;
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert_eq!(stream.finish().await.json()["result"]["content"][0]["text"], "waited");
+    assert!(TcpStream::connect(fixture.listener.local_addr()).await.is_err());
+    fixture.listener.close(PATIENCE).await;
+    drop(idle);
+
+    let fixture = Fixture::new().await;
+    let stream = fixture.modern("tools/call", call("wait", json!({"milliseconds": 60_000}))).start().await;
+    sleep(Duration::from_millis(100)).await;
+    let start = Instant::now();
+    fixture.listener.close(Duration::from_millis(200)).await;
+    assert!(start.elapsed() < Duration::from_secs(3));
+    eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
+    drop(stream);
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_had_is_named() {
+    let fixture = Fixture::new().await;
+    let options = HttpOptions { port: fixture.listener.local_addr().port(), ..HttpOptions::default() };
+    let error = HttpListener::bind(fixture.server.clone(), &options, TokioRuntime::current()).await.err().unwrap();
+    assert!(error.to_string().contains(&format!("127.0.0.1:{}", options.port)), "{error}");
+    assert!(fixture.listener.url().ends_with("/mcp"));
+}

@@ -1,0 +1,194 @@
+//! A server and a client of this crate, in memory: real envelopes, every revision.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::time::Duration;
+use trunkline::{
+    client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
+    engine::RevisionChoice,
+    protocol::{RawJson, Revision, model::ContentBlock},
+    server::{CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError},
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Forecast {
+    city: String,
+    #[serde(default = "three")]
+    days: u32,
+}
+
+fn three() -> u32 {
+    3
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Weather {
+    city: String,
+    temperature: f64,
+}
+
+fn server() -> Server {
+    Server::builder("weather", "1.0.0")
+        .instructions("Ask for one city at a time.")
+        .tool("forecast", "Forecast the weather of a city.", |ctx: Context, Params(f): Params<Forecast>| async move {
+            for day in 1..=f.days {
+                ctx.progress(f64::from(day), Some(f64::from(f.days))).await;
+            }
+            Ok(vec![format!("{}: sunny", f.city); f.days as usize])
+        })
+        .tool("now", "The weather now.", |Params(f): Params<Forecast>| async move {
+            Ok(Weather { city: f.city, temperature: 21.5 })
+        })
+        .tool("say", "A text.", || async { Ok("sunny".to_owned()) })
+        .tool("blocks", "Content of several kinds.", || async {
+            Ok(vec![
+                ContentBlock::text("a"),
+                ContentBlock::image(b"png", "image/png"),
+                ContentBlock::audio(b"wav", "audio/wav"),
+                ContentBlock::resource_link("file:///a", "a"),
+            ])
+        })
+        .tool("refuse", "Fails for a reason.", || async {
+            Err::<String, CallError>(ToolError::new("no such city").into())
+        })
+        .tool("break", "Fails inside.", || async { Err::<String, CallError>(std::io::Error::other("secret").into()) })
+        .tool("panic", "Panics.", || async { if true { panic!("boom") } else { Ok(1) } })
+        .tool("forever", "Never ends.", |ctx: Context| async move {
+            ctx.cancelled().await;
+            Ok(0)
+        })
+        .build()
+}
+
+struct Deaf;
+impl ClientEvents for Deaf {
+    fn notification(&self, _: &str, _: Option<&RawJson>) {}
+    fn closed(&self, _: Option<&ClientError>) {}
+}
+
+async fn connect(server: &Server, revision: Revision) -> Client {
+    let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+    Client::connect_with(server, options, Deaf).await.unwrap()
+}
+
+#[tokio::test]
+async fn tools_on_every_revision() {
+    let server = server();
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        assert_eq!(client.revision(), revision);
+        let tools = client.list_tools().await.unwrap();
+        assert_eq!(tools.len(), 8, "{revision}");
+        let result = client.call_tool("forecast", json!({"city": "Oslo", "days": 2})).await.unwrap();
+        assert_eq!(result.content[0].as_text(), Some(r#"["Oslo: sunny","Oslo: sunny"]"#));
+        let structured = result.structured_content;
+        if revision < Revision::V2025_06_18 {
+            assert_eq!(structured, None, "{revision}");
+        } else {
+            assert_eq!(structured, Some(json!({"result": ["Oslo: sunny", "Oslo: sunny"]})), "{revision}");
+        }
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn negotiation_takes_the_newest() {
+    let client = Client::connect(&server()).await.unwrap();
+    assert_eq!(client.revision(), Revision::LATEST);
+    assert_eq!(client.server().instructions.as_deref(), Some("Ask for one city at a time."));
+    let info: Value = client.server().info.as_ref().unwrap().parse().unwrap();
+    assert_eq!(info["name"], "weather");
+    client.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_return_mapping_and_its_projection() {
+    let server = server();
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        let text = client.call_tool("say", json!({})).await.unwrap();
+        assert_eq!((text.content[0].as_text(), text.structured_content), (Some("sunny"), None));
+        let object = client.call_tool("now", json!({"city": "Oslo"})).await.unwrap();
+        let expected = json!({"city": "Oslo", "temperature": 21.5});
+        assert_eq!(serde_json::from_str::<Value>(object.content[0].as_text().unwrap()).unwrap(), expected);
+        assert_eq!(object.structured_content, (revision >= Revision::V2025_06_18).then_some(expected));
+        let blocks = client.call_tool("blocks", json!({})).await.unwrap().content;
+        assert_eq!(matches!(blocks[2], ContentBlock::Audio(_)), revision >= Revision::V2025_03_26);
+        assert_eq!(matches!(blocks[3], ContentBlock::ResourceLink(_)), revision >= Revision::V2025_06_18);
+    }
+}
+
+#[tokio::test]
+async fn tool_18_and_19_failures() {
+    let server = server();
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        let refused = client.call_tool("refuse", json!({})).await.unwrap();
+        assert_eq!((refused.is_error, refused.content[0].as_text()), (true, Some("no such city")));
+        for broken in ["break", "panic"] {
+            let result = client.call_tool(broken, json!({})).await.unwrap();
+            assert!(result.is_error);
+            assert!(!result.content[0].as_text().unwrap().contains("secret"));
+        }
+        let unknown = client.call_tool("nonsense", json!({})).await.unwrap_err();
+        assert_eq!(unknown.rpc().unwrap().code, -32602);
+        let invalid = client.call_tool("forecast", json!({"city": "Oslo", "days": "two"})).await;
+        let text = if revision >= Revision::V2025_11_25 {
+            invalid.unwrap().content[0].as_text().unwrap().to_owned()
+        } else {
+            let error = invalid.unwrap_err();
+            assert_eq!(error.rpc().unwrap().code, -32602);
+            error.to_string()
+        };
+        assert!(text.contains("/days"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn timeouts_cancel_and_name_their_kind() {
+    let client = Client::connect(&server()).await.unwrap();
+    let options = RequestOptions { timeout: Some(Duration::from_millis(50)), ..RequestOptions::default() };
+    let error = client.call_tool_with("forever", json!({}), &options).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    client.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn pagination_follows_cursors() {
+    let options = ServerOptions { page_size: 3, ..ServerOptions::default() };
+    let mut builder = Server::builder("paged", "1").options(options);
+    for number in 0..10 {
+        builder = builder.tool(format!("tool_{number}"), "One of many.", || async { Ok(1) });
+    }
+    let server = builder.build();
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, server.tool_names());
+        let error = client.list_tools_page(Some("nonsense")).await.unwrap_err();
+        assert_eq!(error.rpc().unwrap().code, -32602, "PAG-05");
+    }
+}
+
+#[test]
+fn registration_errors_name_what_is_wrong() {
+    let entry = |descriptor: Value| ToolEntry::new(descriptor, |_: trunkline::server::Call| {});
+    let server = Server::builder("x", "1").build();
+    for (descriptor, named) in [
+        (json!({"name": "a b"}), "a b"),
+        (json!({}), "name"),
+        (json!({"name": "t", "inputSchema": {"type": "string"}}), "inputSchema"),
+        (
+            json!({"name": "t", "inputSchema": {"type": "object", "properties": {"a": {"$ref": "https://example.com/x"}}}}),
+            "example.com",
+        ),
+        (json!({"name": "t", "inputSchema": {"$schema": "urn:unknown", "type": "object"}}), "urn:unknown"),
+        (json!({"name": "t", "outputSchema": {"type": "nonsense"}}), "outputSchema"),
+    ] {
+        let error = server.add_tool(entry(descriptor)).unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
+    }
+    server.add_tool(entry(json!({"name": "t"}))).unwrap();
+    assert!(server.add_tool(entry(json!({"name": "t"}))).unwrap_err().to_string().contains("already"));
+}
