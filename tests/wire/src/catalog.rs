@@ -1,0 +1,205 @@
+//! Which types a revision gives to which messages: derived from the names and unions of its schema.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::schema::{NodeId, Schema};
+use crate::{Direction, Revision, SchemaError};
+
+/// A request method in one direction.
+pub(crate) struct RequestType {
+    pub(crate) request: NodeId,
+    /// The types that its result may have.
+    pub(crate) results: Vec<NodeId>,
+}
+
+/// The four shapes of a JSON-RPC message.
+pub(crate) struct Envelopes {
+    pub(crate) request: NodeId,
+    pub(crate) notification: NodeId,
+    pub(crate) result: NodeId,
+    pub(crate) error: NodeId,
+}
+
+/// What one party may send.
+pub(crate) struct Sender {
+    pub(crate) requests: HashMap<String, RequestType>,
+    pub(crate) notifications: HashMap<String, NodeId>,
+    /// Every result type this party may answer with, for responses whose request is not known.
+    pub(crate) results: Vec<NodeId>,
+}
+
+/// The types of one revision, by message.
+pub(crate) struct Catalog {
+    pub(crate) revision: Revision,
+    pub(crate) schema: Schema,
+    pub(crate) envelopes: Envelopes,
+    /// Response types that the schema gives to particular error codes.
+    pub(crate) errors: HashMap<i64, NodeId>,
+    /// Whether a message may be an array.
+    pub(crate) batches: bool,
+    client: Sender,
+    server: Sender,
+}
+
+impl Catalog {
+    pub(crate) fn load(revision: Revision) -> Result<Self, SchemaError> {
+        let schema = Schema::load(revision)?;
+        let derive = || {
+            Ok((
+                envelopes(&schema)?,
+                sender(&schema, Direction::ClientToServer)?,
+                sender(&schema, Direction::ServerToClient)?,
+            ))
+        };
+        let (envelopes, client, server) =
+            derive().map_err(|problem: String| SchemaError::Unusable { revision, problem })?;
+        let batches = schema.definition("JSONRPCMessage").is_some_and(|message| {
+            schema
+                .members(message)
+                .iter()
+                .any(|member| schema.node(*member).items.is_some())
+        });
+        Ok(Self {
+            revision,
+            errors: errors(&schema),
+            envelopes,
+            batches,
+            client,
+            server,
+            schema,
+        })
+    }
+
+    /// What the sender of this direction may send.
+    pub(crate) fn sender(&self, direction: Direction) -> &Sender {
+        match direction {
+            Direction::ClientToServer => &self.client,
+            Direction::ServerToClient => &self.server,
+        }
+    }
+}
+
+fn envelopes(schema: &Schema) -> Result<Envelopes, String> {
+    let message = schema
+        .definition("JSONRPCMessage")
+        .ok_or("defines no JSONRPCMessage")?;
+    let members = schema.members(message);
+    let find = |present: &[&str], absent: &[&str]| {
+        let declares = |member: NodeId, name: &&str| schema.property(member, name).is_some();
+        let fits = |member: &&NodeId| {
+            present.iter().all(|name| declares(**member, name))
+                && !absent.iter().any(|name| declares(**member, name))
+        };
+        members
+            .iter()
+            .find(fits)
+            .copied()
+            .ok_or_else(|| format!("JSONRPCMessage has no member with {present:?}"))
+    };
+    Ok(Envelopes {
+        request: find(&["method", "id"], &[])?,
+        notification: find(&["method"], &["id"])?,
+        result: find(&["result", "id"], &[])?,
+        error: find(&["error", "id"], &[])?,
+    })
+}
+
+fn sender(schema: &Schema, direction: Direction) -> Result<Sender, String> {
+    // A union that a revision does not have is empty: in 2026-07-28 servers send no requests.
+    let union = |kind: &str| {
+        let name = format!("{}{kind}", direction.sender());
+        schema
+            .definition(&name)
+            .map(|union| schema.members(union))
+            .unwrap_or_default()
+    };
+    let mut requests = HashMap::new();
+    for request in union("Request") {
+        requests.insert(
+            method(schema, request)?,
+            RequestType {
+                request,
+                results: results(schema, request)?,
+            },
+        );
+    }
+    for_tasks(schema, &mut requests);
+    let mut notifications = HashMap::new();
+    for notification in union("Notification") {
+        notifications.insert(method(schema, notification)?, notification);
+    }
+    Ok(Sender {
+        requests,
+        notifications,
+        results: union("Result"),
+    })
+}
+
+fn method(schema: &Schema, message: NodeId) -> Result<String, String> {
+    let method = schema
+        .constant(message, "method")
+        .and_then(Value::as_str)
+        .map(str::to_owned);
+    method.ok_or_else(|| format!("{} has no method", schema.node(message).name))
+}
+
+/// `ListToolsRequest` is answered by the result of `ListToolsResultResponse`, else by `ListToolsResult`, else by nothing.
+fn results(schema: &Schema, request: NodeId) -> Result<Vec<NodeId>, String> {
+    let name = &schema.node(request).name;
+    let stem = name
+        .strip_suffix("Request")
+        .ok_or_else(|| format!("{name} is not named as a request"))?;
+    let response = schema.definition(&format!("{stem}ResultResponse"));
+    let result = response
+        .and_then(|response| schema.property(response, "result"))
+        .or_else(|| schema.definition(&format!("{stem}Result")))
+        .or_else(|| schema.definition("EmptyResult"))
+        .ok_or_else(|| format!("no result type for {name}"))?;
+    Ok(schema.members(result))
+}
+
+/// A request that may be run as a task may be answered by that task instead, and the request for a task's payload (its result
+/// type says nothing, being as open as `Result` itself) by the result of any of those.
+fn for_tasks(schema: &Schema, requests: &mut HashMap<String, RequestType>) {
+    let Some(created) = schema.definition("CreateTaskResult") else {
+        return;
+    };
+    let empty = schema
+        .definition("EmptyResult")
+        .map(|empty| schema.follow(empty));
+    let mut payloads = Vec::new();
+    for request in requests.values_mut() {
+        let parameters = schema
+            .property(request.request, "params")
+            .map(|parameters| schema.members(parameters));
+        if parameters
+            .unwrap_or_default()
+            .iter()
+            .any(|member| schema.property(*member, "task").is_some())
+        {
+            payloads.extend(request.results.iter().copied());
+            request.results.push(created);
+        }
+    }
+    for request in requests.values_mut() {
+        let says_nothing =
+            |result: &NodeId| schema.node(*result).values.is_some() && Some(*result) != empty;
+        if request.results.iter().all(says_nothing) {
+            request.results.clone_from(&payloads);
+        }
+    }
+}
+
+fn errors(schema: &Schema) -> HashMap<i64, NodeId> {
+    let code = |response: NodeId| {
+        schema
+            .constant(schema.property(response, "error")?, "code")?
+            .as_i64()
+    };
+    schema
+        .definitions()
+        .filter_map(|response| Some((code(response)?, response)))
+        .collect()
+}

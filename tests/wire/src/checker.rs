@@ -1,0 +1,285 @@
+//! From a message to its type, and from there to what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::catalog::{Catalog, RequestType};
+use crate::schema::NodeId;
+use crate::walk::{check_as_one_of, condense, find_unknown_fields, validate};
+use crate::{Direction, Revision, SchemaError, Violation, ViolationKind};
+
+/// A message as it crossed, with what is needed to know its type.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The revision that governs the message.
+    pub revision: Revision,
+    /// Who sent it to whom.
+    pub direction: Direction,
+    /// For a response: the method of the request it answers, if known. Requests and notifications carry their own.
+    pub method: Option<String>,
+    /// The ids of the extensions that both sides negotiated. The schemas do not describe their methods and result
+    /// types, so where there are any, of such messages only the JSON-RPC envelope is checked.
+    pub extensions: Vec<String>,
+    /// The message, or a batch of them.
+    pub message: Value,
+}
+
+/// Checks messages of all revisions. It compiles what it needs once and can be shared between threads.
+pub struct Checker {
+    catalogs: BTreeMap<Revision, Catalog>,
+}
+
+impl Checker {
+    /// A checker for all revisions.
+    ///
+    /// # Errors
+    /// When a bundled schema is broken.
+    pub fn new() -> Result<Self, SchemaError> {
+        let load = |revision| Ok((revision, Catalog::load(revision)?));
+        Ok(Self {
+            catalogs: Revision::ALL
+                .into_iter()
+                .map(load)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Everything that is wrong with the message; empty when it is pure.
+    pub fn check(&self, record: &Record) -> Vec<Violation> {
+        let mut check = Check {
+            catalogs: &self.catalogs,
+            catalog: &self.catalogs[&record.revision],
+            record,
+            found: Vec::new(),
+        };
+        match &record.message {
+            Value::Object(message) => check.message(&record.message, message),
+            Value::Array(messages) => check.batch(messages),
+            other => check.no_message("", format!("{other} is no JSON-RPC message")),
+        }
+        condense(check.found)
+    }
+}
+
+struct Check<'a> {
+    catalogs: &'a BTreeMap<Revision, Catalog>,
+    catalog: &'a Catalog,
+    record: &'a Record,
+    found: Vec<Violation>,
+}
+
+impl Check<'_> {
+    fn batch(&mut self, messages: &[Value]) {
+        if !self.catalog.batches {
+            return self.no_message("", format!("{} has no batches", self.record.revision));
+        }
+        if messages.is_empty() {
+            return self.no_message("", "a batch is not empty");
+        }
+        let responses = messages
+            .iter()
+            .filter(|message| message.get("method").is_none())
+            .count();
+        if responses != 0 && responses != messages.len() {
+            self.no_message(
+                "",
+                "a batch holds either responses or requests and notifications, not both",
+            );
+        }
+        for (index, value) in messages.iter().enumerate() {
+            let outer = std::mem::take(&mut self.found);
+            match value {
+                Value::Object(message) if message.get("method") == Some(&json!("initialize")) => {
+                    self.no_message("", "initialize is never part of a batch");
+                }
+                Value::Object(message) => self.message(value, message),
+                other => self.no_message("", format!("{other} is no JSON-RPC message")),
+            }
+            let inner = std::mem::replace(&mut self.found, outer);
+            self.found.extend(
+                inner
+                    .into_iter()
+                    .map(|violation| violation.below(&format!("/{index}"))),
+            );
+        }
+    }
+
+    fn message(&mut self, value: &Value, message: &Map<String, Value>) {
+        match (
+            message.get("method"),
+            message.get("result"),
+            message.get("error"),
+        ) {
+            (Some(Value::String(method)), ..) if message.contains_key("id") => {
+                self.request(value, method)
+            }
+            (Some(Value::String(method)), ..) => self.notification(value, method),
+            (Some(other), ..) => self.no_message("/method", format!("{other} is no method")),
+            (None, Some(result), _) => self.result(value, message, result),
+            (None, None, Some(_)) => self.error(value, message),
+            (None, None, None) => {
+                self.no_message("", "neither a request, a notification nor a response")
+            }
+        }
+    }
+
+    fn request(&mut self, value: &Value, method: &str) {
+        let envelope = self.catalog.envelopes.request;
+        let known = self
+            .catalog
+            .sender(self.record.direction)
+            .requests
+            .get(method);
+        self.call(
+            value,
+            method,
+            envelope,
+            known.map(|known| known.request),
+            |catalog, direction| catalog.sender(direction).requests.contains_key(method),
+        );
+    }
+
+    fn notification(&mut self, value: &Value, method: &str) {
+        let envelope = self.catalog.envelopes.notification;
+        let known = self
+            .catalog
+            .sender(self.record.direction)
+            .notifications
+            .get(method);
+        self.call(
+            value,
+            method,
+            envelope,
+            known.copied(),
+            |catalog, direction| catalog.sender(direction).notifications.contains_key(method),
+        );
+    }
+
+    fn call(
+        &mut self,
+        value: &Value,
+        method: &str,
+        envelope: NodeId,
+        known: Option<NodeId>,
+        has_it: impl Fn(&Catalog, Direction) -> bool,
+    ) {
+        self.validate(envelope, value);
+        match known {
+            Some(known) => {
+                self.validate(known, value);
+                find_unknown_fields(self.catalog, value, &[known, envelope], "", &mut self.found);
+            }
+            None if self.may_be_of_an_extension() => {}
+            None => self.unknown_method("/method", method, self.record.direction, has_it),
+        }
+    }
+
+    fn result(&mut self, value: &Value, message: &Map<String, Value>, result: &Value) {
+        let envelope = self.catalog.envelopes.result;
+        self.validate(envelope, value);
+        self.unknown_response_fields(message, envelope);
+        let may_be_of_an_extension = self.may_be_of_an_extension();
+        let asker = self.record.direction.opposite();
+        let types = match &self.record.method {
+            None => &self.catalog.sender(self.record.direction).results,
+            Some(method) => match self.catalog.sender(asker).requests.get(method) {
+                Some(RequestType { results, .. }) => results,
+                None if may_be_of_an_extension => return,
+                None => {
+                    let has_it = |catalog: &Catalog, direction| {
+                        catalog.sender(direction).requests.contains_key(method)
+                    };
+                    return self.unknown_method("/result", method, asker, has_it);
+                }
+            },
+        };
+        let mut wrong = Vec::new();
+        check_as_one_of(self.catalog, result, types, "/result", &mut wrong);
+        // An extension's own kinds of result announce themselves there.
+        let names_its_type = result
+            .get("resultType")
+            .is_some_and(|kind| kind != "complete" && kind != "input_required");
+        if !(may_be_of_an_extension && names_its_type) {
+            self.found.append(&mut wrong);
+        }
+    }
+
+    fn error(&mut self, value: &Value, message: &Map<String, Value>) {
+        let envelope = self.catalog.envelopes.error;
+        let code = value.pointer("/error/code").and_then(Value::as_i64);
+        let types = [
+            Some(envelope),
+            code.and_then(|code| self.catalog.errors.get(&code).copied()),
+        ];
+        // An error about a request whose id could not be read has none; only the newer schemas know that.
+        let readable = message.contains_key("id").then(|| value.clone());
+        let readable = readable.unwrap_or_else(|| {
+            let mut message = message.clone();
+            message.insert("id".into(), json!(0));
+            Value::Object(message)
+        });
+        types
+            .into_iter()
+            .flatten()
+            .for_each(|id| self.validate(id, &readable));
+        find_unknown_fields(self.catalog, value, &[envelope], "", &mut self.found);
+    }
+
+    fn validate(&mut self, id: NodeId, value: &Value) {
+        validate(&self.catalog.schema, id, value, "", &mut self.found);
+    }
+
+    fn unknown_response_fields(&mut self, message: &Map<String, Value>, envelope: NodeId) {
+        let is_declared = |name: &str| self.catalog.schema.property(envelope, name).is_some();
+        for name in message.keys().filter(|name| !is_declared(name)) {
+            let problem = format!(
+                "\"{name}\" is not defined for a response in {}",
+                self.record.revision
+            );
+            self.found.push(Violation::new(
+                ViolationKind::UnknownField,
+                format!("/{name}"),
+                problem,
+            ));
+        }
+    }
+
+    fn unknown_method(
+        &mut self,
+        pointer: &str,
+        method: &str,
+        sender: Direction,
+        has_it: impl Fn(&Catalog, Direction) -> bool,
+    ) {
+        let with_it: Vec<&str> = self
+            .catalogs
+            .values()
+            .filter(|catalog| has_it(catalog, sender))
+            .map(|catalog| catalog.revision.as_str())
+            .collect();
+        let elsewhere = match with_it.as_slice() {
+            [] => "no revision does".to_owned(),
+            some => format!("only {} do", some.join(", ")),
+        };
+        let party = sender.sender().to_lowercase();
+        let problem = format!(
+            "{} gives a {party} no \"{method}\" to send; {elsewhere}",
+            self.record.revision
+        );
+        self.found.push(Violation::new(
+            ViolationKind::UnknownMethod,
+            pointer,
+            problem,
+        ));
+    }
+
+    fn may_be_of_an_extension(&self) -> bool {
+        !self.record.extensions.is_empty()
+    }
+
+    fn no_message(&mut self, pointer: &str, problem: impl Into<String>) {
+        self.found
+            .push(Violation::new(ViolationKind::NoMessage, pointer, problem));
+    }
+}

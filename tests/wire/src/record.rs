@@ -1,0 +1,139 @@
+//! The lines that the core writes while tests run, one JSON object per message, and how each becomes a [`Record`].
+//!
+//! ```json
+//! {"role":"server","direction":"sent","transport":"stdio","revision":"2025-06-18","method":"tools/call","message":{…}}
+//! ```
+//!
+//! `role` is ours: the side that wrote the line. `revision` is null while none is decided yet. `method` is that of the
+//! message, or of the request it answers. Optional are `"malformed": true` for input that a test broke on purpose, and
+//! `"extensions"`, the ids that were negotiated.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::{Direction, Record, Revision};
+
+/// Which side wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    Server,
+    Client,
+}
+
+/// Whether the side that wrote a line sent the message or got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flow {
+    /// Written by us.
+    Sent,
+    /// Written by the peer.
+    Received,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    role: Role,
+    direction: Flow,
+    transport: String,
+    revision: Option<String>,
+    method: Option<String>,
+    #[serde(default)]
+    malformed: bool,
+    #[serde(default)]
+    extensions: Vec<String>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+}
+
+/// A line, understood.
+#[derive(Debug)]
+pub struct Entry {
+    /// How the message travelled: `stdio`, `http`, `memory`, `child`.
+    pub transport: String,
+    /// Who wrote the message.
+    pub flow: Flow,
+    /// What to check; `None` when the message was broken on purpose.
+    pub record: Option<Record>,
+}
+
+/// A line that is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// Not JSON, or without the fields of a record.
+    #[error("unreadable record: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// A revision that no schema describes.
+    #[error("unknown revision \"{0}\"; there are schemas for 2024-11-05 to 2026-07-28 only")]
+    Revision(String),
+    /// Nothing to check.
+    #[error("the record has no message")]
+    NoMessage,
+}
+
+impl Entry {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// When the line is not a record.
+    pub fn parse(line: &[u8]) -> Result<Self, LineError> {
+        let line: Line = serde_json::from_slice(line)?;
+        let record = if line.malformed {
+            None
+        } else {
+            Some(line.record()?)
+        };
+        Ok(Self {
+            transport: line.transport,
+            flow: line.direction,
+            record,
+        })
+    }
+}
+
+impl Line<'_> {
+    fn record(&self) -> Result<Record, LineError> {
+        let message: Value = serde_json::from_str(self.message.ok_or(LineError::NoMessage)?.get())?;
+        let direction = match (self.role, self.direction) {
+            (Role::Client, Flow::Sent) | (Role::Server, Flow::Received) => {
+                Direction::ClientToServer
+            }
+            (Role::Server, Flow::Sent) | (Role::Client, Flow::Received) => {
+                Direction::ServerToClient
+            }
+        };
+        let revision = match &self.revision {
+            Some(name) => Revision::parse(name).ok_or_else(|| LineError::Revision(name.clone()))?,
+            None => undecided(&message, self.method.as_deref()),
+        };
+        Ok(Record {
+            revision,
+            direction,
+            method: self.method.clone(),
+            extensions: self.extensions.clone(),
+            message,
+        })
+    }
+}
+
+/// The revision of a message that crossed before one was decided: what it names itself, if it can.
+fn undecided(message: &Value, method: Option<&str>) -> Revision {
+    let method = message.get("method").and_then(Value::as_str).or(method);
+    let named = |pointer: &str| {
+        message
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .and_then(Revision::parse)
+    };
+    match method {
+        Some("server/discover") => Revision::PROBE,
+        Some("initialize") => named("/params/protocolVersion")
+            .or_else(|| named("/result/protocolVersion"))
+            // An offer of a modern revision is still made in the words of a legacy one.
+            .filter(|revision| revision.is_legacy())
+            .unwrap_or(Revision::NEWEST_LEGACY),
+        _ => named("/params/_meta/io.modelcontextprotocol~1protocolVersion")
+            .unwrap_or(Revision::NEWEST_LEGACY),
+    }
+}

@@ -1,0 +1,325 @@
+//! Checking whole files of records, and telling what came out.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::record::{Entry, Flow};
+use crate::walk::excerpt;
+use crate::{Checker, Record, Violation, ViolationKind};
+
+/// Messages longer than this many bytes are not remembered: they hardly ever come twice.
+const REMEMBERED_LENGTH: usize = 16 * 1024;
+/// At most so many violations are kept with their details; all are counted.
+const KEPT_VIOLATIONS: usize = 1000;
+/// At most so many are printed.
+const PRINTED_VIOLATIONS: usize = 50;
+
+/// What the checked files held.
+#[derive(Debug, Default, Serialize)]
+pub struct Tally {
+    /// How many files were read.
+    pub files: usize,
+    /// How many messages were checked; a batch counts as one.
+    pub checked: usize,
+    /// How many records were marked as broken on purpose, and so were not checked.
+    pub malformed: usize,
+    /// How many files end inside a line, which is not checked: their writer was killed.
+    pub truncated: usize,
+    /// Checked messages by revision, then transport.
+    pub messages: BTreeMap<String, BTreeMap<String, Count>>,
+    /// How many violations were found.
+    pub violation_count: usize,
+    /// How many of them are in messages that the peer wrote.
+    pub by_peers: usize,
+    /// The first of them.
+    pub violations: Vec<Finding>,
+    #[serde(skip)]
+    clean: HashSet<String>,
+}
+
+/// How many messages were checked, by who wrote them.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Count {
+    /// Written by us.
+    pub sent: usize,
+    /// Written by the peer.
+    pub received: usize,
+}
+
+/// A violation, and where it was found.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    /// The file of records.
+    pub file: PathBuf,
+    /// The line in it, counted from 1.
+    pub line: usize,
+    /// The message's revision, direction, method, transport and writer, where the line could be read.
+    #[serde(flatten)]
+    pub origin: Option<Origin>,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub violation: Violation,
+    /// The beginning of the message, or of the line if it could not be read.
+    pub excerpt: String,
+}
+
+/// Where a message came from.
+#[derive(Debug, Clone, Serialize)]
+pub struct Origin {
+    /// The revision it was checked against.
+    pub revision: crate::Revision,
+    /// Who sent it to whom.
+    pub direction: crate::Direction,
+    /// Its method, or that of the request it answers.
+    pub method: Option<String>,
+    /// How it travelled.
+    pub transport: String,
+    /// Who wrote it.
+    pub flow: Flow,
+}
+
+impl Tally {
+    /// Checks a file of records, or every `.jsonl` file in a folder and below.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn read(&mut self, checker: &Checker, path: &Path) -> io::Result<()> {
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        if !path.is_dir() {
+            return self.read_file(checker, path).map_err(named);
+        }
+        let mut entries: Vec<_> = path
+            .read_dir()
+            .map_err(named)?
+            .collect::<Result<_, _>>()
+            .map_err(named)?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let inner = entry.path();
+            if entry.file_type().map_err(named)?.is_dir()
+                || inner.extension().is_some_and(|kind| kind == "jsonl")
+            {
+                self.read(checker, &inner)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_file(&mut self, checker: &Checker, path: &Path) -> io::Result<()> {
+        self.files += 1;
+        let mut reader = BufReader::new(File::open(path)?);
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            if reader.read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            let is_whole = line.ends_with(b"\n");
+            let text = line.trim_ascii();
+            match Entry::parse(text) {
+                _ if text.is_empty() => {}
+                Ok(entry) => self.check(checker, path, number, entry),
+                Err(_) if !is_whole => self.truncated += 1,
+                Err(error) => {
+                    let violation = Violation::new(ViolationKind::NoMessage, "", error.to_string());
+                    self.keep(
+                        path,
+                        number,
+                        None,
+                        violation,
+                        &String::from_utf8_lossy(text),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, checker: &Checker, path: &Path, line: usize, entry: Entry) {
+        let Some(mut record) = entry.record else {
+            self.malformed += 1;
+            return;
+        };
+        self.checked += 1;
+        let transports = self
+            .messages
+            .entry(record.revision.to_string())
+            .or_default();
+        let count = transports.entry(entry.transport.clone()).or_default();
+        match entry.flow {
+            Flow::Sent => count.sent += 1,
+            Flow::Received => count.received += 1,
+        }
+        let likeness = likeness(&mut record);
+        if self.clean.contains(&likeness) {
+            return;
+        }
+        let violations = checker.check(&record);
+        if violations.is_empty() {
+            if likeness.len() <= REMEMBERED_LENGTH {
+                self.clean.insert(likeness);
+            }
+            return;
+        }
+        let origin = Origin {
+            revision: record.revision,
+            direction: record.direction,
+            method: record
+                .message
+                .get("method")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+                .or(record.method),
+            transport: entry.transport,
+            flow: entry.flow,
+        };
+        let message = record.message.to_string();
+        for violation in violations {
+            self.keep(path, line, Some(origin.clone()), violation, &message);
+        }
+    }
+
+    fn keep(
+        &mut self,
+        path: &Path,
+        line: usize,
+        origin: Option<Origin>,
+        violation: Violation,
+        text: &str,
+    ) {
+        self.violation_count += 1;
+        self.by_peers += usize::from(
+            origin
+                .as_ref()
+                .is_some_and(|origin| origin.flow == Flow::Received),
+        );
+        if self.violations.len() < KEPT_VIOLATIONS {
+            let excerpt = excerpt(text, 400);
+            self.violations.push(Finding {
+                file: path.to_owned(),
+                line,
+                origin,
+                violation,
+                excerpt,
+            });
+        }
+    }
+
+    /// Whether messages were checked and all were pure; with `tolerate_peers`, all that we wrote.
+    pub fn passed(&self, tolerate_peers: bool) -> bool {
+        let tolerated = if tolerate_peers { self.by_peers } else { 0 };
+        self.checked > 0 && self.violation_count == tolerated
+    }
+}
+
+/// What decides about a message: all of it but its id, of which only the type counts. Tests repeat messages thousands of times.
+fn likeness(record: &mut Record) -> String {
+    let id = record.message.get_mut("id").map(|id| {
+        let stand_in = match &*id {
+            Value::String(_) => json!(""),
+            Value::Number(number) if number.is_i64() || number.is_u64() => json!(0),
+            other => other.clone(),
+        };
+        std::mem::replace(id, stand_in)
+    });
+    let Record {
+        revision,
+        direction,
+        method,
+        extensions,
+        message,
+    } = &*record;
+    let likeness = format!("{revision} {direction:?} {method:?} {extensions:?} {message}");
+    if let Some(id) = id {
+        record.message["id"] = id;
+    }
+    likeness
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in self.violations.iter().take(PRINTED_VIOLATIONS) {
+            writeln!(f, "{finding}")?;
+        }
+        let unprinted = self.violation_count.saturating_sub(PRINTED_VIOLATIONS);
+        if unprinted > 0 {
+            writeln!(f, "… and {unprinted} more violations\n")?;
+        }
+        let transports: Vec<&String> = {
+            let mut names: Vec<_> = self.messages.values().flat_map(BTreeMap::keys).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        write!(f, "{:<12}", "revision")?;
+        transports
+            .iter()
+            .try_for_each(|name| write!(f, "{name:>10}"))?;
+        writeln!(f, "{:>10}", "sent")?;
+        for (revision, row) in &self.messages {
+            write!(f, "{revision:<12}")?;
+            for transport in &transports {
+                let count = row.get(*transport).copied().unwrap_or_default();
+                write!(f, "{:>10}", count.sent + count.received)?;
+            }
+            writeln!(
+                f,
+                "{:>10}",
+                row.values().map(|count| count.sent).sum::<usize>()
+            )?;
+        }
+        write!(
+            f,
+            "{} messages checked in {} files, {} violations, {} of them by peers ({} broken on purpose, {} cut off: not checked)",
+            self.checked,
+            self.files,
+            self.violation_count,
+            self.by_peers,
+            self.malformed,
+            self.truncated
+        )
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}:{}: {}",
+            self.file.display(),
+            self.line,
+            self.violation
+        )?;
+        if let Some(Origin {
+            revision,
+            direction,
+            method,
+            transport,
+            flow,
+        }) = &self.origin
+        {
+            let method = method.as_deref().unwrap_or("unknown method");
+            let [sender, receiver] = match direction {
+                crate::Direction::ClientToServer => ["client", "server"],
+                crate::Direction::ServerToClient => ["server", "client"],
+            };
+            let writer = if *flow == Flow::Sent {
+                "ours"
+            } else {
+                "the peer's"
+            };
+            writeln!(
+                f,
+                "    {method}, {revision}, {sender} to {receiver} over {transport}, {writer}"
+            )?;
+        }
+        writeln!(f, "    {}", self.excerpt)
+    }
+}

@@ -1,0 +1,422 @@
+//! The walk over a message and its type together, which finds the fields that the type does not define.
+
+use std::fmt;
+
+use jsonschema::error::ValidationErrorKind;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::catalog::Catalog;
+use crate::schema::{Node, NodeId, Schema};
+
+/// What kind of impurity was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ViolationKind {
+    /// A field that the revision does not define at this place.
+    UnknownField,
+    /// A method that the revision does not have in this direction.
+    UnknownMethod,
+    /// A value that the schema of the message's type rejects.
+    Schema,
+    /// Something that is no message of this revision at all, such as a batch where there are none.
+    NoMessage,
+}
+
+/// One thing that is wrong with a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// What kind of impurity it is.
+    pub kind: ViolationKind,
+    /// Where in the message, as a JSON pointer; empty for the message itself.
+    pub pointer: String,
+    /// What is wrong there.
+    pub problem: String,
+    /// The type whose schema rejects the value, where that was found by its schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub type_name: Option<String>,
+    /// Says only that no branch of a union fits: dropped where a violation at or below the place says why.
+    #[serde(skip)]
+    unspecific: bool,
+}
+
+impl Violation {
+    pub(crate) fn new(
+        kind: ViolationKind,
+        pointer: impl Into<String>,
+        problem: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            pointer: pointer.into(),
+            problem: problem.into(),
+            type_name: None,
+            unspecific: false,
+        }
+    }
+
+    /// The same violation, in a message that lies at `place` in a greater whole.
+    pub(crate) fn below(mut self, place: &str) -> Self {
+        self.pointer.insert_str(0, place);
+        self
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pointer = if self.pointer.is_empty() {
+            "(message)"
+        } else {
+            &self.pointer
+        };
+        write!(f, "{pointer}: {}", self.problem)?;
+        self.type_name
+            .iter()
+            .try_for_each(|name| write!(f, " (as {name})"))
+    }
+}
+
+/// Removes what is said twice.
+pub(crate) fn condense(violations: Vec<Violation>) -> Vec<Violation> {
+    let is_explained = |vague: &Violation| {
+        let is_below = |pointer: &str| {
+            let rest = pointer.strip_prefix(vague.pointer.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        violations
+            .iter()
+            .any(|violation| !violation.unspecific && is_below(&violation.pointer))
+    };
+    let mut kept: Vec<Violation> = Vec::new();
+    for violation in &violations {
+        let says_the_same = |other: &Violation| {
+            (other.kind, &other.pointer, &other.problem)
+                == (violation.kind, &violation.pointer, &violation.problem)
+        };
+        let is_needless = violation.unspecific && is_explained(violation);
+        if !is_needless && !kept.iter().any(says_the_same) {
+            kept.push(violation.clone());
+        }
+    }
+    kept
+}
+
+/// Appends what the schema of `id` rejects in `value`, which lies at `pointer` in the message.
+pub(crate) fn validate(
+    schema: &Schema,
+    id: NodeId,
+    value: &Value,
+    pointer: &str,
+    found: &mut Vec<Violation>,
+) {
+    let validator = match schema.validator(id) {
+        Ok(validator) => validator,
+        Err(problem) => return found.push(Violation::new(ViolationKind::Schema, pointer, problem)),
+    };
+    if validator.is_valid(value) {
+        return;
+    }
+    for error in validator.iter_errors(value) {
+        let kind = error.kind();
+        let unspecific = matches!(
+            kind,
+            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. }
+        );
+        let place = format!("{pointer}{}", error.instance_path());
+        let problem = excerpt(&error.to_string(), 300);
+        let type_name = Some(schema.node(id).name.clone());
+        found.push(Violation {
+            type_name,
+            unspecific,
+            ..Violation::new(ViolationKind::Schema, place, problem)
+        });
+    }
+}
+
+/// The text, cut to about so many bytes.
+pub(crate) fn excerpt(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let end = (0..=limit)
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// Appends every field of `value` that none of `types` defines. The value has all of these types at once.
+pub(crate) fn find_unknown_fields(
+    catalog: &Catalog,
+    value: &Value,
+    types: &[NodeId],
+    pointer: &str,
+    found: &mut Vec<Violation>,
+) {
+    Walk {
+        catalog,
+        schema: &catalog.schema,
+    }
+    .value(value, types, pointer, found);
+}
+
+/// Chooses among types one that fits the value best, and appends what is wrong with the value as that.
+pub(crate) fn check_as_one_of(
+    catalog: &Catalog,
+    value: &Value,
+    types: &[NodeId],
+    pointer: &str,
+    found: &mut Vec<Violation>,
+) {
+    Walk {
+        catalog,
+        schema: &catalog.schema,
+    }
+    .one_of(value, types, &[], pointer, found);
+}
+
+struct Walk<'a> {
+    catalog: &'a Catalog,
+    schema: &'a Schema,
+}
+
+impl Walk<'_> {
+    fn value(&self, value: &Value, types: &[NodeId], pointer: &str, found: &mut Vec<Violation>) {
+        if !value.is_object() && !value.is_array() {
+            return;
+        }
+        let (mut plain, mut unions) = (Vec::new(), Vec::new());
+        types
+            .iter()
+            .for_each(|id| self.flatten(*id, &mut plain, &mut unions));
+        if let Some(union) = unions.pop() {
+            plain.append(&mut unions);
+            return self.one_of(
+                value,
+                &self.schema.node(union).union,
+                &plain,
+                pointer,
+                found,
+            );
+        }
+        match value {
+            Value::Object(fields) => self.object(fields, &plain, pointer, found),
+            Value::Array(elements) => {
+                let items: Vec<NodeId> = plain
+                    .iter()
+                    .filter_map(|id| self.schema.node(*id).items)
+                    .collect();
+                for (index, element) in elements.iter().enumerate() {
+                    self.value(element, &items, &format!("{pointer}/{index}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn flatten(&self, id: NodeId, plain: &mut Vec<NodeId>, unions: &mut Vec<NodeId>) {
+        let node = self.schema.node(id);
+        let kind = if node.union.is_empty() {
+            &mut *plain
+        } else {
+            &mut *unions
+        };
+        kind.push(self.schema.follow(id));
+        node.all_of
+            .iter()
+            .for_each(|part| self.flatten(*part, plain, unions));
+    }
+
+    fn one_of(
+        &self,
+        value: &Value,
+        branches: &[NodeId],
+        others: &[NodeId],
+        pointer: &str,
+        found: &mut Vec<Violation>,
+    ) {
+        let attempt = |branch: &NodeId| {
+            let mut wrong = Vec::new();
+            validate(self.schema, *branch, value, pointer, &mut wrong);
+            let types: Vec<NodeId> = others.iter().chain([branch]).copied().collect();
+            self.value(value, &types, pointer, &mut wrong);
+            wrong
+        };
+        let possible = branches
+            .iter()
+            .filter(|branch| self.is_possible(**branch, value));
+        match possible
+            .map(attempt)
+            .min_by_key(|wrong| misfit(wrong, pointer))
+        {
+            Some(mut wrong) => found.append(&mut wrong),
+            None => {
+                let mut names: Vec<&str> = Vec::new();
+                let members = branches
+                    .iter()
+                    .flat_map(|branch| self.schema.members(*branch));
+                members.for_each(|member| names.push(&self.schema.node(member).name));
+                names.dedup();
+                let problem = format!(
+                    "{} is none of {} in {}",
+                    excerpt(&value.to_string(), 200),
+                    names.join(", "),
+                    self.catalog.revision
+                );
+                found.push(Violation::new(ViolationKind::Schema, pointer, problem));
+            }
+        }
+    }
+
+    /// Whether the value's JSON type and its constant fields (such as `type`) leave the branch open.
+    fn is_possible(&self, branch: NodeId, value: &Value) -> bool {
+        let node = self.schema.node(branch);
+        let contradicts = |(name, inner): (&String, &NodeId)| {
+            let constant = self.schema.node(*inner).constant.as_ref();
+            constant
+                .is_some_and(|constant| value.get(name).is_some_and(|present| present != constant))
+        };
+        let of_type =
+            node.types.is_empty() || node.types.iter().any(|name| is_of_type(value, name));
+        of_type
+            && !node.properties.iter().flatten().any(contradicts)
+            && node
+                .all_of
+                .iter()
+                .all(|part| self.is_possible(*part, value))
+            && (node.union.is_empty()
+                || node.union.iter().any(|part| self.is_possible(*part, value)))
+    }
+
+    fn object(
+        &self,
+        fields: &Map<String, Value>,
+        types: &[NodeId],
+        pointer: &str,
+        found: &mut Vec<Violation>,
+    ) {
+        let nodes: Vec<&Node> = types.iter().map(|id| self.schema.node(*id)).collect();
+        let declares_fields = nodes
+            .iter()
+            .any(|node| node.properties.iter().flatten().next().is_some());
+        // `additionalProperties` beside fields is the index signature of an open-world type, not a map: it frees nothing.
+        let maps: Vec<NodeId> = nodes
+            .iter()
+            .filter(|_| !declares_fields)
+            .filter_map(|node| node.values)
+            .collect();
+        // An object of which nothing is said is free; one that is said to have no fields is not.
+        let is_free = maps.is_empty() && nodes.iter().all(|node| node.properties.is_none());
+        if is_free {
+            return;
+        }
+        for (name, value) in fields {
+            let declared: Vec<NodeId> = nodes
+                .iter()
+                .filter_map(|node| node.properties.as_ref()?.get(name))
+                .copied()
+                .collect();
+            let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+            if !declared.is_empty() {
+                match Freedom::of(name, &nodes) {
+                    Freedom::None => self.value(value, &declared, &place, found),
+                    Freedom::UndeclaredKeys => self.declared_keys(value, &declared, &place, found),
+                    Freedom::Everything => {}
+                }
+            } else if !maps.is_empty() {
+                self.value(value, &maps, &place, found);
+            } else if !is_extension_offer(name, value, &nodes) {
+                let definition = nodes
+                    .iter()
+                    .find(|node| node.properties.is_some())
+                    .map_or("it", |node| &node.name);
+                let problem = format!(
+                    "\"{name}\" is not defined by {definition} in {}",
+                    self.catalog.revision
+                );
+                found.push(Violation::new(ViolationKind::UnknownField, place, problem));
+            }
+        }
+    }
+
+    /// Walks only into those fields that the types declare.
+    fn declared_keys(
+        &self,
+        value: &Value,
+        types: &[NodeId],
+        pointer: &str,
+        found: &mut Vec<Violation>,
+    ) {
+        let Value::Object(fields) = value else { return };
+        for (name, value) in fields {
+            let declared: Vec<NodeId> = types
+                .iter()
+                .filter_map(|id| self.schema.property(*id, name))
+                .collect();
+            let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+            self.value(value, &declared, &place, found);
+        }
+    }
+}
+
+/// How badly a value at `pointer` fits a type, by what is wrong with it as that: first by its own fields, then by all that is in them.
+fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
+    let concerns_the_value_itself = |violation: &&Violation| match violation.kind {
+        ViolationKind::UnknownField => violation
+            .pointer
+            .rsplit_once('/')
+            .is_some_and(|(parent, _)| parent == pointer),
+        _ => violation.pointer == pointer,
+    };
+    (
+        wrong.iter().filter(concerns_the_value_itself).count(),
+        wrong.len(),
+    )
+}
+
+/// What a declared field may hold beyond its type.
+enum Freedom {
+    None,
+    /// `_meta` is everybody's: keys that the revision defines have their types, all others are free.
+    UndeclaredKeys,
+    /// A tool's JSON Schemas are their author's, though some revisions list a few keywords.
+    Everything,
+}
+
+impl Freedom {
+    fn of(field: &str, owners: &[&Node]) -> Self {
+        let owned_by_tool = || owners.iter().any(|owner| owner.name == "Tool");
+        match field {
+            "_meta" => Self::UndeclaredKeys,
+            "inputSchema" | "outputSchema" if owned_by_tool() => Self::Everything,
+            _ => Self::None,
+        }
+    }
+}
+
+/// Extensions are negotiated in `capabilities.extensions` on handshake revisions too, though their schemas lack the field.
+fn is_extension_offer(field: &str, value: &Value, owners: &[&Node]) -> bool {
+    let in_capabilities = owners
+        .iter()
+        .any(|owner| owner.name.ends_with("Capabilities"));
+    let is_map_of_settings = || {
+        value
+            .as_object()
+            .is_some_and(|offers| offers.values().all(Value::is_object))
+    };
+    field == "extensions" && in_capabilities && is_map_of_settings()
+}
+
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::Number(number) => {
+            name == "number"
+                || name == "integer" && number.as_f64().is_some_and(|n| n.fract() == 0.0)
+        }
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
+    }
+}

@@ -1,0 +1,217 @@
+//! Building messages and judging them.
+
+#![allow(dead_code, unreachable_pub)]
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+pub use trunkline_wire::Direction::{self, ClientToServer, ServerToClient};
+pub use trunkline_wire::Revision::{self, *};
+use trunkline_wire::{Checker, Record, Violation, ViolationKind};
+
+pub const LEGACY: [Revision; 4] = [V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25];
+
+static CHECKER: LazyLock<Checker> =
+    LazyLock::new(|| Checker::new().expect("the bundled schemas are sound"));
+
+/// A message under test.
+#[derive(Debug, Clone)]
+pub struct Message(pub Record);
+
+impl Message {
+    pub fn new(
+        revision: Revision,
+        direction: Direction,
+        method: Option<&str>,
+        message: Value,
+    ) -> Self {
+        let method = method.map(str::to_owned);
+        Self(Record {
+            revision,
+            direction,
+            method,
+            extensions: Vec::new(),
+            message,
+        })
+    }
+
+    /// What is wrong with it.
+    pub fn check(&self) -> Vec<Violation> {
+        CHECKER.check(&self.0)
+    }
+
+    #[track_caller]
+    pub fn is_pure(&self) {
+        let violations = self.check();
+        assert!(
+            violations.is_empty(),
+            "{}: {violations:#?}\n{:#}",
+            self.0.revision,
+            self.0.message
+        );
+    }
+
+    /// Asserts that exactly one thing is wrong: of that kind, at that place.
+    #[track_caller]
+    pub fn is_caught(&self, kind: ViolationKind, pointer: &str) -> Violation {
+        let violations = self.check();
+        let [violation] = violations.as_slice() else {
+            panic!(
+                "{}: not exactly one violation: {violations:#?}\n{:#}",
+                self.0.revision, self.0.message
+            );
+        };
+        assert_eq!(
+            (violation.kind, violation.pointer.as_str()),
+            (kind, pointer),
+            "{violation}"
+        );
+        violation.clone()
+    }
+
+    /// Asserts that a field is reported as unknown, and nothing else.
+    #[track_caller]
+    pub fn has_unknown_field(&self, pointer: &str) {
+        self.is_caught(ViolationKind::UnknownField, pointer);
+    }
+
+    /// The same message with a value put at a place.
+    pub fn with(mut self, pointer: &str, value: Value) -> Self {
+        let (parent, name) = pointer
+            .rsplit_once('/')
+            .expect("a pointer below the message");
+        let name = name.replace("~1", "/").replace("~0", "~");
+        match self.0.message.pointer_mut(parent) {
+            Some(Value::Object(fields)) => drop(fields.insert(name, value)),
+            Some(Value::Array(elements)) => elements.push(value),
+            other => panic!("nothing to add to at {parent}: {other:?}"),
+        }
+        self
+    }
+
+    /// The same message without the field at a place.
+    pub fn without(mut self, pointer: &str) -> Self {
+        let (parent, name) = pointer
+            .rsplit_once('/')
+            .expect("a pointer below the message");
+        let parent = self
+            .0
+            .message
+            .pointer_mut(parent)
+            .and_then(Value::as_object_mut);
+        parent
+            .and_then(|fields| fields.remove(name))
+            .expect("the field is there");
+        self
+    }
+}
+
+/// The `_meta` that every request of 2026-07-28 carries.
+pub fn modern_meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}, "roots": {}},
+        "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+        "progressToken": 1
+    })
+}
+
+/// A request, with what its revision demands in `_meta`.
+pub fn request(
+    revision: Revision,
+    direction: Direction,
+    method: &str,
+    mut params: Value,
+) -> Message {
+    if revision == V2026_07_28 {
+        params["_meta"] = modern_meta();
+    }
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    Message::new(revision, direction, None, message)
+}
+
+pub fn notification(
+    revision: Revision,
+    direction: Direction,
+    method: &str,
+    params: Value,
+) -> Message {
+    Message::new(
+        revision,
+        direction,
+        None,
+        json!({"jsonrpc": "2.0", "method": method, "params": params}),
+    )
+}
+
+/// A result, with the `resultType` that its revision demands.
+pub fn result(
+    revision: Revision,
+    direction: Direction,
+    method: &str,
+    mut result: Value,
+) -> Message {
+    if revision == V2026_07_28 {
+        result["resultType"] = json!("complete");
+    }
+    Message::new(
+        revision,
+        direction,
+        Some(method),
+        json!({"jsonrpc": "2.0", "id": "r-1", "result": result}),
+    )
+}
+
+/// A result that says how long it may be cached, where that is demanded.
+pub fn cacheable(revision: Revision, method: &str, mut content: Value) -> Message {
+    if revision == V2026_07_28 {
+        content["ttlMs"] = json!(0);
+        content["cacheScope"] = json!("private");
+    }
+    result(revision, ServerToClient, method, content)
+}
+
+/// A `tools/list` result with one tool that has nothing but what every revision knows.
+pub fn tool_list(revision: Revision) -> Message {
+    let tool = json!({"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}});
+    cacheable(revision, "tools/list", json!({"tools": [tool]}))
+}
+
+/// A `tools/call` result with one block of content.
+pub fn call_result(revision: Revision, block: Value) -> Message {
+    result(
+        revision,
+        ServerToClient,
+        "tools/call",
+        json!({"content": [block]}),
+    )
+}
+
+pub fn text() -> Value {
+    json!({"type": "text", "text": "sunny"})
+}
+
+/// An `initialize` request.
+pub fn initialize(revision: Revision) -> Message {
+    let params = json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": {"roots": {"listChanged": true}, "sampling": {}, "experimental": {"x": {"y": [1, null, 1.5]}}},
+        "clientInfo": {"name": "c", "version": "1"}
+    });
+    request(revision, ClientToServer, "initialize", params)
+}
+
+/// An `initialize` result.
+pub fn initialized(revision: Revision) -> Message {
+    let content = json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": {
+            "tools": {"listChanged": true}, "prompts": {}, "resources": {"subscribe": true}, "logging": {},
+            "experimental": {"x": {"y": 1.5}}
+        },
+        "serverInfo": {"name": "s", "version": "1"},
+        "instructions": "Ask.",
+        "_meta": {"anything": ["goes"]}
+    });
+    result(revision, ServerToClient, "initialize", content)
+}
