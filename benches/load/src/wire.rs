@@ -1,0 +1,381 @@
+//! Requests, response checking, and the two transports (stdio lines, HTTP/1.1 keep-alive).
+use serde::Deserialize;
+use serde_json::value::Value;
+use std::{
+    borrow::Cow,
+    io::{Read, Write},
+    net::TcpStream,
+    process::{Child, ChildStdin, ChildStdout},
+};
+
+#[derive(Deserialize)]
+struct S<'a>(#[serde(borrow)] Cow<'a, str>);
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow)]
+    text: Option<S<'a>>,
+}
+#[derive(Deserialize)]
+struct Res<'a> {
+    #[serde(borrow)]
+    content: Option<Vec<Block<'a>>>,
+    tools: Option<Vec<serde::de::IgnoredAny>>,
+    #[serde(rename = "isError")]
+    is_error: Option<bool>,
+}
+#[derive(Deserialize)]
+struct Msg<'a> {
+    id: Option<u64>,
+    #[serde(borrow)]
+    result: Option<Res<'a>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Tool {
+    Echo,
+    Add,
+    List,
+}
+
+/// What to send and what to expect back.
+#[derive(Clone)]
+pub struct Gen {
+    pub tool: Tool,
+    pub modern: bool,
+    pub fixed: bool,
+    pub list_len: usize,
+    filler_json: String,
+    filler: String,
+}
+
+impl Gen {
+    pub fn new(tool: Tool, size: usize, modern: bool, fixed: bool, list_len: usize) -> Gen {
+        // Text with newlines every 80 bytes: escaping work, but ordinary.
+        let filler: String = (0..size.saturating_sub(24))
+            .map(|i| {
+                if i % 80 == 79 {
+                    '\n'
+                } else {
+                    (b'a' + (i % 26) as u8) as char
+                }
+            })
+            .collect();
+        Gen {
+            tool,
+            modern,
+            fixed,
+            list_len,
+            filler_json: filler.replace('\n', "\\n"),
+            filler,
+        }
+    }
+    pub fn body(&self, id: u64, out: &mut Vec<u8>) {
+        let meta = if self.modern {
+            r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"mcpload","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}"#
+        } else {
+            ""
+        };
+        match self.tool {
+            Tool::Echo => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"message {id:016}{}"}}{meta}}}}}"#, self.filler_json),
+            Tool::Add => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{id},"b":7}}{meta}}}}}"#),
+            Tool::List => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{{}}}}}"#, meta.trim_start_matches(',')),
+        }.unwrap();
+    }
+    /// Some(id) when `b` is a response; Err when it is a wrong one.
+    pub fn check(&self, b: &[u8]) -> Result<Option<u64>, String> {
+        let bad = |w: &str| {
+            Err(format!(
+                "{w}: {}",
+                String::from_utf8_lossy(&b[..b.len().min(300)])
+            ))
+        };
+        let Ok(m) = serde_json::from_slice::<Msg>(b) else {
+            return bad("not a JSON-RPC message");
+        };
+        let Some(id) = m.id else { return Ok(None) }; // a notification: not ours, not an error
+        if self.fixed {
+            return Ok(Some(id));
+        }
+        let Some(r) = m.result else {
+            return bad("no result");
+        };
+        if r.is_error == Some(true) {
+            return bad("isError");
+        }
+        if self.tool == Tool::List {
+            return if r.tools.map_or(0, |t| t.len()) == self.list_len {
+                Ok(Some(id))
+            } else {
+                bad("wrong tool count")
+            };
+        }
+        let Some(text) = r
+            .content
+            .as_ref()
+            .and_then(|c| c.first())
+            .and_then(|c| c.text.as_ref())
+        else {
+            return bad("no text");
+        };
+        let ok = match self.tool {
+            Tool::Echo => {
+                text.0.len() == 24 + self.filler.len()
+                    && text.0[..24] == format!("message {id:016}")
+                    && text.0[24..] == self.filler
+            }
+            _ => text.0 == (id + 7).to_string(),
+        };
+        if ok {
+            Ok(Some(id))
+        } else {
+            bad("wrong text")
+        }
+    }
+}
+
+pub const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpload","version":"0"}}}"#;
+pub const INITED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+pub struct Stdio {
+    pub child: Child,
+    w: ChildStdin,
+    r: ChildStdout,
+    buf: Vec<u8>,
+    pos: usize,
+}
+impl Stdio {
+    pub fn new(mut child: Child) -> Stdio {
+        let (w, r) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Stdio {
+            child,
+            w,
+            r,
+            buf: Vec::new(),
+            pos: 0,
+        }
+    }
+    pub fn send(&mut self, b: &[u8]) {
+        self.w.write_all(b).expect("server closed stdin")
+    }
+    /// A complete line already buffered, or None.
+    pub fn buffered(&mut self) -> Option<Vec<u8>> {
+        let i = self.buf[self.pos..].iter().position(|&c| c == b'\n')?;
+        let l = self.buf[self.pos..self.pos + i].to_vec();
+        self.pos += i + 1;
+        Some(l)
+    }
+    pub fn fill(&mut self) {
+        self.buf.drain(..self.pos);
+        self.pos = 0;
+        // Scan only new bytes for the newline, so a large line costs one pass.
+        loop {
+            let old = self.buf.len();
+            self.buf.resize(old + 262_144, 0);
+            let n = self.r.read(&mut self.buf[old..]).expect("read");
+            self.buf.truncate(old + n);
+            assert!(n > 0, "server closed stdout");
+            if self.buf[old..].contains(&b'\n') {
+                return;
+            }
+        }
+    }
+    pub fn line(&mut self) -> Vec<u8> {
+        loop {
+            if let Some(l) = self.buffered() {
+                if !l.is_empty() {
+                    return l;
+                }
+            } else {
+                self.fill()
+            }
+        }
+    }
+    pub fn split(self) -> (Child, (ChildStdin, ChildStdout)) {
+        (self.child, (self.w, self.r))
+    }
+    pub fn handshake(&mut self) -> Vec<u8> {
+        self.send(format!("{INIT}\n").as_bytes());
+        let l = self.line();
+        self.send(format!("{INITED}\n").as_bytes());
+        l
+    }
+}
+
+pub struct Reply {
+    pub status: u16,
+    pub body: Vec<u8>,
+    pub sse: bool,
+    pub session: Option<String>,
+    pub wire: usize,
+}
+impl Reply {
+    /// The JSON-RPC messages in the reply.
+    pub fn messages(&self) -> Vec<&[u8]> {
+        if !self.sse {
+            return if self.body.is_empty() {
+                vec![]
+            } else {
+                vec![&self.body]
+            };
+        }
+        self.body
+            .split(|&c| c == b'\n')
+            .filter_map(|l| l.strip_prefix(b"data:"))
+            .map(|d| d.trim_ascii())
+            .filter(|d| !d.is_empty())
+            .collect()
+    }
+}
+
+pub struct Http {
+    pub s: TcpStream,
+    inb: Vec<u8>,
+    out: Vec<u8>,
+    scratch: Vec<u8>,
+    pub head: String,
+}
+impl Http {
+    pub fn connect(port: u16) -> std::io::Result<Http> {
+        let s = TcpStream::connect(("127.0.0.1", port))?;
+        s.set_nodelay(true)?;
+        Ok(Http {
+            s,
+            inb: vec![],
+            out: vec![],
+            scratch: vec![],
+            head: String::new(),
+        })
+    }
+    /// Headers that every following request carries.
+    pub fn set_head(&mut self, port: u16, path: &str, extra: &str) {
+        self.head = format!("POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{extra}");
+    }
+    pub fn post(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        self.scratch.clear();
+        fill(&mut self.scratch);
+        self.out.clear();
+        write!(
+            self.out,
+            "{}Content-Length: {}\r\n\r\n",
+            self.head,
+            self.scratch.len()
+        )
+        .unwrap();
+        self.out.extend_from_slice(&self.scratch);
+        self.s
+            .write_all(&self.out)
+            .expect("server closed the connection");
+    }
+    /// One read(); Some when a whole response has arrived.
+    pub fn poll_reply(&mut self) -> Option<Reply> {
+        let old = self.inb.len();
+        self.inb.resize(old + 262_144, 0);
+        let n = self.s.read(&mut self.inb[old..]).unwrap_or(0);
+        self.inb.truncate(old + n);
+        assert!(
+            n > 0,
+            "server closed the connection; got {:?}",
+            String::from_utf8_lossy(&self.inb[..self.inb.len().min(300)])
+        );
+        let (r, used) = parse(&self.inb)?;
+        self.inb.drain(..used);
+        Some(r)
+    }
+    pub fn roundtrip(&mut self, body: &str) -> Reply {
+        self.post(|o| o.extend_from_slice(body.as_bytes()));
+        loop {
+            if let Some(r) = self.poll_reply() {
+                return r;
+            }
+        }
+    }
+    /// initialize + initialized; sets the session headers for what follows.
+    pub fn handshake(&mut self, port: u16, path: &str) -> Reply {
+        self.set_head(port, path, "");
+        let r = self.roundtrip(INIT);
+        assert!(
+            r.status == 200,
+            "initialize: HTTP {} {}",
+            r.status,
+            String::from_utf8_lossy(&r.body)
+        );
+        let mut extra = "MCP-Protocol-Version: 2025-11-25\r\n".to_string();
+        if let Some(s) = &r.session {
+            extra += &format!("Mcp-Session-Id: {s}\r\n")
+        }
+        self.set_head(port, path, &extra);
+        let n = self.roundtrip(INITED);
+        assert!(n.status / 100 == 2, "initialized: HTTP {}", n.status);
+        r
+    }
+}
+
+fn find(h: &[u8], n: &[u8]) -> Option<usize> {
+    h.windows(n.len()).position(|w| w == n)
+}
+
+fn parse(b: &[u8]) -> Option<(Reply, usize)> {
+    let he = find(&b[..b.len().min(65_536)], b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&b[..he]).expect("header bytes");
+    let mut lines = head.split("\r\n");
+    let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+    let (mut len, mut chunked, mut sse, mut session) = (None, false, false, None);
+    for l in lines {
+        let (k, v) = l.split_once(':').unwrap_or((l, ""));
+        let v = v.trim();
+        if k.eq_ignore_ascii_case("content-length") {
+            len = v.parse::<usize>().ok()
+        } else if k.eq_ignore_ascii_case("transfer-encoding") {
+            chunked = v.eq_ignore_ascii_case("chunked")
+        } else if k.eq_ignore_ascii_case("content-type") {
+            sse = v.starts_with("text/event-stream")
+        } else if k.eq_ignore_ascii_case("mcp-session-id") {
+            session = Some(v.to_string())
+        }
+    }
+    let mut p = he + 4;
+    let mut body = Vec::new();
+    if chunked {
+        loop {
+            let e = p + find(&b[p..b.len().min(p + 64)], b"\r\n")?;
+            let n = usize::from_str_radix(
+                std::str::from_utf8(&b[p..e])
+                    .ok()?
+                    .split(';')
+                    .next()?
+                    .trim(),
+                16,
+            )
+            .ok()?;
+            if b.len() < e + 2 + n + 2 {
+                return None;
+            }
+            body.extend_from_slice(&b[e + 2..e + 2 + n]);
+            p = e + 2 + n + 2;
+            if n == 0 {
+                break;
+            }
+        }
+    } else {
+        let n = len.unwrap_or(0);
+        if b.len() < p + n {
+            return None;
+        }
+        body.extend_from_slice(&b[p..p + n]);
+        p += n;
+    }
+    Some((
+        Reply {
+            status,
+            body,
+            sse,
+            session,
+            wire: p,
+        },
+        p,
+    ))
+}
+
+pub fn pick<'a>(v: &'a Value, path: &str) -> &'a Value {
+    v.pointer(path).unwrap_or(&Value::Null)
+}

@@ -1,0 +1,58 @@
+"""One measurement: one server or client, one workload, in processes of its own."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+from typing import Any
+
+from workloads import CLIENTS, LOAD, SERVERS, WORKLOADS
+
+DEADLINE = 120
+
+
+def measure(work: str, server: str, explicit: dict[tuple[str, str], str], pin: bool = False) -> dict[str, Any]:
+    """What mcpload found, or {"error": ...}. `explicit`: command lines by (server, transport) that win."""
+    command = _client_command(work, server) if work.startswith("g-") else _server_command(work, server, explicit)
+    if pin:  # generator on CPU 0, server on CPU 1 (taskset execs, so process ids stay the same)
+        at = command.index("--")
+        command = ["taskset", "-c", "0", *command[: at + 1], "taskset", "-c", "1", *command[at + 1 :]]
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+    except OSError as error:
+        return _row(work, server, {"error": str(error)})
+    try:
+        out, err = process.communicate(timeout=DEADLINE)
+        found = json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"error": err.strip()[-400:]}
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # our own child's group
+        process.communicate()
+        found = {"error": f"no end after {DEADLINE} s"}
+    return _row(work, server, found)
+
+
+def _row(work: str, server: str, found: dict[str, Any]) -> dict[str, Any]:
+    return {"w": work, "server": server, "t": round(time.time()), **found}
+
+
+def _client_command(work: str, client: str) -> list[str]:
+    workload = WORKLOADS[work]
+    calls = str(workload.calls_of(client))
+    inflight = workload.load.split()[1]
+    run = [*shlex.split(CLIENTS[client]), calls, inflight, "--", *shlex.split(SERVERS["bare"]), "stdio"]
+    return [LOAD, "client", "--name", client, "--calls", calls, "--", *run]
+
+
+def _server_command(work: str, server: str, explicit: dict[tuple[str, str], str]) -> list[str]:
+    workload = WORKLOADS[work]
+    command = explicit.get((server, workload.arguments.split()[0]))
+    if not command:
+        before, _, after = SERVERS[server].partition("@")
+        command = f"{before} {workload.other_arguments.get(server, workload.arguments)} {after}"
+    calls = workload.calls_of(server)
+    options = [*(["--calls", str(calls)] if calls else []), *(["--fixed"] if server == "bare-fixed" else [])]
+    return [LOAD, *workload.load.split(), "--name", server, *options, "--", *shlex.split(command)]

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Interleaved rounds over every server, then tables. `cargo xtask bench` builds everything and calls this."""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from imports import import_table, measure_imports
+from measure import measure
+from tables import medians, tables
+from workloads import SERVERS, WORKLOADS
+
+
+def main() -> None:
+    options = arguments()
+    if options.report:
+        print(tables(read(options.report), options.base))
+        return
+    imports = measure_imports(options.imports) if options.imports else []
+    explicit, added = added_servers(options.server)
+    measure_rounds(options, explicit, added)
+    rows = read(options.out)
+    print(import_table(imports) if imports else "")
+    print(tables(rows, options.base))
+    if options.json:
+        content = {"imports": imports, "medians": medians(rows), "command": " ".join(sys.argv[1:])}
+        Path(options.json).write_text(json.dumps(content, indent=2) + "\n")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", default=",".join(WORKLOADS), help="comma list of: " + " ".join(WORKLOADS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--servers", help="comma list; default: each workload's own list")
+    parser.add_argument(
+        "--server",
+        action="append",
+        default=[],
+        metavar="NAME=COMMAND",
+        help="one more server: COMMAND takes `stdio` or `http PORT [json] [stateless]`; "
+        "or NAME.stdio=COMMAND, NAME.http=COMMAND with {port}",
+    )
+    parser.add_argument(
+        "--pin",
+        action="store_true",
+        help="generator on CPU 0, server on CPU 1: steadier for 1 in flight over stdio; "
+        "a multi-threaded server loses its second core",
+    )
+    parser.add_argument("--imports", type=int, default=0, metavar="N", help="measure imports too, in N processes each")
+    parser.add_argument("--out", default="results.jsonl", help="appended to")
+    parser.add_argument("--json", help="write the medians there")
+    parser.add_argument("--base", default="bare", help="server that the paired ratios are against")
+    parser.add_argument("--report", metavar="FILE", help="only print the tables of a results file")
+    options = parser.parse_args()
+    unknown = set(options.work.split(",")) - set(WORKLOADS)
+    if unknown:
+        parser.error(f"no workload {', '.join(sorted(unknown))}; there are {' '.join(WORKLOADS)}")
+    return options
+
+
+def added_servers(definitions: list[str]) -> tuple[dict[tuple[str, str], str], list[str]]:
+    explicit: dict[tuple[str, str], str] = {}
+    added: list[str] = []
+    for definition in definitions:
+        name, _, command = definition.partition("=")
+        name, _, transport = name.partition(".")
+        if transport:
+            explicit[(name, transport)] = command
+        SERVERS.setdefault(name, command)
+        if name not in added:
+            added.append(name)
+    return explicit, added
+
+
+def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], str], added: list[str]) -> None:
+    only = options.servers.split(",") if options.servers else None
+    run = int(time.time())
+    with Path(options.out).open("a") as out:
+        for number in range(options.rounds):
+            for work in options.work.split(","):
+                names = [*WORKLOADS[work].servers, *([] if work.startswith("g-") else added)]
+                names = [name for name in names if not only or name in only or name in added]
+                start = number % len(names) if names else 0
+                for name in names[start:] + names[:start]:  # the order rotates from round to round
+                    row = {"run": run, "round": number, **measure(work, name, explicit, options.pin)}
+                    print(json.dumps(row), file=out, flush=True)
+                    number_shown = row.get("cpu_us_call", row.get("cold_cpu_ms", ""))
+                    print(number, work, name, number_shown, row.get("error", "")[-150:], file=sys.stderr, flush=True)
+
+
+def read(path: str) -> list[dict]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Tables with medians and paired ratios from measured rows."""
+
+import statistics
+from typing import Any
+
+from workloads import SERVERS, WORKLOADS
+
+Row = dict[str, Any]
+
+_COLD = [("cold_ms", "wall ms"), ("cold_cpu_ms", "CPU ms"), ("rss_init_kb", "RSS KB")]
+_SESSIONS = [
+    (key, key)
+    for key in (
+        "rss_base_kb",
+        "rss_sessions_kb",
+        "kb_per_session",
+        "kb_per_stream",
+        "session_cpu_us",
+        "idle_cpu_ms_per_s",
+    )
+]
+_MEMORY = [
+    ("rss_init_kb", "RSS init KB"),
+    ("rss_end_kb", "RSS after 10k KB"),
+    ("anon_init_kb", "anon init"),
+    ("anon_end_kb", "anon after"),
+]
+_CALLS = [
+    ("cpu_us_call", "CPU us/call"),
+    ("cpu_stat_us_call", "(/proc stat)"),
+    ("calls_s", "calls/s"),
+    ("p50_us", "p50 us"),
+    ("p99_us", "p99 us"),
+    ("resp_bytes", "reply bytes"),
+    ("gen_cores", "load-gen cores"),
+]
+
+
+def tables(rows: list[Row], base: str) -> str:
+    """Markdown: one table per workload. `base`: the server that the ratios are against."""
+    return "\n".join(
+        _table(work, [row for row in rows if row["w"] == work], base)
+        for work in WORKLOADS
+        if any(row["w"] == work for row in rows)
+    )
+
+
+def medians(rows: list[Row]) -> list[Row]:
+    """For the report: per workload and server the median of every number, and the errors."""
+    found = []
+    for work in WORKLOADS:
+        for server in dict.fromkeys(row["server"] for row in rows if row["w"] == work):
+            every = [row for row in rows if row["w"] == work and row["server"] == server]
+            good = [row for row in every if "error" not in row]
+            numbers = {
+                key: _median(good, key)
+                for key in dict.fromkeys(key for row in good for key in row)
+                if key not in ("run", "round", "t") and all(isinstance(row.get(key, 0), int | float) for row in good)
+            }
+            reasons = [row.get("error") or row.get("first_error") for row in every]
+            found.append(
+                {
+                    "workload": work,
+                    "title": WORKLOADS[work].title,
+                    "server": server,
+                    "rounds": len(every),
+                    **numbers,
+                    "errors": _errors(every, good),
+                    "first_error": next((reason for reason in reasons if reason), None),
+                }
+            )
+    return found
+
+
+def _columns(work: str) -> tuple[list[tuple[str, str]], str | None]:
+    """The columns of a workload, and the field that ratios are made of."""
+    if work.startswith("e-cold"):
+        return _COLD, "cold_cpu_ms"
+    if work == "e-sessions":
+        return _SESSIONS, None
+    if work.startswith("e-rss"):
+        return _MEMORY, None
+    if work.startswith("d-"):
+        return [*_CALLS[:3], ("mb_s", "MB/s"), *_CALLS[3:]], "cpu_us_call"
+    if work.startswith("g-"):
+        return [*_CALLS[:3], ("server_cpu_us_call", "(bare server CPU us/call)")], "cpu_us_call"
+    return _CALLS, "cpu_us_call"
+
+
+def _table(work: str, rows: list[Row], base: str) -> str:
+    columns, key = _columns(work)
+    names = sorted(
+        dict.fromkeys(row["server"] for row in rows),
+        key=lambda name: list(SERVERS).index(name) if name in SERVERS else len(SERVERS),
+    )
+    loads = [load for row in rows for load in row.get("loadavg", [])]
+    rounds = len({(row.get("run"), row["round"]) for row in rows})
+    heads = [head for _, head in columns] + (["CPU min-max", f"x {base}"] if key else [])
+    lines = [
+        f"\n### {work}: {WORKLOADS[work].title}\n",
+        f"{rounds} rounds, load average {min(loads, default=0):.1f}-{max(loads, default=0):.1f}\n",
+        "| " + " | ".join(["server", *heads, "errors"]) + " |",
+        "|---" * (len(heads) + 2) + "|",
+    ]
+    for name in names:
+        every = [row for row in rows if row["server"] == name]
+        good = [row for row in every if "error" not in row]
+        cells = [_format(_median(good, column)) for column, _ in columns]
+        if key:
+            cells += _spread_and_ratio(rows, good, key, base)
+        lines.append("| " + " | ".join([name, *cells, str(_errors(every, good))]) + " |")
+    return "\n".join(lines)
+
+
+def _spread_and_ratio(rows: list[Row], good: list[Row], key: str, base: str) -> list[str]:
+    """Ratios are paired: both servers ran seconds apart in the same round."""
+    values = [row[key] for row in good if row.get(key) is not None]
+    if not values:
+        return ["-", "-"]
+    bases = {(row.get("run"), row["round"]): row.get(key) for row in rows if row["server"] == base}
+    ratios = [row[key] / pair for row in good if (pair := bases.get((row.get("run"), row["round"]))) and row.get(key)]
+    return [
+        f"{_format(min(values))}-{_format(max(values))}",
+        f"{_format(statistics.median(ratios))}x" if ratios else "-",
+    ]
+
+
+def _errors(every: list[Row], good: list[Row]) -> int:
+    return sum(row.get("errors", 0) for row in good) + len(every) - len(good)
+
+
+def _median(rows: list[Row], key: str) -> float | None:
+    values = [row[key] for row in rows if row.get(key) is not None]
+    return statistics.median(values) if values else None
+
+
+def _format(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

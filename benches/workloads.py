@@ -1,0 +1,170 @@
+"""What is measured: the servers and clients, and the workloads."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HOME = Path(os.environ.get("TRUNKLINE_BENCH_HOME") or HERE.parent / "target" / "bench")
+VENVS = HOME.parent / "venvs"
+LOAD = f"{HOME}/bin/mcpload"
+
+# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]. What follows "@" goes to the end.
+SERVERS = {
+    "bare-fixed": f"{HOME}/bin/bare @ fixed",
+    "bare": f"{HOME}/bin/bare",
+    "ours-rust": f"{HOME}/bin/ours-rust-server",
+    "ours-c": f"{HOME}/bin/ours-c-server",
+    "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/server.py",
+    "ours-node": f"node {HOME}/node/server.mjs",
+    "rmcp": f"{HOME}/bin/peer-rmcp",
+    "rmcp-nodelay": f"{HOME}/bin/peer-rmcp @ nodelay",
+    "rmcp-1thread": f"env TOKIO_WORKER_THREADS=1 {HOME}/bin/peer-rmcp",
+    "py-mcp": f"{VENVS}/mcp-2/bin/python {HERE}/peers/py_mcp.py",
+    "py-mcp-uvloop": f"{VENVS}/bench-mcp-uvloop/bin/python {HERE}/peers/py_mcp.py",
+    "py-mcp-deflog": f"{VENVS}/mcp-2/bin/python {HERE}/peers/py_mcp.py @ deflog",
+    "fastmcp": f"{VENVS}/bench-fastmcp/bin/python {HERE}/peers/py_fastmcp.py",
+    "ts-v1": f"node {HOME}/peers/ts1.mjs",
+    "ts-v2": f"node {HOME}/peers/ts2.mjs",
+}
+# Name -> command. Each takes: N INFLIGHT -- server command.
+CLIENTS = {
+    "ours-rust": f"{HOME}/bin/ours-rust-client",
+    "ours-c": f"{HOME}/bin/ours-c-client",
+    "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/client.py",
+    "ours-node": f"node {HOME}/node/client.mjs",
+    "rmcp": f"{HOME}/bin/peer-rmcp client",
+    "py-mcp": f"{VENVS}/mcp-2/bin/python {HERE}/peers/py_mcp_client.py",
+    "fastmcp": f"{VENVS}/bench-fastmcp/bin/python {HERE}/peers/py_fastmcp_client.py",
+    "ts-v1": f"node {HOME}/peers/ts1_client.mjs",
+    "ts-v2": f"node {HOME}/peers/ts2_client.mjs",
+}
+
+OURS = ["ours-rust", "ours-c", "ours-python", "ours-node"]
+MAIN = ["bare", *OURS, "rmcp", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
+MODERN = [name for name in MAIN if name != "ts-v1"]  # the v1 line has no 2026-07-28
+SLOW = ("py-mcp", "fastmcp")  # fewer calls per round, so that a round stays short
+FAST = ("bare", "rmcp", "ours-rust", "ours-c")  # more calls, so that the timed window is not a few ms
+
+
+@dataclass(frozen=True)
+class Workload:
+    title: str
+    load: str  # arguments of mcpload
+    servers: list[str]
+    arguments: str = "stdio"  # arguments of the server
+    other_arguments: dict[str, str] = field(default_factory=dict)  # server -> its own instead
+    calls: int = 0
+    slow_calls: int = 0
+
+    def calls_of(self, server: str) -> int:
+        if server.startswith(SLOW):
+            return self.slow_calls
+        return self.calls * 4 if server.startswith(FAST) and 5000 <= self.calls < 10000 else self.calls
+
+
+HTTP = "http {port}"
+WORKLOADS = {
+    "a": Workload(
+        "stdio, 1 in flight, echo",
+        "calls",
+        ["bare-fixed", *MAIN, "rmcp-1thread", "py-mcp-deflog"],
+        calls=5000,
+        slow_calls=5000,
+    ),
+    "b": Workload(
+        "stdio, 64 in flight, echo", "calls --inflight 64", [*MAIN, "rmcp-1thread"], calls=5000, slow_calls=5000
+    ),
+    "c-session": Workload(
+        "HTTP 2025-11-25, session per connection, 32 connections, default replies",
+        "calls",
+        ["bare-fixed", *MAIN, "rmcp-nodelay", "rmcp-1thread", "py-mcp-uvloop", "py-mcp-deflog"],
+        HTTP,
+        calls=5000,
+        slow_calls=2000,
+    ),
+    "c-session-json": Workload(
+        "as c-session, JSON replies",
+        "calls",
+        ["bare", *OURS, "py-mcp", "fastmcp", "ts-v1", "ts-v2"],
+        f"{HTTP} json",
+        calls=5000,
+        slow_calls=2000,
+    ),
+    "c-stateless": Workload(
+        "HTTP 2025-11-25 stateless, 32 connections, default replies",
+        "calls",
+        [*MAIN, "rmcp-nodelay"],
+        f"{HTTP} stateless",
+        calls=5000,
+        slow_calls=2000,
+    ),
+    "c-stateless-json": Workload(
+        "as c-stateless, JSON replies", "calls", MAIN, f"{HTTP} stateless json", calls=5000, slow_calls=2000
+    ),
+    "c-2026": Workload(
+        "HTTP 2026-07-28, 32 connections, default replies",
+        "calls --proto 2026-07-28",
+        [*MODERN, "rmcp-nodelay", "py-mcp-uvloop"],
+        HTTP,
+        {"ts-v2": f"{HTTP} stateless"},
+        calls=5000,
+        slow_calls=2000,
+    ),
+    "a-2026": Workload(
+        "stdio 2026-07-28, 1 in flight, echo", "calls --proto 2026-07-28", MODERN, calls=5000, slow_calls=3000
+    ),
+    "a-add": Workload("stdio, 1 in flight, add", "calls --tool add", MAIN, calls=5000, slow_calls=3000),
+    "d-stdio": Workload("stdio, echo of 1 MiB", "calls --size 1048576 --warmup 3", MAIN, calls=30, slow_calls=30),
+    "d-http": Workload(
+        "HTTP session, echo of 1 MiB, 1 connection",
+        "calls --size 1048576 --warmup 3 --conns 1",
+        [*MAIN, "rmcp-nodelay"],
+        HTTP,
+        calls=30,
+        slow_calls=30,
+    ),
+    "e-cold-stdio": Workload("spawn to initialize response, stdio", "cold", MAIN),
+    "e-cold-http": Workload("spawn to initialize response, HTTP", "cold", MAIN, HTTP),
+    "e-rss-stdio": Workload("memory after 10k calls, stdio", "calls --warmup 0", MAIN, calls=10000, slow_calls=10000),
+    "e-rss-http": Workload(
+        "memory after 10k calls, HTTP sessions", "calls --warmup 0", MAIN, HTTP, calls=10000, slow_calls=10000
+    ),
+    "e-sessions": Workload(
+        "1000 open idle HTTP sessions, then a GET stream on each",
+        "sessions --streams",
+        [name for name in MAIN if name != "bare"],
+        HTTP,
+    ),
+    "f-stdio": Workload(
+        "stdio, tools/list of 502 tools",
+        "calls --tool list --list-len 502 --warmup 20",
+        MAIN,
+        "stdio --tools 500",
+        calls=200,
+        slow_calls=200,
+    ),
+    "f-http": Workload(
+        "HTTP session, tools/list of 502 tools, 4 connections",
+        "calls --tool list --list-len 502 --warmup 20 --conns 4",
+        MAIN,
+        f"{HTTP} --tools 500",
+        calls=200,
+        slow_calls=200,
+    ),
+    "f-2026": Workload(
+        "HTTP 2026-07-28, tools/list of 502 tools, 4 connections",
+        "calls --proto 2026-07-28 --tool list --list-len 502 --warmup 20 --conns 4",
+        MODERN,
+        f"{HTTP} --tools 500",
+        {"ts-v2": f"{HTTP} stateless --tools 500"},
+        calls=200,
+        slow_calls=200,
+    ),
+    "g-1": Workload(
+        "client, 1 in flight, against bare over stdio", "client 1", list(CLIENTS), calls=5000, slow_calls=5000
+    ),
+    "g-64": Workload(
+        "client, 64 in flight, against bare over stdio", "client 64", list(CLIENTS), calls=5120, slow_calls=5120
+    ),
+}

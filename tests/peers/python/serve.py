@@ -1,0 +1,14 @@
+"""Serves an ASGI application on the loopback and says where, once it accepts connections."""
+
+import asyncio
+import socket
+from typing import Any
+
+import uvicorn
+
+
+def serve(app: Any, port: int) -> None:
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        print(f"listening http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+        asyncio.run(server.serve(sockets=[listener]))

@@ -1,0 +1,108 @@
+//! `cargo xtask bench`: optimised builds, then the harness in `benches/` (see its README).
+
+mod builds;
+
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::build::system;
+use crate::house::House;
+use crate::report;
+
+/// The workloads that are run when none are named.
+const USUAL: &str = "a,b,c-session,c-2026,a-2026,e-cold-stdio,g-1,g-64";
+const ROUNDS: &str = "3";
+const IMPORT_PROCESSES: &str = "20";
+
+pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
+    if !cfg!(target_os = "linux") {
+        bail!("the measurements need Linux: they read /proc");
+    }
+    let mut harness = vec![];
+    let mut build_only = false;
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match (option.as_str(), option == "--build-only") {
+            (_, true) => build_only = true,
+            ("--rounds" | "--work" | "--servers" | "--server" | "--base" | "--imports", _) => {
+                let value = options
+                    .next()
+                    .with_context(|| format!("{option} needs a value"))?;
+                harness.extend([option.as_str(), if value == "all" { "" } else { value }]);
+            }
+            ("--pin", _) => harness.push("--pin"),
+            _ => bail!(
+                "unknown option {option:?}; there are --build-only, --rounds, --work, --servers, --server, --base, --imports, --pin"
+            ),
+        }
+    }
+    builds::everything(house)?;
+    if build_only {
+        return Ok(true);
+    }
+    measure(house, &harness)
+}
+
+fn measure(house: &House, options: &[&str]) -> Result<bool> {
+    let home = builds::home(house);
+    let (results, medians) = (home.join("results.jsonl"), home.join("medians.json"));
+    let _ = std::fs::remove_file(&results);
+    let mut python = house.command(system::python()?);
+    python
+        .arg(house.path("benches/run.py"))
+        .env("TRUNKLINE_BENCH_HOME", &home);
+    for (option, usual) in [
+        ("--work", USUAL),
+        ("--rounds", ROUNDS),
+        ("--imports", IMPORT_PROCESSES),
+    ] {
+        if !options.contains(&option) {
+            python.args([option, usual]);
+        }
+    }
+    // `--work all` is the harness's own default.
+    let given = options
+        .chunks(2)
+        .filter(|pair| pair != &["--work", ""])
+        .flatten();
+    python
+        .args(given)
+        .arg("--out")
+        .arg(&results)
+        .arg("--json")
+        .arg(&medians);
+    let output = python
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .context("cannot start the harness")?;
+    let tables = String::from_utf8_lossy(&output.stdout);
+    println!("{tables}");
+    if !output.status.success() {
+        bail!("the harness ended with {}", output.status);
+    }
+
+    let medians: Value = serde_json::from_str(&std::fs::read_to_string(&medians)?)?;
+    let errors = medians["medians"].as_array().is_some_and(|rows| {
+        rows.iter().any(|row| {
+            row["errors"] != 0
+                && row["server"]
+                    .as_str()
+                    .is_some_and(|name| name.starts_with("ours"))
+        })
+    });
+    report::write(house, "bench", medians)?;
+    std::fs::write(
+        house.target.join("reports").join("bench.md"),
+        tables.as_bytes(),
+    )?;
+    if errors {
+        println!(
+            "some of our servers or clients answered wrongly or not at all: see the column `errors`"
+        );
+    }
+    Ok(!errors)
+}

@@ -1,0 +1,140 @@
+//! C programs, against the shared library that cargo built.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::build::{DEADLINE, system};
+use crate::house::House;
+use crate::process::must;
+use crate::stamp::{Stamp, copy_if_changed};
+
+/// Where programs and the library that they load are made.
+pub(crate) struct Workshop {
+    /// The folder of the programs and of their copy of the library.
+    pub(crate) programs: PathBuf,
+    /// The folder in which cargo built the library.
+    pub(crate) library: PathBuf,
+    pub(crate) optimise: bool,
+}
+
+/// A C program that the build made.
+pub(crate) fn program(house: &House, name: &str) -> PathBuf {
+    Workshop::for_tests(house).program(name)
+}
+
+pub(crate) fn build(house: &House) -> Result<()> {
+    let workshop = Workshop::for_tests(house);
+    workshop.place_library(house)?;
+    for role in ["server", "client"] {
+        let source = house.path("tests/fixtures/c").join(format!("{role}.c"));
+        workshop.compile(house, &format!("fixture-{role}"), &source)?;
+    }
+    Ok(())
+}
+
+impl Workshop {
+    fn for_tests(house: &House) -> Self {
+        Self {
+            programs: house.target.join("c"),
+            library: house.target.join("debug"),
+            optimise: false,
+        }
+    }
+
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.programs
+            .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// Puts the library beside the programs, under the name by which they find it (its SONAME, set by bindings-c/build.rs).
+    pub(crate) fn place_library(&self, house: &House) -> Result<()> {
+        let version = env!("CARGO_PKG_VERSION");
+        let name = if cfg!(windows) {
+            "trunkline.dll".to_owned()
+        } else if cfg!(target_os = "macos") {
+            format!("libtrunkline.{version}.dylib")
+        } else {
+            format!("libtrunkline.so.{version}")
+        };
+        copy_if_changed(
+            &self.library.join(house.library_file("trunkline")),
+            &self.programs.join(name),
+        )
+    }
+
+    /// Compiles one program, unless it is there and neither its source nor the header has changed.
+    pub(crate) fn compile(&self, house: &House, name: &str, source: &Path) -> Result<()> {
+        let output = self.program(name);
+        let include = house.path("bindings-c/include");
+        let compiler = system::c_compiler()?;
+        let command = if compiler.is_like_msvc() {
+            let mut command = compiler.to_command();
+            self.msvc(&mut command, source, &include, &output);
+            command
+        } else {
+            let mut command = house.command(compiler.path());
+            self.gcc(&mut command, source, &include, &output);
+            command
+        };
+        let place = self
+            .programs
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        Stamp::new(house, &format!("c-{place}-{name}"))
+            .on(&crate::process::describe(&command))
+            .on_files(&include)?
+            .on_files(source)?
+            .unless_done(&output, || must(command, DEADLINE).map(drop))
+    }
+
+    fn gcc(&self, command: &mut Command, source: &Path, include: &Path, output: &Path) {
+        command.args([
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Werror",
+            "-D_POSIX_C_SOURCE=200809L",
+        ]);
+        command.arg(if self.optimise { "-O2" } else { "-g" });
+        command
+            .arg("-I")
+            .arg(include)
+            .arg(source)
+            .arg("-o")
+            .arg(output);
+        command.arg("-L").arg(&self.library).arg("-ltrunkline");
+        // The program finds the library in its own folder, so that the tree can be moved.
+        let origin = if cfg!(target_os = "macos") {
+            "@loader_path"
+        } else {
+            "$ORIGIN"
+        };
+        command.arg(format!("-Wl,-rpath,{origin}"));
+        command.args(if cfg!(windows) {
+            &[][..]
+        } else {
+            &["-pthread", "-lm"]
+        });
+    }
+
+    fn msvc(&self, command: &mut Command, source: &Path, include: &Path, output: &Path) {
+        command.args([
+            "/nologo",
+            "/W4",
+            "/WX",
+            if self.optimise { "/O2" } else { "/Od" },
+        ]);
+        command
+            .arg("/I")
+            .arg(include)
+            .arg(source)
+            .arg(format!("/Fe:{}", output.display()));
+        command
+            .arg(format!("/Fo:{}\\", self.programs.display()))
+            .arg(self.library.join("trunkline.dll.lib"));
+    }
+}

@@ -1,0 +1,102 @@
+//! The commands `tests/fixtures/<language>/{server,client}`: they start the fixture of that language from any folder.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::build::{c, python};
+use crate::house::House;
+use crate::language::Language;
+use crate::stamp::write_if_changed;
+
+pub(crate) fn write(house: &House, languages: &[Language]) -> Result<()> {
+    for &language in languages {
+        for role in ["server", "client"] {
+            write_one(
+                house,
+                &language.launcher(house, role),
+                &program(house, language, role),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a command that starts `program` with its own arguments behind it.
+pub(crate) fn write_one(house: &House, launcher: &Path, program: &[PathBuf]) -> Result<()> {
+    let depth = launcher.strip_prefix(&house.root)?.components().count() - 1;
+    write_if_changed(launcher, script(house, depth, program).as_bytes())?;
+    make_executable(launcher)
+}
+
+/// Interpreter and source, or the built program.
+fn program(house: &House, language: Language, role: &str) -> Vec<PathBuf> {
+    let source = |extension: &str| {
+        house
+            .root
+            .join("tests")
+            .join("fixtures")
+            .join(language.name())
+            .join(format!("{role}.{extension}"))
+    };
+    match language {
+        Language::Rust => vec![house.built(&format!("fixture-{role}"))],
+        Language::Python => vec![house.venv_program(python::VENV, "python"), source("py")],
+        Language::Node => vec!["node".into(), source("mjs")],
+        Language::C => vec![c::program(house, &format!("fixture-{role}"))],
+    }
+}
+
+/// Paths inside the tree are found from the place of the script, so that the tree can be moved.
+fn script(house: &House, depth: usize, program: &[PathBuf]) -> String {
+    let words: Vec<String> = program
+        .iter()
+        .map(|word| match word.strip_prefix(&house.root) {
+            Ok(inside) if cfg!(windows) => {
+                format!("\"%~dp0{}{}\"", "..\\".repeat(depth), inside.display())
+            }
+            Ok(inside) => format!("\"$root\"/'{}'", inside.display()),
+            Err(_) => quoted(word),
+        })
+        .collect();
+    if cfg!(windows) {
+        format!("@{} %*\r\n", words.join(" "))
+    } else {
+        let up = "/..".repeat(depth);
+        format!(
+            "#!/bin/sh
+# Written by `cargo xtask build`.
+self=$0
+while [ -L \"$self\" ]; do
+  link=$(readlink \"$self\")
+  case $link in /*) self=$link ;; *) self=$(dirname \"$self\")/$link ;; esac
+done
+root=$(CDPATH= cd \"$(dirname \"$self\"){up}\" && pwd -P) || exit
+exec {} \"$@\"
+",
+            words.join(" ")
+        )
+    }
+}
+
+fn quoted(word: &Path) -> String {
+    if cfg!(windows) {
+        format!("\"{}\"", word.display())
+    } else {
+        format!("'{}'", word.display())
+    }
+}
+
+#[cfg(unix)]
+pub(crate) fn make_executable(file: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(std::fs::set_permissions(
+        file,
+        std::fs::Permissions::from_mode(0o755),
+    )?)
+}
+
+#[cfg(windows)]
+pub(crate) fn make_executable(_file: &Path) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Builds everything that the demo and the tests run, inside the tree, and only what has changed.
+
+pub(crate) mod c;
+pub(crate) mod launchers;
+pub(crate) mod node;
+pub(crate) mod peers;
+pub(crate) mod python;
+pub(crate) mod rust;
+pub(crate) mod system;
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::console::{Colour, Console};
+use crate::house::House;
+use crate::language::Language;
+
+/// How long one step of building may take on a slow machine with a slow network.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
+
+/// What the fixtures of these languages need.
+pub(crate) fn languages(house: &House, languages: &[Language]) -> Result<()> {
+    let console = Console::new();
+    step(&console, "Rust: core, bindings, fixtures", || {
+        rust::build(house)
+    })?;
+    for language in languages {
+        match language {
+            Language::Rust => {}
+            Language::Python => step(&console, "Python: virtual environment and package", || {
+                python::build(house)
+            })?,
+            Language::Node => step(&console, "Node: packages, addon, TypeScript", || {
+                node::build(house)
+            })?,
+            Language::C => step(&console, "C: fixtures", || c::build(house))?,
+        }
+    }
+    launchers::write(house, languages)
+}
+
+/// One step with its time.
+pub(crate) fn step(console: &Console, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    console.progress(&format!("building {name} …"));
+    let start = Instant::now();
+    work()?;
+    let seconds = format!("{:.1} s", start.elapsed().as_secs_f64());
+    console.line(&format!(
+        "{} {name} {}",
+        console.paint(Colour::Green, "built"),
+        console.paint(Colour::Dim, &seconds)
+    ));
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! The npm package: its tools from the registry, the addon that cargo built, and the compiled TypeScript.
+
+use anyhow::Result;
+
+use crate::build::{DEADLINE, system};
+use crate::house::House;
+use crate::process::must;
+use crate::stamp::{Stamp, copy_if_changed};
+
+const PACKAGE: &str = "bindings-node";
+
+pub(crate) fn build(house: &House) -> Result<()> {
+    let addon = house.path(PACKAGE).join("trunkline.node");
+    copy_if_changed(&house.built_library("trunkline_node"), &addon)?;
+    install_and_compile(house)
+}
+
+/// The package without its addon.
+pub(crate) fn install_and_compile(house: &House) -> Result<()> {
+    install(house, PACKAGE)?;
+    let package = house.path(PACKAGE);
+    let mut stamp = Stamp::new(house, "node-typescript");
+    for source in [
+        "src",
+        "scripts",
+        "package.json",
+        "package-lock.json",
+        "tsconfig.json",
+    ] {
+        stamp = stamp.on_files(&package.join(source))?;
+    }
+    stamp.unless_done(&package.join("dist"), || {
+        let mut npm = house.npm(PACKAGE);
+        npm.args(["run", "--silent", "build"]);
+        must(npm, DEADLINE).map(drop)
+    })?;
+    link_into_tree(house)
+}
+
+/// Lets the fixtures, examples and benches of the tree import the package by its name.
+fn link_into_tree(house: &House) -> Result<()> {
+    if house.path("node_modules/trunkline").exists() {
+        return Ok(());
+    }
+    let mut node = house.command("node");
+    node.arg(house.path(PACKAGE).join("scripts").join("link.mjs"));
+    must(node, DEADLINE).map(drop)
+}
+
+/// `npm ci` in a folder of the tree, unless its lock file is what is installed.
+pub(crate) fn install(house: &House, package: &str) -> Result<()> {
+    let version = system::node()?;
+    let folder = house.path(package);
+    Stamp::new(house, &format!("npm-{}", package.replace('/', "-")))
+        .on(&version)
+        .on_files(&folder.join("package.json"))?
+        .on_files(&folder.join("package-lock.json"))?
+        .unless_done(&folder.join("node_modules"), || {
+            let mut npm = house.npm(package);
+            npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+            must(npm, DEADLINE).map(drop)
+        })
+}

@@ -1,0 +1,17 @@
+//! One `cargo build` for the whole workspace: the same set of packages in every command, so that features never differ and nothing is
+//! compiled twice. Only xtask itself stays out: a running program cannot be replaced on Windows.
+
+use anyhow::Result;
+
+use crate::build::DEADLINE;
+use crate::house::House;
+use crate::process::must;
+
+/// What every cargo command of xtask works on.
+pub(crate) const PACKAGES: [&str; 3] = ["--workspace", "--exclude", "xtask"];
+
+pub(crate) fn build(house: &House) -> Result<()> {
+    let mut cargo = house.cargo();
+    cargo.arg("build").args(PACKAGES);
+    must(cargo, DEADLINE).map(drop)
+}

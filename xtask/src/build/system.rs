@@ -1,0 +1,152 @@
+//! The programs that have to be there: Python, Node, a C compiler. On Debian and its kin, as root, missing ones are installed.
+
+use std::ffi::OsStr;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::build::DEADLINE;
+use crate::process::{must, run};
+
+const QUICK: Duration = Duration::from_secs(30);
+const OLDEST_PYTHON: (u32, u32) = (3, 10);
+const OLDEST_NODE: u32 = 20;
+
+/// A Python interpreter that is new enough and can make virtual environments. `TRUNKLINE_PYTHON` names a certain one.
+pub(crate) fn python() -> Result<String> {
+    let named = std::env::var("TRUNKLINE_PYTHON").ok();
+    let candidates: Vec<&str> = match &named {
+        Some(name) => vec![name],
+        None => vec![
+            "python3",
+            "python",
+            "python3.14",
+            "python3.13",
+            "python3.12",
+            "python3.11",
+            "python3.10",
+        ],
+    };
+    let Some(python) = candidates.iter().find(|name| {
+        says(name, &["-c", "import sys; print(*sys.version_info[:2])"])
+            .is_some_and(|answer| new_enough(&answer))
+    }) else {
+        bail!(
+            "no Python {}.{} or newer found (tried {}): install one, or name it in TRUNKLINE_PYTHON",
+            OLDEST_PYTHON.0,
+            OLDEST_PYTHON.1,
+            candidates.join(", ")
+        );
+    };
+    if says(python, &["-c", "import venv, ensurepip"]).is_none() {
+        install(&["python3-venv"])
+            .with_context(|| format!("{python} has no modules venv and ensurepip"))?;
+    }
+    Ok((*python).to_owned())
+}
+
+fn new_enough(answer: &str) -> bool {
+    let mut numbers = answer.split_whitespace().map(str::parse::<u32>);
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= OLDEST_PYTHON)
+}
+
+/// The version of Node, for example `v20.19.0`.
+pub(crate) fn node() -> Result<String> {
+    let Some(version) = says("node", &["--version"]) else {
+        bail!("no Node found: install Node {OLDEST_NODE} or newer, with npm");
+    };
+    let major = version
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    if major.is_none_or(|major| major < OLDEST_NODE) {
+        bail!("node is {version}: install Node {OLDEST_NODE} or newer");
+    }
+    if says(
+        if cfg!(windows) { "npm.cmd" } else { "npm" },
+        &["--version"],
+    )
+    .is_none()
+    {
+        bail!("node {version} is there, but no npm: install it");
+    }
+    Ok(version)
+}
+
+/// The C compiler for this machine.
+pub(crate) fn c_compiler() -> Result<cc::Tool> {
+    let find = || {
+        let host = host()?;
+        let tool = cc::Build::new()
+            .cargo_metadata(false)
+            .target(&host)
+            .host(&host)
+            .opt_level(1)
+            .debug(true)
+            .try_get_compiler()?;
+        anyhow::Ok(
+            Some(tool)
+                .filter(|tool| tool.is_like_msvc() || says(tool.path(), &["--version"]).is_some()),
+        )
+    };
+    if let Some(tool) = find()? {
+        return Ok(tool);
+    }
+    install(&["gcc", "libc6-dev"]).context("no C compiler found")?;
+    find()?.context("no C compiler found, even after gcc was installed")
+}
+
+/// The machine that rustc builds for.
+fn host() -> Result<String> {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.arg("-vV");
+    let answer = must(command, QUICK)?.stdout;
+    answer
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .map(str::to_owned)
+        .context("rustc does not name its host")
+}
+
+/// Installs Debian packages, if this is Debian and we may; otherwise an error that says what to install.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    let names = packages.join(" ");
+    let advice = format!("install {names} (on Debian and Ubuntu: apt-get install {names})");
+    if !says("apt-get", &["--version"]).is_some_and(|_| cfg!(target_os = "linux")) {
+        bail!("{advice}");
+    }
+    let prefix: &[&str] = if says("id", &["-u"]).is_some_and(|id| id == "0") {
+        &[]
+    } else if says("sudo", &["-n", "true"]).is_some() {
+        &["sudo", "-n"]
+    } else {
+        bail!("{advice}");
+    };
+    let apt = |arguments: &[&str]| {
+        let words: Vec<&str> = prefix
+            .iter()
+            .chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"])
+            .chain(arguments)
+            .copied()
+            .collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]);
+        must(command, DEADLINE)
+    };
+    apt(&["update"]).with_context(|| advice.clone())?;
+    apt(&[&["install", "-y", "--no-install-recommends"], packages].concat())
+        .with_context(|| advice.clone())?;
+    Ok(())
+}
+
+/// What a program prints, if it is there and succeeds.
+fn says(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    run(command, QUICK)
+        .ok()
+        .filter(|output| output.success())
+        .map(|output| output.stdout.trim().to_owned())
+}

@@ -1,0 +1,88 @@
+//! Where things are in the source tree, and how commands are started in it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+pub(crate) struct House {
+    pub(crate) root: PathBuf,
+    /// Cargo's target folder; everything that is made lies under it, or in a git-ignored `node_modules`.
+    pub(crate) target: PathBuf,
+    /// Where our processes record the messages that cross, if they shall.
+    pub(crate) records: Option<PathBuf>,
+}
+
+impl House {
+    pub(crate) fn find() -> Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .context("xtask lies in the source tree")?
+            .to_path_buf();
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| root.join("target"), |folder| root.join(folder));
+        Ok(Self {
+            root,
+            target,
+            records: None,
+        })
+    }
+
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// The program that `cargo build` made.
+    pub(crate) fn built(&self, name: &str) -> PathBuf {
+        self.target
+            .join("debug")
+            .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// The shared library that `cargo build` made for the crate `name`.
+    pub(crate) fn built_library(&self, name: &str) -> PathBuf {
+        self.target.join("debug").join(self.library_file(name))
+    }
+
+    /// The file name that cargo gives to a shared library.
+    pub(crate) fn library_file(&self, name: &str) -> String {
+        format!(
+            "{}{name}{}",
+            std::env::consts::DLL_PREFIX,
+            std::env::consts::DLL_SUFFIX
+        )
+    }
+
+    pub(crate) fn venv(&self, name: &str) -> PathBuf {
+        self.target.join("venvs").join(name)
+    }
+
+    /// A program of a virtual environment.
+    pub(crate) fn venv_program(&self, venv: &str, program: &str) -> PathBuf {
+        let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+        self.venv(venv)
+            .join(folder)
+            .join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// A command that runs in the root of the tree.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root);
+        if let Some(records) = &self.records {
+            command.env("TRUNKLINE_WIRE_LOG", records);
+        }
+        command
+    }
+
+    pub(crate) fn cargo(&self) -> Command {
+        self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    }
+
+    pub(crate) fn npm(&self, package: &str) -> Command {
+        let mut command = self.command(if cfg!(windows) { "npm.cmd" } else { "npm" });
+        command.current_dir(self.path(package));
+        command
+    }
+}

@@ -1,0 +1,81 @@
+//! HTTP server processes: each is started once and serves all clients.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::process::Process;
+
+const START: Duration = Duration::from_secs(20);
+
+/// The running servers. They stop when asked, or when this is dropped.
+pub(crate) struct HttpServers(Vec<Process>);
+
+/// Where each server listens, or why it does not.
+pub(crate) struct Urls(Vec<(String, Result<String, String>)>);
+
+/// Starts servers that print `listening URL` when they are ready, all at once.
+pub(crate) fn start(commands: Vec<(String, Command)>) -> (HttpServers, Urls) {
+    let started: Vec<_> = commands
+        .into_iter()
+        .map(|(name, command)| (name, Process::start(command)))
+        .collect();
+    let until = Instant::now() + START;
+    let (mut servers, mut urls) = (HttpServers(Vec::new()), Urls(Vec::new()));
+    for (name, process) in started {
+        let url = match process {
+            Ok(mut process) => {
+                let url = wait_for_url(&mut process, until);
+                servers.0.push(process);
+                url
+            }
+            Err(error) => Err(format!("{error:#}")),
+        };
+        urls.0.push((name, url));
+    }
+    (servers, urls)
+}
+
+fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String> {
+    while let Some(line) = process.stdout_line(until) {
+        if let Some(url) = line.strip_prefix("listening ") {
+            return Ok(url.trim().to_owned());
+        }
+    }
+    let ended = process.wait(Instant::now());
+    let (name, last_words) = (process.name().to_owned(), process.last_words());
+    Err(match ended {
+        Some(status) => {
+            format!("the server {name} ended with {status} before it listened\n{last_words}")
+        }
+        None => format!(
+            "the server {name} did not print `listening URL` within {} s\n{last_words}",
+            START.as_secs()
+        ),
+    })
+}
+
+impl HttpServers {
+    /// Asks all to stop. The error names those that had to be killed.
+    pub(crate) fn stop(self) -> Result<(), String> {
+        let stubborn: Vec<String> = self
+            .0
+            .into_iter()
+            .filter_map(|process| process.stop().err())
+            .collect();
+        if stubborn.is_empty() {
+            Ok(())
+        } else {
+            Err(stubborn.join("\n"))
+        }
+    }
+}
+
+impl Urls {
+    pub(crate) fn of(&self, name: &str) -> Result<&str, String> {
+        match self.0.iter().find(|(started, _)| started == name) {
+            Some((_, Ok(url))) => Ok(url),
+            Some((_, Err(error))) => Err(error.clone()),
+            None => Err(format!("the server {name} was not started")),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The project's commands. `cargo xtask help` lists them.
+
+mod bench;
+mod build;
+mod console;
+mod demo;
+mod house;
+mod http_servers;
+mod language;
+mod matrix;
+mod peers;
+mod process;
+mod report;
+mod stamp;
+mod test;
+mod workers;
+
+use anyhow::{Result, bail};
+
+use house::House;
+use language::Language;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  build                 build everything that the demo and the tests run, and the commands tests/fixtures/<language>/{server,client}
+  demo [--lang A,B]     servers and clients of all languages call each other over stdio and HTTP, in all revisions
+  test [--lang A,B] [--only WORD]
+                        formatters, linters and all tests; ends with `N passed, N failed`
+                        --only runs the steps whose name contains WORD
+  bench [--build-only] [--rounds N] [--work A,B]
+                        measures our servers and clients beside other implementations (see benches/README.md)
+
+Languages: rust, python, node, c. Reports are written to target/reports/.";
+
+fn main() {
+    process::stop_children_when_interrupted();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(true) => {}
+        Ok(false) => std::process::exit(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            std::process::exit(1);
+        }
+    }
+}
+
+/// `Ok(false)`: the command did its work, and what it looked at failed.
+fn run(arguments: &[String]) -> Result<bool> {
+    let (command, options) = arguments
+        .split_first()
+        .map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
+    match command {
+        "build" => {
+            no_options(options)?;
+            build::languages(&House::find()?, &Language::ALL).map(|()| true)
+        }
+        "demo" => demo::run(&House::find()?, options),
+        "test" => test::run(House::find()?, options),
+        "bench" => bench::run(&House::find()?, options),
+        "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            Ok(true)
+        }
+        other => bail!("there is no command {other:?}\n\n{HELP}"),
+    }
+}
+
+fn no_options(options: &[String]) -> Result<()> {
+    if let Some(option) = options.first() {
+        bail!("unknown option {option:?}\n\n{HELP}");
+    }
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! The official SDKs call our fixture servers, and our fixture clients call theirs, over stdio and HTTP (tests/peers/README.md).
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::house::House;
+use crate::http_servers::{self, HttpServers, Urls};
+use crate::language::Language;
+use crate::matrix::Transport;
+use crate::process::{run, tail};
+use crate::report;
+use crate::workers;
+
+const DEADLINE: Duration = Duration::from_secs(40);
+const PAIRS_AT_ONCE: usize = 3;
+
+/// A program of tests/peers, or one of our fixtures.
+enum Party {
+    Peer(&'static Peer),
+    Ours(Language),
+}
+
+struct Peer {
+    name: &'static str,
+    program: Program,
+    /// The forms of its client: the SDK's defaults, and its version negotiation where that is not the default.
+    clients: &'static [&'static [&'static str]],
+    /// The forms of its HTTP server.
+    http_servers: &'static [&'static str],
+}
+
+enum Program {
+    Python {
+        venv: &'static str,
+        file: &'static str,
+    },
+    Node {
+        file: &'static str,
+    },
+    Rust {
+        name: &'static str,
+    },
+}
+
+const PEERS: [Peer; 5] = [
+    Peer {
+        name: "mcp 1.30.0",
+        program: Program::Python {
+            venv: "mcp-1",
+            file: "mcp_v1.py",
+        },
+        clients: &[&[]],
+        http_servers: &["http"],
+    },
+    Peer {
+        name: "mcp 2.3.0",
+        program: Program::Python {
+            venv: "mcp-2",
+            file: "mcp_v2.py",
+        },
+        clients: &[&[]],
+        http_servers: &["http"],
+    },
+    Peer {
+        name: "typescript 1.32.2",
+        program: Program::Node { file: "sdk_v1.mjs" },
+        clients: &[&[]],
+        http_servers: &["http"],
+    },
+    Peer {
+        name: "typescript 2.4.0",
+        program: Program::Node { file: "sdk_v2.mjs" },
+        clients: &[&[], &["--auto"]],
+        http_servers: &["http", "sessions"],
+    },
+    Peer {
+        name: "rmcp 3.8.0",
+        program: Program::Rust { name: "peer-rmcp" },
+        clients: &[&[], &["--auto"]],
+        http_servers: &["http"],
+    },
+];
+
+impl Peer {
+    fn words(&self, house: &House) -> Vec<PathBuf> {
+        match self.program {
+            Program::Python { venv, file } => vec![
+                house.venv_program(venv, "python"),
+                house.path("tests/peers/python").join(file),
+            ],
+            Program::Node { file } => {
+                vec!["node".into(), house.path("tests/peers/node").join(file)]
+            }
+            Program::Rust { name } => vec![house.built(name)],
+        }
+    }
+}
+
+/// One client with one server, and how it went: the negotiated revision, or why it failed.
+struct Meeting {
+    client: Party,
+    client_form: &'static [&'static str],
+    server: Party,
+    server_form: &'static str,
+}
+
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failures: Vec<String>,
+}
+
+/// Runs all meetings of the given languages with all peers.
+pub(crate) fn meet(
+    house: &House,
+    languages: &[Language],
+    progress: impl Fn(&str),
+) -> Result<Tally> {
+    let meetings = meetings(languages);
+    let (servers, urls) = start_http_servers(house, &meetings);
+    let mut outcomes: Vec<Option<Result<String, String>>> = meetings.iter().map(|_| None).collect();
+    workers::run(
+        PAIRS_AT_ONCE,
+        &meetings,
+        |meeting| meeting.hold(house, &urls),
+        |index, outcome| {
+            outcomes[index] = Some(outcome);
+            progress(&meetings[index].name());
+        },
+    );
+    drop(servers);
+
+    let mut tally = Tally {
+        passed: 0,
+        failures: Vec::new(),
+    };
+    let mut report = Vec::new();
+    for (meeting, outcome) in meetings.iter().zip(outcomes.into_iter().flatten()) {
+        report.push(meeting.to_json(&outcome));
+        match outcome {
+            Ok(_) => tally.passed += 1,
+            Err(error) => tally.failures.push(format!("{}: {error}", meeting.name())),
+        }
+    }
+    report::write(
+        house,
+        "peers",
+        json!({"meetings": report, "passed": tally.passed, "failed": tally.failures.len()}),
+    )?;
+    Ok(tally)
+}
+
+fn meetings(languages: &[Language]) -> Vec<Meeting> {
+    let mut meetings = Vec::new();
+    for &language in languages {
+        for peer in &PEERS {
+            for client_form in peer.clients {
+                for server_form in ["stdio", "http"] {
+                    meetings.push(Meeting {
+                        client: Party::Peer(peer),
+                        client_form,
+                        server: Party::Ours(language),
+                        server_form,
+                    });
+                }
+            }
+            for server_form in ["stdio"].iter().chain(peer.http_servers) {
+                meetings.push(Meeting {
+                    client: Party::Ours(language),
+                    client_form: &[],
+                    server: Party::Peer(peer),
+                    server_form,
+                });
+            }
+        }
+    }
+    meetings
+}
+
+fn start_http_servers(house: &House, meetings: &[Meeting]) -> (HttpServers, Urls) {
+    let mut commands: Vec<(String, Command)> = Vec::new();
+    for meeting in meetings
+        .iter()
+        .filter(|meeting| meeting.transport() == Transport::Http)
+    {
+        let name = meeting.server_name();
+        if commands.iter().all(|(started, _)| *started != name) {
+            commands.push((name, command(house, &meeting.server_words(house))));
+        }
+    }
+    http_servers::start(commands)
+}
+
+impl Meeting {
+    fn transport(&self) -> Transport {
+        if self.server_form == "stdio" {
+            Transport::Stdio
+        } else {
+            Transport::Http
+        }
+    }
+
+    fn client_name(&self) -> String {
+        let form: String = self
+            .client_form
+            .iter()
+            .map(|word| format!(" {word}"))
+            .collect();
+        match self.client {
+            Party::Peer(peer) => format!("{}{form}", peer.name),
+            Party::Ours(language) => format!("our {}", language.name()),
+        }
+    }
+
+    fn server_name(&self) -> String {
+        match self.server {
+            Party::Peer(peer) => format!("{} ({})", peer.name, self.server_form),
+            Party::Ours(language) => format!("our {} ({})", language.name(), self.server_form),
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{} calls {}", self.client_name(), self.server_name())
+    }
+
+    fn server_words(&self, house: &House) -> Vec<PathBuf> {
+        let mut words = match self.server {
+            Party::Peer(peer) => peer.words(house),
+            Party::Ours(language) => vec![language.server(house)],
+        };
+        let arguments: &[&str] = match (&self.server, self.transport()) {
+            (Party::Peer(_), Transport::Stdio) => &["server", "stdio"],
+            (Party::Peer(_), Transport::Http) => &["server", self.server_form, "0"],
+            (Party::Ours(_), Transport::Stdio) => &["--stdio"],
+            (Party::Ours(_), Transport::Http) => &["--http", "0"],
+        };
+        words.extend(arguments.iter().map(PathBuf::from));
+        words
+    }
+
+    /// The revision that both agreed on, or why they did not.
+    fn hold(&self, house: &House, urls: &Urls) -> Result<String, String> {
+        let target: Vec<PathBuf> = match self.transport() {
+            Transport::Stdio => self.server_words(house),
+            Transport::Http => vec![urls.of(&self.server_name())?.into()],
+        };
+        let mut words = match self.client {
+            Party::Peer(peer) => peer.words(house),
+            Party::Ours(language) => vec![language.client(house)],
+        };
+        match self.client {
+            Party::Peer(_) => {
+                words.push("client".into());
+                words.extend(self.client_form.iter().map(PathBuf::from));
+                words.push(self.transport().name().into());
+            }
+            Party::Ours(_) => {
+                words.push("--auto".into());
+                words.extend(
+                    (self.transport() == Transport::Stdio).then(|| PathBuf::from("--stdio")),
+                );
+            }
+        }
+        words.extend(target);
+        let start = Instant::now();
+        let output = run(command(house, &words), DEADLINE).map_err(|error| format!("{error:#}"))?;
+        let revision = match self.client {
+            Party::Peer(_) => output
+                .stdout
+                .lines()
+                .find_map(|line| line.strip_prefix("ok "))
+                .map(str::to_owned),
+            Party::Ours(_) => output
+                .stdout
+                .lines()
+                .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+                .find(|answer| answer["ok"] == true)
+                .and_then(|answer| answer["revision"].as_str().map(str::to_owned)),
+        };
+        match revision {
+            Some(revision) if output.success() => Ok(revision),
+            _ => Err(format!(
+                "{} after {:.1} s\n{}",
+                output.ending(),
+                start.elapsed().as_secs_f64(),
+                tail(&output.text, 20)
+            )),
+        }
+    }
+
+    fn to_json(&self, outcome: &Result<String, String>) -> Value {
+        let mut value = json!({"client": self.client_name(), "server": self.server_name(), "transport": self.transport().name(), "ok": outcome.is_ok()});
+        match outcome {
+            Ok(revision) => value["revision"] = json!(revision),
+            Err(error) => value["error"] = json!(error),
+        }
+        value
+    }
+}
+
+fn command(house: &House, words: &[PathBuf]) -> Command {
+    let mut command = house.command(&words[0]);
+    command.args(&words[1..]);
+    command
+}

@@ -1,0 +1,346 @@
+//! Child processes that always end: every wait has a deadline, and a process goes with the whole group that it started.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use process_wrap::std::{ChildWrapper, CommandWrap};
+
+/// How long a process may take to stop after being asked, before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(5);
+/// How much of stderr is kept for error messages.
+const STDERR_LINES: usize = 40;
+
+pub(crate) struct Process {
+    child: Box<dyn ChildWrapper>,
+    name: String,
+    lines: Receiver<Line>,
+    stderr: VecDeque<String>,
+}
+
+enum Line {
+    Out(String),
+    Err(String),
+}
+
+/// What a finished command said.
+pub(crate) struct Output {
+    /// `None`: it was killed at its deadline.
+    pub(crate) status: Option<ExitStatus>,
+    /// Both streams, in the order in which they arrived.
+    pub(crate) text: String,
+    pub(crate) stdout: String,
+    pub(crate) seconds: f64,
+}
+
+impl Output {
+    pub(crate) fn success(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+
+    /// How it ended, in words.
+    pub(crate) fn ending(&self) -> String {
+        self.status.map_or_else(
+            || format!("no end after {:.0} s, killed", self.seconds),
+            |status| status.to_string(),
+        )
+    }
+}
+
+/// Runs a command to its end, or to its deadline. An error only if it cannot be started.
+pub(crate) fn run(command: Command, deadline: Duration) -> Result<Output> {
+    let start = Instant::now();
+    let until = start + deadline;
+    let mut process = Process::start(command)?;
+    let (mut text, mut stdout) = (String::new(), String::new());
+    while let Some(line) = process.line(until) {
+        let line = match line {
+            Line::Out(line) => {
+                stdout.push_str(&line);
+                stdout.push('\n');
+                line
+            }
+            Line::Err(line) => line,
+        };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    let status = process.wait(until);
+    Ok(Output {
+        status,
+        text,
+        stdout,
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// Runs a command that has to succeed; its output is only shown when it does not.
+pub(crate) fn must(command: Command, deadline: Duration) -> Result<Output> {
+    let name = describe(&command);
+    let output = run(command, deadline)?;
+    if !output.success() {
+        bail!(
+            "{name}\n{}\nends with {}",
+            tail(&output.text, 60),
+            output.ending()
+        );
+    }
+    Ok(output)
+}
+
+impl Process {
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
+        let name = describe(&command);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut wrapped = CommandWrap::from(command);
+        #[cfg(unix)]
+        wrapped.wrap(process_wrap::std::ProcessGroup::leader());
+        #[cfg(windows)]
+        wrapped.wrap(process_wrap::std::JobObject);
+        let mut child = wrapped
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        LIVE.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(child.id(), ());
+        let (sender, lines) = channel();
+        if let Some(stdout) = child.stdout().take() {
+            read_lines(stdout, sender.clone(), Line::Out);
+        }
+        if let Some(stderr) = child.stderr().take() {
+            read_lines(stderr, sender, Line::Err);
+        }
+        Ok(Self {
+            child,
+            name,
+            lines,
+            stderr: VecDeque::new(),
+        })
+    }
+
+    /// The next line of stdout; `None` at its end or at the deadline.
+    pub(crate) fn stdout_line(&mut self, until: Instant) -> Option<String> {
+        loop {
+            match self.line(until)? {
+                Line::Out(line) => return Some(line),
+                Line::Err(_) => {}
+            }
+        }
+    }
+
+    /// The next line of either stream. A grandchild that holds the pipes open after the process has ended does not hold us.
+    fn line(&mut self, until: Instant) -> Option<Line> {
+        let mut ended = None;
+        loop {
+            let limit = ended.map_or(until, |ended: Instant| {
+                until.min(ended + Duration::from_millis(300))
+            });
+            let wait = limit
+                .saturating_duration_since(Instant::now())
+                .min(Duration::from_millis(100));
+            match self.lines.recv_timeout(wait) {
+                Ok(line) => {
+                    if let Line::Err(text) = &line {
+                        if self.stderr.len() == STDERR_LINES {
+                            self.stderr.pop_front();
+                        }
+                        self.stderr.push_back(text.clone());
+                    }
+                    return Some(line);
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= limit => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    if ended.is_none() && !matches!(self.child.try_wait(), Ok(None)) {
+                        ended = Some(Instant::now());
+                    }
+                }
+            }
+        }
+    }
+
+    /// How the process ended; `None` if it has not until the deadline.
+    pub(crate) fn wait(&mut self, until: Instant) -> Option<ExitStatus> {
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => std::thread::sleep(POLL),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The last lines of stderr, for an error message.
+    pub(crate) fn last_words(&mut self) -> String {
+        while self
+            .line(Instant::now() + Duration::from_millis(50))
+            .is_some()
+        {}
+        self.stderr
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Asks the group to stop, and kills it when it does not: that is the error.
+    pub(crate) fn stop(mut self) -> Result<(), String> {
+        drop(self.child.stdin().take());
+        #[cfg(unix)]
+        let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
+        #[cfg(windows)]
+        let _ = self.child.start_kill();
+        match self.wait(Instant::now() + GRACE) {
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "{} did not stop within {} s of SIGTERM, killed",
+                self.name,
+                GRACE.as_secs()
+            )),
+        }
+    }
+}
+
+impl Drop for Process {
+    /// Kills what is left of the group, also after the process itself has ended.
+    fn drop(&mut self) {
+        let _ = self.child.start_kill();
+        self.wait(Instant::now() + GRACE);
+        LIVE.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.child.id());
+    }
+}
+
+fn read_lines(stream: impl Read + Send + 'static, lines: Sender<Line>, make: fn(String) -> Line) {
+    std::thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        let mut bytes = Vec::new();
+        while matches!(stream.read_until(b'\n', &mut bytes), Ok(count) if count > 0) {
+            let line = String::from_utf8_lossy(&bytes)
+                .trim_end_matches(['\n', '\r'])
+                .to_owned();
+            bytes.clear();
+            if lines.send(make(line)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// The leaders of the groups that are running.
+static LIVE: Mutex<BTreeMap<u32, ()>> = Mutex::new(BTreeMap::new());
+
+/// The children are in groups of their own, so the terminal's Ctrl-C does not reach them.
+pub(crate) fn stop_children_when_interrupted() {
+    let _ = ctrlc::set_handler(|| {
+        #[cfg(unix)]
+        for leader in LIVE.lock().unwrap_or_else(PoisonError::into_inner).keys() {
+            if let Some(group) = i32::try_from(*leader)
+                .ok()
+                .and_then(rustix::process::Pid::from_raw)
+            {
+                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            }
+        }
+        std::process::exit(130);
+    });
+}
+
+pub(crate) fn describe(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The last lines of a text.
+pub(crate) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn both_streams_and_the_status_arrive() {
+        let output = run(
+            shell("echo out; echo err >&2; exit 3"),
+            Duration::from_secs(10),
+        )
+        .expect("it starts");
+        assert_eq!(
+            (output.stdout.as_str(), output.ending().as_str()),
+            ("out\n", "exit status: 3")
+        );
+        assert!(output.text.contains("err\n") && !output.success());
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_killed_with_its_children() {
+        let start = Instant::now();
+        let output = run(
+            shell("sleep 60 & echo $!; sleep 60"),
+            Duration::from_millis(300),
+        )
+        .expect("it starts");
+        assert!(output.status.is_none() && start.elapsed() < Duration::from_secs(5));
+        let child = output
+            .stdout
+            .trim()
+            .parse()
+            .ok()
+            .and_then(rustix::process::Pid::from_raw)
+            .expect("a process id");
+        let gone = || rustix::process::test_kill_process(child).is_err();
+        let until = Instant::now() + Duration::from_secs(5);
+        while !gone() && Instant::now() < until {
+            std::thread::sleep(POLL);
+        }
+        assert!(gone(), "the grandchild {child:?} still runs");
+    }
+
+    #[test]
+    fn a_child_left_behind_does_not_hold_the_output() {
+        let start = Instant::now();
+        let output =
+            run(shell("echo done; sleep 60 &"), Duration::from_secs(20)).expect("it starts");
+        assert!(output.success() && start.elapsed() < Duration::from_secs(5));
+        assert_eq!(output.stdout, "done\n");
+    }
+
+    #[test]
+    fn a_stubborn_process_is_killed_and_named() {
+        let mut process =
+            Process::start(shell("trap '' TERM; echo ready; while :; do sleep 1; done"))
+                .expect("it starts");
+        assert_eq!(
+            process
+                .stdout_line(Instant::now() + Duration::from_secs(10))
+                .as_deref(),
+            Some("ready")
+        );
+        assert!(process.stop().is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Marks of finished work: a step is left out when nothing that it depends on has changed.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::house::House;
+
+/// The mark of one step: a hash over everything that it depends on.
+pub(crate) struct Stamp {
+    file: PathBuf,
+    hash: DefaultHasher,
+}
+
+impl Stamp {
+    pub(crate) fn new(house: &House, step: &str) -> Self {
+        Self {
+            file: house.target.join("stamps").join(step),
+            hash: DefaultHasher::new(),
+        }
+    }
+
+    pub(crate) fn on(mut self, word: &str) -> Self {
+        word.hash(&mut self.hash);
+        self
+    }
+
+    /// Depends on the content of a file, or of all files in a folder; a missing one counts as empty.
+    pub(crate) fn on_files(mut self, path: &Path) -> Result<Self> {
+        for file in files_under(path)? {
+            file.hash(&mut self.hash);
+            std::fs::read(&file)
+                .with_context(|| format!("cannot read {}", file.display()))?
+                .hash(&mut self.hash);
+        }
+        Ok(self)
+    }
+
+    /// Does the work unless it was done for exactly this and `result` is still there.
+    pub(crate) fn unless_done(
+        self,
+        result: &Path,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let hash = format!("{:016x}", self.hash.finish());
+        if result.exists() && std::fs::read_to_string(&self.file).is_ok_and(|done| done == hash) {
+            return Ok(());
+        }
+        let _ = std::fs::remove_file(&self.file);
+        work()?;
+        if let Some(folder) = self.file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(&self.file, hash)
+            .with_context(|| format!("cannot write {}", self.file.display()))
+    }
+}
+
+/// All files under a path in a fixed order, without `node_modules`, caches and hidden ones.
+pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(if path.exists() {
+            vec![path.to_path_buf()]
+        } else {
+            vec![]
+        });
+    }
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(path)
+        .with_context(|| format!("cannot read {}", path.display()))?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<_>>()?;
+    entries.sort();
+    let mut files = Vec::new();
+    for entry in entries {
+        let name = entry
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if !name.starts_with('.') && !matches!(&*name, "node_modules" | "__pycache__" | "target") {
+            files.extend(files_under(&entry)?);
+        }
+    }
+    Ok(files)
+}
+
+/// Copies a file unless the copy already has the same content. A library that is loaded somewhere is replaced, never written into.
+pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
+    let content = std::fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    write_if_changed(to, &content)
+}
+
+pub(crate) fn write_if_changed(to: &Path, content: &[u8]) -> Result<()> {
+    if std::fs::read(to).is_ok_and(|present| present == content) {
+        return Ok(());
+    }
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let fresh = to.with_extension("new");
+    std::fs::write(&fresh, content)
+        .and_then(|()| std::fs::rename(&fresh, to))
+        .with_context(|| format!("cannot write {}", to.display()))
+}

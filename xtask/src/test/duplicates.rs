@@ -1,0 +1,116 @@
+//! Two versions of one crate are only there with a reason: what cargo finds twice is what `deny.toml` lists under `skip`.
+//! (cargo-deny checks the rest in CI: licences, advisories, sources.)
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::house::House;
+use crate::process::must;
+use crate::test::{Choice, Count};
+
+const DEADLINE: Duration = Duration::from_secs(120);
+
+pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+    let mut cargo = house.cargo();
+    cargo.args([
+        "tree",
+        "--quiet",
+        "--workspace",
+        "--duplicates",
+        "--target",
+        "all",
+        "--edges",
+        "normal,build,dev",
+    ]);
+    cargo.args(["--prefix", "none", "--depth", "0", "--format", "{p}"]);
+    let tree = must(cargo, DEADLINE)?.stdout;
+    let deny = std::fs::read_to_string(house.path("deny.toml")).context("cannot read deny.toml")?;
+    let faults = faults(&tree, &deny);
+    Ok(Count {
+        passed: usize::from(faults.is_empty()),
+        failed: faults.len(),
+        said: faults.join("\n"),
+        note: String::new(),
+    })
+}
+
+/// `tree`: lines such as `getrandom v0.3.4`.
+fn faults(tree: &str, deny: &str) -> Vec<String> {
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in tree.lines() {
+        let mut words = line.split_whitespace();
+        if let (Some(name), Some(version)) = (
+            words.next(),
+            words.next().and_then(|version| version.strip_prefix('v')),
+        ) {
+            let known = versions.entry(name).or_default();
+            if !known.contains(&version) {
+                known.push(version);
+            }
+        }
+    }
+    let skipped: Vec<&str> = deny
+        .lines()
+        .filter_map(|line| quoted(line.trim().strip_prefix('{')?.trim(), "crate = "))
+        .collect();
+
+    let mut faults = Vec::new();
+    for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
+        let unexplained: Vec<String> = versions
+            .iter()
+            .map(|version| format!("{name}@{version}"))
+            .filter(|one| !skipped.contains(&one.as_str()))
+            .collect();
+        if unexplained.len() > 1 {
+            faults.push(format!(
+                "the workspace uses {}: list all but one in deny.toml with the reason, or keep one",
+                unexplained.join(" and ")
+            ));
+        }
+    }
+    for one in skipped {
+        let several = one.split_once('@').and_then(|(name, version)| {
+            Some(versions.get(name)?.len() > 1 && versions[name].contains(&version))
+        });
+        if several != Some(true) {
+            faults.push(format!(
+                "deny.toml skips {one}, which is no duplicate any more"
+            ));
+        }
+    }
+    faults
+}
+
+/// `b` of `a = "b" …`, given `a = `.
+fn quoted<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.strip_prefix(key)?.strip_prefix('"')?.split('"').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "a v1.0.0\na v2.0.0 (proc-macro)\na v2.0.0\n\nb v1.0.0 (*)\n";
+
+    #[test]
+    fn a_duplicate_needs_its_reason() {
+        assert_eq!(faults(TREE, "skip = [\n]").len(), 1);
+        assert!(
+            faults(
+                TREE,
+                "skip = [\n    { crate = \"a@1.0.0\", reason = \"x\" },\n]"
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_reason_without_its_duplicate_is_old() {
+        assert_eq!(
+            faults("", "    { crate = \"b@1.0.0\", reason = \"x\" },").len(),
+            1
+        );
+    }
+}

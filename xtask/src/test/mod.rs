@@ -1,0 +1,344 @@
+//! `cargo xtask test`: builds, then runs every check and every suite, each with a deadline. A failing step does not stop the others.
+
+mod counts;
+mod duplicates;
+mod examples;
+mod layers;
+mod lint;
+mod snippets;
+mod suites;
+mod wire;
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use serde_json::json;
+
+use crate::build;
+use crate::console::{Colour, Console};
+use crate::house::House;
+use crate::language::Language;
+use crate::process::tail;
+use crate::report;
+
+/// How much of a failed step's output is shown; all of it is in `target/reports/logs`.
+const SHOWN_LINES: usize = 60;
+
+/// What a step found.
+pub(crate) struct Count {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    /// What the step said: shown when something failed.
+    pub(crate) said: String,
+    /// One line that is shown in any case, may be empty.
+    pub(crate) note: String,
+}
+
+pub(crate) struct Step {
+    name: &'static str,
+    /// The languages that it belongs to; empty: it is run whenever no language is chosen.
+    languages: &'static [Language],
+    work: fn(&House, &Choice) -> Result<Count>,
+}
+
+/// What the command line chose.
+pub(crate) struct Choice {
+    pub(crate) languages: Vec<Language>,
+    everything: bool,
+    only: Option<String>,
+}
+
+const STEPS: [Step; 18] = {
+    use Language::{C, Node, Python, Rust};
+    [
+        Step {
+            name: "rust format",
+            languages: &[Rust],
+            work: lint::rust_format,
+        },
+        Step {
+            name: "rust clippy",
+            languages: &[Rust],
+            work: lint::rust_clippy,
+        },
+        Step {
+            name: "rust doc",
+            languages: &[Rust],
+            work: lint::rust_doc,
+        },
+        Step {
+            name: "layers of the core",
+            languages: &[Rust],
+            work: layers::check,
+        },
+        Step {
+            name: "duplicate crates",
+            languages: &[Rust],
+            work: duplicates::check,
+        },
+        Step {
+            name: "python format",
+            languages: &[Python],
+            work: lint::python_format,
+        },
+        Step {
+            name: "python lint",
+            languages: &[Python],
+            work: lint::python_lint,
+        },
+        Step {
+            name: "python types",
+            languages: &[Python],
+            work: lint::python_types,
+        },
+        Step {
+            name: "node lint and types",
+            languages: &[Node],
+            work: lint::node,
+        },
+        Step {
+            name: "workflow lint",
+            languages: &[],
+            work: lint::workflows,
+        },
+        Step {
+            name: "rust and c tests",
+            languages: &[Rust, C],
+            work: suites::rust_and_c,
+        },
+        Step {
+            name: "python tests",
+            languages: &[Python],
+            work: suites::python,
+        },
+        Step {
+            name: "node tests",
+            languages: &[Node],
+            work: suites::node,
+        },
+        Step {
+            name: "matrix",
+            languages: &Language::ALL,
+            work: suites::matrix,
+        },
+        Step {
+            name: "peers",
+            languages: &Language::ALL,
+            work: suites::peers,
+        },
+        Step {
+            name: "snippets",
+            languages: &[],
+            work: snippets::check,
+        },
+        Step {
+            name: "examples",
+            languages: &Language::ALL,
+            work: examples::run_all,
+        },
+        Step {
+            name: "wire purity",
+            languages: &Language::ALL,
+            work: wire::check,
+        },
+    ]
+};
+
+pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
+    let choice = Choice::parse(options)?;
+    let console = Console::new();
+    let start = Instant::now();
+    let mut results = Vec::new();
+    house.records = Some(wire::fresh_records(&house)?);
+
+    let build_start = Instant::now();
+    let built = build::languages(&house, &choice.languages)
+        .and_then(|()| prepare(&house, &choice, &console));
+    results.push(finish(
+        &house,
+        &console,
+        "build",
+        build_start,
+        built.map(|()| Count::one_passed(String::new())),
+    )?);
+    for step in STEPS.iter().filter(|step| choice.takes(step)) {
+        console.step(&format!("{} …", step.name));
+        let step_start = Instant::now();
+        results.push(finish(
+            &house,
+            &console,
+            step.name,
+            step_start,
+            (step.work)(&house, &choice),
+        )?);
+    }
+
+    let (passed, failed) = results.iter().fold((0, 0), |(passed, failed), result| {
+        (passed + result.passed, failed + result.failed)
+    });
+    let steps: Vec<_> = results.iter().map(Done::to_json).collect();
+    report::write(
+        &house,
+        "test",
+        json!({"steps": steps, "passed": passed, "failed": failed, "seconds": start.elapsed().as_secs_f64()}),
+    )?;
+    for result in results.iter().filter(|result| result.failed > 0) {
+        console.line(&format!(
+            "{} {} (target/reports/logs/{})",
+            console.paint(Colour::Red, "failed:"),
+            result.name,
+            log_name(result.name)
+        ));
+    }
+    console.line(&format!("{passed} passed, {failed} failed"));
+    Ok(failed == 0)
+}
+
+/// What only the tests need: linters and the official SDKs.
+fn prepare(house: &House, choice: &Choice, console: &Console) -> Result<()> {
+    build::step(console, "test tools", || {
+        if choice.languages.contains(&Language::Python) {
+            build::python::install_tools(house)?;
+        }
+        build::node::install(house, ".ci")
+    })?;
+    build::step(console, "peers: the official SDKs", || {
+        build::peers::install(house)
+    })
+}
+
+impl Choice {
+    fn parse(options: &[String]) -> Result<Self> {
+        let mut choice = Self {
+            languages: Language::ALL.to_vec(),
+            everything: true,
+            only: None,
+        };
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            match (option.as_str(), options.next()) {
+                ("--lang", Some(list)) => {
+                    choice.languages = Language::parse_list(list)?;
+                    choice.everything = false;
+                }
+                ("--only", Some(word)) => choice.only = Some(word.clone()),
+                _ => bail!("the tests know two options: --lang rust,python,node,c and --only WORD"),
+            }
+        }
+        Ok(choice)
+    }
+
+    fn takes(&self, step: &Step) -> bool {
+        let language = self.everything
+            || step
+                .languages
+                .iter()
+                .any(|language| self.languages.contains(language));
+        language
+            && self
+                .only
+                .as_ref()
+                .is_none_or(|word| step.name.contains(word.as_str()))
+    }
+}
+
+impl Count {
+    pub(crate) fn one_passed(note: String) -> Self {
+        Self {
+            passed: 1,
+            failed: 0,
+            said: String::new(),
+            note,
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let parts = |one: String, two: String| {
+            if one.is_empty() || two.is_empty() {
+                one + &two
+            } else {
+                format!("{one}\n{two}")
+            }
+        };
+        Self {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            said: parts(self.said, other.said),
+            note: parts(self.note, other.note),
+        }
+    }
+}
+
+struct Done {
+    name: &'static str,
+    passed: usize,
+    failed: usize,
+    seconds: f64,
+    note: String,
+}
+
+/// Shows what a step found, and keeps what it said.
+fn finish(
+    house: &House,
+    console: &Console,
+    name: &'static str,
+    start: Instant,
+    outcome: Result<Count>,
+) -> Result<Done> {
+    let count = outcome.unwrap_or_else(|error| Count {
+        passed: 0,
+        failed: 1,
+        said: format!("{error:#}"),
+        note: String::new(),
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    let logs = house.target.join("reports").join("logs");
+    std::fs::create_dir_all(&logs)?;
+    std::fs::write(logs.join(log_name(name)), &count.said)?;
+
+    let verdict = if count.failed == 0 {
+        console.paint(Colour::Green, "ok    ")
+    } else {
+        console.paint(Colour::Red, "FAILED")
+    };
+    let sums = if count.passed + count.failed == 1 {
+        String::new()
+    } else {
+        format!(": {} passed, {} failed", count.passed, count.failed)
+    };
+    let note = if count.note.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", count.note)
+    };
+    console.line(&format!(
+        "{verdict} {name}{sums}{note} {}",
+        console.paint(Colour::Dim, &format!("{seconds:.1} s"))
+    ));
+    if count.failed > 0 {
+        console.line(
+            &tail(&count.said, SHOWN_LINES)
+                .lines()
+                .map(|line| format!("       {line}\n"))
+                .collect::<String>(),
+        );
+    }
+    Ok(Done {
+        name,
+        passed: count.passed,
+        failed: count.failed,
+        seconds,
+        note: count.note,
+    })
+}
+
+fn log_name(step: &str) -> String {
+    format!("{}.txt", step.replace(' ', "-"))
+}
+
+impl Done {
+    fn to_json(&self) -> serde_json::Value {
+        json!({"step": self.name, "passed": self.passed, "failed": self.failed, "seconds": self.seconds, "note": self.note})
+    }
+}

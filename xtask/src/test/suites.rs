@@ -1,0 +1,112 @@
+//! The test suites of the languages, and what runs across them.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::build::python::VENV;
+use crate::build::rust::PACKAGES;
+use crate::console::Console;
+use crate::house::House;
+use crate::language::Language;
+use crate::matrix;
+use crate::peers as meetings;
+use crate::process::run;
+use crate::stamp::files_under;
+use crate::test::{Choice, Count, counts};
+
+const DEADLINE: Duration = Duration::from_secs(1200);
+
+/// Everything in the workspace, where one test of bindings-c builds and runs the C programs; and then xtask itself (see build/rust.rs why
+/// it is apart).
+pub(crate) fn rust_and_c(house: &House, choice: &Choice) -> Result<Count> {
+    let mut workspace = house.cargo();
+    workspace.args(["test", "--no-fail-fast"]).args(PACKAGES);
+    if !choice.languages.contains(&Language::Rust) {
+        workspace.args(["--test", "c"]);
+        return Ok(counts::of_cargo(&run(workspace, DEADLINE)?));
+    }
+    let mut own = house.cargo();
+    own.args(["test", "--package", "xtask"]);
+    Ok(counts::of_cargo(&run(workspace, DEADLINE)?).and(counts::of_cargo(&run(own, DEADLINE)?)))
+}
+
+pub(crate) fn python(house: &House, _: &Choice) -> Result<Count> {
+    let mut pytest = house.command(house.venv_program(VENV, "python"));
+    pytest
+        .current_dir(house.path("bindings-python"))
+        .args(["-m", "pytest", "-q", "--color=no"]);
+    Ok(counts::of_pytest(&run(pytest, DEADLINE)?))
+}
+
+/// The files are named one by one: the versions of Node read folder arguments differently.
+pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
+    let is_test = |name: &str| {
+        [".test.mjs", ".test.js", ".test.cjs"]
+            .iter()
+            .any(|ending| name.ends_with(ending))
+    };
+    let files = files_under(&house.path("bindings-node/test"))?
+        .into_iter()
+        .filter(|file| is_test(&file.to_string_lossy()));
+    let mut node = house.command("node");
+    node.current_dir(house.path("bindings-node"))
+        .args(["--test", "--test-reporter=tap"])
+        .args(files);
+    Ok(counts::of_node(&run(node, DEADLINE)?))
+}
+
+pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
+    let console = Console::new();
+    let pairs = matrix::pairs(&choice.languages);
+    let mut count = Count {
+        passed: 0,
+        failed: 0,
+        said: String::new(),
+        note: String::new(),
+    };
+    let mut done = 0;
+    let stopped = matrix::run(house, &pairs, |index, cells| {
+        let pair = &pairs[index];
+        done += 1;
+        console.progress(&format!("matrix: {done} of {} pairs", pairs.len()));
+        for cell in cells {
+            match cell.outcome {
+                Ok(_) => count.passed += 1,
+                Err(error) => {
+                    count.failed += 1;
+                    let (client, server, transport) = (
+                        pair.client.name(),
+                        pair.server.name(),
+                        pair.transport.name(),
+                    );
+                    count.said.push_str(&format!(
+                        "{client} calls {server} over {transport}, {}: {error}\n",
+                        cell.revision
+                    ));
+                }
+            }
+        }
+    });
+    match stopped {
+        Ok(()) => count.passed += 1,
+        Err(stubborn) => {
+            count.failed += 1;
+            count.said.push_str(&stubborn);
+        }
+    }
+    Ok(count)
+}
+
+pub(crate) fn peers(house: &House, choice: &Choice) -> Result<Count> {
+    let console = Console::new();
+    let tally = meetings::meet(house, &choice.languages, |name| {
+        console.progress(&format!("peers: {name}"))
+    })?;
+    Ok(Count {
+        passed: tally.passed,
+        failed: tally.failures.len(),
+        said: tally.failures.join("\n"),
+        note: String::new(),
+    })
+}

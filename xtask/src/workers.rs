@@ -1,0 +1,33 @@
+//! Runs independent jobs a few at a time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+
+/// Does all jobs on `threads` threads; `done` sees each result, with the index of its job, on this thread and as soon as it is there.
+pub(crate) fn run<J: Sync, R: Send>(
+    threads: usize,
+    jobs: &[J],
+    work: impl Fn(&J) -> R + Sync,
+    mut done: impl FnMut(usize, R),
+) {
+    let next = AtomicUsize::new(0);
+    let (sender, results) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(jobs.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                while let Some((index, job)) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    .and_then(|index| Some((index, jobs.get(index)?)))
+                {
+                    if sender.send((index, work(job))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (index, result) in results {
+            done(index, result);
+        }
+    });
+}
