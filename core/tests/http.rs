@@ -19,7 +19,7 @@ use tokio::{
 };
 use trunkline::{
     server::{Context, Params, Server, ServerOptions, ToolEntry},
-    transport::{HttpListener, HttpOptions, TokioRuntime},
+    transport::{HttpOptions, Listener},
 };
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -86,7 +86,8 @@ fn server(options: ServerOptions) -> (Server, Ends) {
 }
 
 struct Fixture {
-    listener: HttpListener,
+    listener: Listener,
+    address: SocketAddr,
     server: Server,
     ends: Ends,
 }
@@ -98,12 +99,14 @@ impl Fixture {
 
     async fn with(options: HttpOptions, server_options: ServerOptions) -> Self {
         let (server, ends) = server(server_options);
-        let listener = HttpListener::bind(server.clone(), &options, TokioRuntime::current()).await.unwrap();
-        Self { listener, server, ends }
+        let listener = server.listen_with(options).await.unwrap();
+        let url = listener.url().unwrap();
+        let address = url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();
+        Self { listener, address, server, ends }
     }
 
     fn ask(&self, method: &str) -> Ask {
-        Ask::new(self.listener.local_addr(), method)
+        Ask::new(self.address, method)
     }
 
     /// A POST of a legacy message.
@@ -675,7 +678,7 @@ async fn what_is_no_message_gets_its_status() {
     assert_eq!(fixture.ask("PUT").send().await.header("allow"), Some("GET, POST, DELETE, OPTIONS"));
     assert_eq!(fixture.modern("tools/list", json!({})).path("/mcp/").send().await.status, 200);
     // Without a length, the limit holds as well.
-    let mut socket = TcpStream::connect(fixture.listener.local_addr()).await.unwrap();
+    let mut socket = TcpStream::connect(fixture.address).await.unwrap();
     let head =
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     socket.write_all(head.as_bytes()).await.unwrap();
@@ -714,7 +717,7 @@ async fn h26_16_a_quiet_call_becomes_a_stream_with_keep_alives() {
 #[tokio::test]
 async fn a_connection_that_misbehaves_costs_only_itself() {
     let fixture = Fixture::new().await;
-    let address = fixture.listener.local_addr();
+    let address = fixture.address;
     let mut silent = TcpStream::connect(address).await.unwrap();
     silent.write_all(b"POST /mcp HTTP/1.1\r\nHo").await.unwrap();
     let mut half = TcpStream::connect(address).await.unwrap();
@@ -737,7 +740,7 @@ async fn a_connection_that_misbehaves_costs_only_itself() {
 async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
     let fixture = Fixture::new().await;
     let id = fixture.session("2025-11-25").await;
-    let idle = TcpStream::connect(fixture.listener.local_addr()).await.unwrap();
+    let idle = TcpStream::connect(fixture.address).await.unwrap();
     let wait = |milliseconds| request("tools/call", call("wait", json!({"milliseconds": milliseconds})));
     let stream = fixture.ask("POST").json(&wait(300)).header("Mcp-Session-Id", &id).start().await;
     sleep(Duration::from_millis(100)).await;
@@ -745,7 +748,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
     fixture.listener.close(PATIENCE).await;
     assert!(start.elapsed() < Duration::from_secs(3));
     assert_eq!(stream.finish().await.json()["result"]["content"][0]["text"], "waited");
-    assert!(TcpStream::connect(fixture.listener.local_addr()).await.is_err());
+    assert!(TcpStream::connect(fixture.address).await.is_err());
     fixture.listener.close(PATIENCE).await;
     drop(idle);
 
@@ -762,8 +765,29 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
 #[tokio::test]
 async fn an_address_that_cannot_be_had_is_named() {
     let fixture = Fixture::new().await;
-    let options = HttpOptions { port: fixture.listener.local_addr().port(), ..HttpOptions::default() };
-    let error = HttpListener::bind(fixture.server.clone(), &options, TokioRuntime::current()).await.err().unwrap();
+    let options = HttpOptions { port: fixture.address.port(), ..HttpOptions::default() };
+    let error = fixture.server.listen_with(options.clone()).await.err().unwrap();
     assert!(error.to_string().contains(&format!("127.0.0.1:{}", options.port)), "{error}");
-    assert!(fixture.listener.url().ends_with("/mcp"));
+    assert!(fixture.listener.url().unwrap().ends_with("/mcp"));
+}
+
+#[tokio::test]
+async fn the_service_mounts_anywhere_and_needs_no_listener() {
+    use http_body_util::{BodyExt, Full};
+    use tower_service::Service;
+
+    let (server, _) = server(ServerOptions::default());
+    let mut service = server.into_service();
+    let request = |path: &str, host: &str| {
+        http::Request::post(path)
+            .header("Host", host)
+            .header("Content-Type", "application/json")
+            .body(Full::new(bytes::Bytes::from(initialize("2025-11-25").to_string())))
+            .unwrap()
+    };
+    let response = service.call(request("/anywhere/else", "localhost")).await.unwrap();
+    assert!(response.status() == 200 && response.headers().contains_key("mcp-session-id"));
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(service.call(request("/", "evil.example")).await.unwrap().status(), 403);
 }

@@ -8,7 +8,7 @@ use super::{
     until,
 };
 use crate::{
-    engine::{Negotiation, NegotiationError, Patience, Probe, ProbeOutcome, Step, Verdict},
+    engine::{Negotiation, NegotiationError, Patience, Probe, ProbeOutcome, Step, Verdict, later},
     protocol::{Era, RawJson, Revision, method},
     runtime::Runtime,
     wire_log::Direction,
@@ -29,7 +29,7 @@ impl Client {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
-        let deadline = runtime.now() + options.connect_timeout;
+        let deadline = later(runtime.now(), options.connect_timeout);
         let inner = Inner::new(Arc::clone(&runtime), options, events);
         let opened = until(&*runtime, deadline, inner.negotiate(&*connector, deadline)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {

@@ -9,6 +9,7 @@ use crate::protocol::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
+use std::sync::Arc;
 
 /// One page of a server's tools.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,7 +53,8 @@ impl Client {
         read(&self.request(method::TOOLS_LIST, params.as_ref(), &RequestOptions::default()).await?)
     }
 
-    /// Calls a tool. A failure of the tool itself is a result with `is_error`.
+    /// Calls a tool. Its arguments are a JSON object (a struct, a map, `json!({…})`), or `()` for none. A failure of the tool
+    /// itself is a result with `is_error`.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -70,8 +72,38 @@ impl Client {
         arguments: impl Serialize,
         options: &RequestOptions,
     ) -> Result<CallToolResult, ClientError> {
-        let params = as_json(&json!({"name": name, "arguments": serde_json::to_value(arguments).map_err(invalid)?}))?;
+        #[derive(Serialize)]
+        struct CallParams<'a> {
+            name: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            arguments: Option<&'a RawJson>,
+        }
+        let arguments = as_json(&arguments)?;
+        let given = match arguments.as_bytes() {
+            [b'{', ..] => Some(&arguments),
+            b"null" => None,
+            _ => return Err(ClientError::Invalid(format!("The arguments of the tool {name} must be an object"))),
+        };
+        let params = as_json(&CallParams { name, arguments: given })?;
         read(&self.request(method::TOOLS_CALL, Some(&params), options).await?)
+    }
+}
+
+impl RequestOptions {
+    /// Asks for progress and takes it: how far the call is, the value at the end if it is known, and a text for people.
+    /// Must not block.
+    pub fn with_progress(mut self, hook: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
+        #[derive(Deserialize)]
+        struct Progress {
+            progress: f64,
+            total: Option<f64>,
+            message: Option<String>,
+        }
+        self.on_progress = Some(Arc::new(move |params: &RawJson| match params.parse() {
+            Ok(Progress { progress, total, message }) => hook(progress, total, message.as_deref()),
+            Err(error) => tracing::warn!(target: "trunkline", "the server's progress makes no sense: {error}"),
+        }));
+        self
     }
 }
 

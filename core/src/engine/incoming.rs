@@ -41,6 +41,7 @@ pub struct Incoming<T> {
     open: HashMap<CallKey, Open>,
     waiting: VecDeque<(CallKey, T)>,
     running: usize,
+    streams: usize,
     next_key: u64,
     max_running: usize,
     max_waiting: usize,
@@ -50,7 +51,8 @@ pub struct Incoming<T> {
 struct Open {
     id: RequestId,
     running: bool,
-    /// Streams that stay open by design, such as subscriptions, do not take a running place.
+    /// Streams that stay open by design, such as subscriptions, do not take a running place; there may be as many of them
+    /// as calls that run and wait.
     counted: bool,
     progress: Option<f64>,
 }
@@ -63,6 +65,7 @@ impl<T> Incoming<T> {
             open: HashMap::new(),
             waiting: VecDeque::new(),
             running: 0,
+            streams: 0,
             next_key: 1,
             max_running: limits.max_running.max(1),
             max_waiting: limits.max_waiting,
@@ -84,13 +87,19 @@ impl<T> Incoming<T> {
     /// Takes a call in; `item` comes back at once or when its turn comes. `counted` is false for long-lived streams.
     pub fn admit(&mut self, key: CallKey, id: RequestId, counted: bool, item: T) -> Admission<T> {
         let run = !counted || self.running < self.max_running;
-        if !run && self.waiting.len() >= self.max_waiting {
+        let full = if counted {
+            !run && self.waiting.len() >= self.max_waiting
+        } else {
+            self.streams >= self.max_running.saturating_add(self.max_waiting)
+        };
+        if full {
             return Admission::Busy;
         }
         self.by_id.insert(id.clone(), key);
         self.open.insert(key, Open { id, running: run, counted, progress: None });
         if run {
             self.running += usize::from(counted);
+            self.streams += usize::from(!counted);
             Admission::Run(item)
         } else {
             self.waiting.push_back((key, item));
@@ -113,7 +122,24 @@ impl<T> Incoming<T> {
             return (Some(open.id), None);
         }
         self.running -= usize::from(open.counted);
+        self.streams -= usize::from(!open.counted);
         (Some(open.id), self.start_next())
+    }
+
+    /// Ends a call that is not wanted any more: what travelled with it if it still waited, and the call whose turn it is now.
+    pub fn cancel(&mut self, key: CallKey) -> (Option<T>, Option<T>) {
+        let position = self.waiting.iter().position(|(waiting, _)| *waiting == key);
+        let waiting = position.and_then(|position| self.waiting.remove(position)).map(|(_, item)| item);
+        let (_, next) = self.finish(key);
+        (waiting, next)
+    }
+
+    /// Ends every call, also those that wait.
+    pub fn clear(&mut self) {
+        self.by_id.clear();
+        self.open.clear();
+        self.waiting.clear();
+        (self.running, self.streams) = (0, 0);
     }
 
     fn start_next(&mut self) -> Option<T> {
@@ -153,12 +179,6 @@ impl<T> Incoming<T> {
         self.len() == 0
     }
 
-    /// Every open call, in the order of arrival.
-    pub fn keys(&self) -> Vec<CallKey> {
-        let mut keys: Vec<_> = self.open.keys().copied().collect();
-        keys.sort_unstable();
-        keys
-    }
 }
 
 #[cfg(test)]
@@ -189,7 +209,8 @@ mod tests {
         let _ = table.admit(first, 1.into(), true, 1);
         let _ = table.admit(second, "1".into(), true, 2);
         assert_eq!(table.find(&"1".into()), Some(second));
-        assert_eq!(table.finish(second), (Some("1".into()), None));
+        assert_eq!(table.cancel(second), (Some(2), None));
+        assert_eq!(table.cancel(second), (None, None));
         assert_eq!(table.finish(first), (Some(1.into()), None));
     }
 
@@ -199,8 +220,13 @@ mod tests {
         let (stream, call) = (table.next_key(), table.next_key());
         assert!(matches!(table.admit(stream, 1.into(), false, 1), Admission::Run(1)));
         assert!(matches!(table.admit(call, 2.into(), true, 2), Admission::Run(2)));
+        let another = table.next_key();
+        assert!(matches!(table.admit(another, 3.into(), false, 3), Admission::Busy), "streams are bounded too");
         assert_eq!(table.finish(stream), (Some(1.into()), None));
+        assert!(matches!(table.admit(another, 3.into(), false, 3), Admission::Run(3)));
         assert_eq!(table.len(), 1);
+        table.clear();
+        assert!(table.is_empty() && !table.is_open(call) && !table.contains(&3.into()));
     }
 
     #[test]

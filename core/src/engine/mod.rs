@@ -19,5 +19,6 @@ pub use limits::Limits;
 pub use modern::Mirror;
 pub use negotiation::{Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step, Verdict};
 pub use outgoing::Patience;
+pub(crate) use outgoing::later;
 pub use scope::Scope;
 pub use server::{Progress, Received, Refusal, ServerConversation};

@@ -15,6 +15,12 @@ pub struct Patience {
     pub max: Duration,
 }
 
+/// The end of a wait that began now; a wait without end is one of a century, which no clock overflows on.
+pub(crate) fn later(now: Instant, wait: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    now.checked_add(wait.min(CENTURY)).unwrap_or(now)
+}
+
 /// The table of our own requests in flight. `T` is what the caller keeps with each.
 ///
 /// Ids count up and are never reused (RPC-05); the progress token of a request is its id (PRG-01).
@@ -44,8 +50,8 @@ impl<T> Outgoing<T> {
     pub fn start(&mut self, now: Instant, patience: Patience, item: T) -> RequestId {
         let id = self.next_id;
         self.next_id += 1;
-        let last = now + patience.max;
-        let deadline = (now + patience.timeout).min(last);
+        let last = later(now, patience.max);
+        let deadline = later(now, patience.timeout).min(last);
         self.pending.insert(id, Pending { item, deadline, last, patience });
         self.deadlines.insert((deadline, id));
         RequestId::Integer(id)
@@ -64,7 +70,7 @@ impl<T> Outgoing<T> {
         let RequestId::Integer(id) = token else { return None };
         let pending = self.pending.get_mut(id)?;
         self.deadlines.remove(&(pending.deadline, *id));
-        pending.deadline = (now + pending.patience.timeout).min(pending.last);
+        pending.deadline = later(now, pending.patience.timeout).min(pending.last);
         self.deadlines.insert((pending.deadline, *id));
         Some(&mut pending.item)
     }
@@ -133,6 +139,14 @@ mod tests {
         }
         assert_eq!(table.next_deadline(), Some(now + SECOND * 3));
         assert!(table.expire(now + SECOND * 3).is_some());
+    }
+
+    #[test]
+    fn waits_without_end_are_possible() {
+        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let id = table.start(now, Patience { timeout: Duration::MAX, max: Duration::MAX }, "a");
+        assert!(table.progress(now, &id).is_some());
+        assert!(table.next_deadline().is_some_and(|deadline| deadline > now + SECOND * 3600));
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub enum Received<T, U> {
         key: CallKey,
         /// Why, in the client's words.
         reason: Option<String>,
+        /// What travelled with it, if it had not been handed out yet.
+        waiting: Option<T>,
         /// The call whose turn it is now.
         next: Option<(IncomingCall, T)>,
     },
@@ -168,8 +170,9 @@ impl<T, U> ServerConversation<T, U> {
                 let Some(key) = id.and_then(|id| self.incoming.find(&id)) else {
                     return Received::Nothing("a cancellation of no open request");
                 };
-                let (_, next) = self.incoming.finish(key);
-                Received::Cancelled { key, reason: cancelled.reason, next }
+                let (waiting, next) = self.incoming.cancel(key);
+                let waiting = waiting.map(|(_, attached)| attached);
+                Received::Cancelled { key, reason: cancelled.reason, waiting, next }
             }
             method::PROGRESS => {
                 let token = read::<ProgressOf>(notification).and_then(|p| RequestId::from_json(p.progress_token.get()));
@@ -197,9 +200,9 @@ impl<T, U> ServerConversation<T, U> {
         self.incoming.is_empty()
     }
 
-    /// Every open call.
-    pub fn open_calls(&self) -> Vec<CallKey> {
-        self.incoming.keys()
+    /// Ends every call, also those that wait: nothing may be sent for them any more.
+    pub fn finish_all(&mut self) {
+        self.incoming.clear();
     }
 
     /// A progress notification of a call, if it may be sent.
@@ -209,8 +212,10 @@ impl<T, U> ServerConversation<T, U> {
             return None;
         }
         let message = progress.message.filter(|_| scope.revision.supports(crate::protocol::Feature::ProgressMessage));
-        let params =
-            serde_json::to_vec(&ProgressParams { progress_token: token, progress: Progress { message, ..*progress } });
+        // JSON has no infinity.
+        let total = progress.total.filter(|total| total.is_finite());
+        let progress = Progress { message, total, ..*progress };
+        let params = serde_json::to_vec(&ProgressParams { progress_token: token, progress });
         Some(envelope::encode_notification(method::PROGRESS, Some(&params.ok()?)))
     }
 

@@ -53,9 +53,8 @@ impl EventStream {
         while let Some(line) = self.line()? {
             if line.is_empty() {
                 let data = std::mem::take(&mut self.data).freeze();
-                let wanted = std::mem::take(&mut self.has_data) && !std::mem::take(&mut self.other_type);
-                self.other_type = false;
-                if wanted && !data.is_empty() {
+                self.has_data = false;
+                if !std::mem::take(&mut self.other_type) && !data.is_empty() {
                     return Ok(Some(data));
                 }
             } else {

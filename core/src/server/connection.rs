@@ -51,7 +51,7 @@ pub(crate) struct Connection {
     runtime: Arc<dyn Runtime>,
     unrelated: Arc<dyn Outbound>,
     conversation: Mutex<ServerConversation<Reply, Asked>>,
-    calls: Mutex<HashMap<CallKey, Cancellation>>,
+    calls: Mutex<HashMap<CallKey, Started>>,
     subscriptions: Mutex<HashMap<CallKey, Subscription>>,
     idle: Mutex<Vec<Waker>>,
     initialized: AtomicBool,
@@ -61,6 +61,19 @@ pub(crate) struct Connection {
 }
 
 type Reply = Arc<dyn Outbound>;
+
+/// A call that was started: how to tell that it is not wanted any more.
+struct Started {
+    cancellation: Cancellation,
+    reply: Reply,
+}
+
+impl Started {
+    fn cancel(self, reason: &str) {
+        self.cancellation.cancel(reason);
+        self.reply.send(Outgoing::Abandoned);
+    }
+}
 
 /// A request of the server's own: nothing waits for its answer yet but its deadline.
 #[derive(Debug)]
@@ -203,8 +216,11 @@ impl Connection {
                 self.log_sent(&outgoing, None, "");
                 reply.send(outgoing);
             }
-            Received::Cancelled { key, reason, next } => {
+            Received::Cancelled { key, reason, waiting, next } => {
                 self.cancel(key, reason.as_deref().unwrap_or(""));
+                if let Some(reply) = waiting {
+                    reply.send(Outgoing::Abandoned);
+                }
                 self.start_next(next);
             }
             Received::Answered(Asked, outcome) => {
@@ -218,7 +234,16 @@ impl Connection {
 
     fn start(self: &Arc<Self>, call: IncomingCall, reply: &Reply) {
         let cancellation = Cancellation::default();
-        self.calls.lock().insert(call.key, cancellation.clone());
+        let started = Started { cancellation: cancellation.clone(), reply: Arc::clone(reply) };
+        self.calls.lock().insert(call.key, started);
+        // A call that had waited may have been cancelled on its way here, before anyone could tell it.
+        if self.closed.load(Ordering::Acquire) || !self.conversation.lock().is_open(call.key) {
+            let started = self.calls.lock().remove(&call.key);
+            if let Some(started) = started {
+                started.cancel("");
+            }
+            return;
+        }
         let served = catch_unwind(AssertUnwindSafe(|| self.serve(&call, reply, cancellation)));
         let result = match served {
             Ok(Ok(None)) => return,
@@ -252,10 +277,11 @@ impl Connection {
             method::DISCOVER => Ok(Some(self.server.seal_object(self.server.discover_result(), scope.revision))),
             method::SUBSCRIPTIONS_LISTEN => {
                 let logged = LoggedReply { connection: Arc::downgrade(self), reply: Arc::clone(reply) };
-                let subscription = Subscription::open(call.id.clone(), params, Arc::new(logged))?;
-                self.subscriptions.lock().insert(call.key, subscription);
-                self.initialized.store(true, Ordering::Release);
                 self.listen();
+                // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
+                let mut subscriptions = self.subscriptions.lock();
+                let subscription = Subscription::open(call.id.clone(), params, Arc::new(logged))?;
+                subscriptions.insert(call.key, subscription);
                 Ok(None)
             }
             other => Err(RpcError::method_not_found(other)),
@@ -351,8 +377,9 @@ impl Connection {
 
     fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
         self.subscriptions.lock().remove(&key);
-        if let Some(cancellation) = self.calls.lock().remove(&key) {
-            cancellation.cancel(reason);
+        let started = self.calls.lock().remove(&key);
+        if let Some(started) = started {
+            started.cancel(reason);
         }
         self.wake_if_idle();
     }
@@ -365,7 +392,8 @@ impl Connection {
 
     /// The tools changed: everyone who asked is told, once for changes made close together.
     pub(super) fn tools_changed(self: &Arc<Self>) {
-        if !self.initialized.load(Ordering::Acquire) || self.change_pending.swap(true, Ordering::AcqRel) {
+        let wanted = self.initialized.load(Ordering::Acquire) || !self.subscriptions.lock().is_empty();
+        if !wanted || self.change_pending.swap(true, Ordering::AcqRel) {
             return;
         }
         let connection = Arc::clone(self);
@@ -376,7 +404,9 @@ impl Connection {
             if connection.closed.load(Ordering::Acquire) {
                 return;
             }
-            if let Some(revision) = connection.revision() {
+            // LIFE-05: a session hears nothing before it is initialized, whatever streams of the other era are open.
+            let session = connection.revision().filter(|_| connection.initialized.load(Ordering::Acquire));
+            if let Some(revision) = session {
                 let outgoing = Outgoing::Notification(envelope::encode_notification(method::TOOLS_LIST_CHANGED, None));
                 connection.log_sent(&outgoing, Some(revision), method::TOOLS_LIST_CHANGED);
                 connection.unrelated.send(outgoing);
@@ -392,10 +422,10 @@ impl Connection {
         }
         self.server.forget(self.number);
         self.end_subscriptions();
+        self.conversation.lock().finish_all();
         let calls: Vec<_> = self.calls.lock().drain().collect();
-        for (key, cancellation) in calls {
-            let (_, _) = self.conversation.lock().finish(key);
-            cancellation.cancel("the connection is closed");
+        for (_, started) in calls {
+            started.cancel("the connection is closed");
         }
         self.wake_if_idle();
     }

@@ -22,7 +22,15 @@ pub struct Params<T>(pub T);
 
 /// Why a handler failed. Made by `?` from any error: a [`ToolError`] is told to the model, an [`RpcError`] becomes that JSON-RPC
 /// error, and anything else is an internal failure whose detail goes to the log only.
+#[derive(Debug)]
 pub struct CallError(Outcome);
+
+impl CallError {
+    /// An internal failure, for errors that `?` cannot turn into one because they are no [`std::error::Error`].
+    pub fn internal(detail: impl std::fmt::Display) -> Self {
+        Self(Outcome::Internal(detail.to_string()))
+    }
+}
 
 impl<E: std::error::Error + 'static> From<E> for CallError {
     fn from(error: E) -> Self {
@@ -41,7 +49,7 @@ impl<E: std::error::Error + 'static> From<E> for CallError {
 /// `Result<R, CallError>` where `R` can be JSON and has a schema.
 #[diagnostic::on_unimplemented(
     message = "this is not a tool handler",
-    note = "a handler is `|ctx: Context, Params(p): Params<T>| async move {{ Ok(value) }}` (either argument may be left out); T needs Deserialize and JsonSchema, the value Serialize and JsonSchema"
+    note = "a handler is `|ctx: Context, Params(p): Params<T>| async move {{ Ok(value) }}` (either argument may be left out), and its result is `Result<value, CallError>`; T needs Deserialize and JsonSchema, the value Serialize and JsonSchema"
 )]
 pub trait ToolHandler<M>: Send + Sync + 'static {
     /// The schema of the arguments; `None` if there are none.
@@ -122,6 +130,10 @@ fn root_schema<T: JsonSchema>() -> Value {
     if let Some(members) = schema.as_object_mut() {
         // 2020-12 is the protocol's default dialect.
         members.remove("$schema");
+        // The name of the Rust type tells a model nothing; a title that was written stays.
+        if members.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
+            members.remove("title");
+        }
     }
     schema
 }

@@ -55,6 +55,7 @@ impl Server {
 }
 
 /// Where a client finds its server.
+#[derive(Clone)]
 pub enum Target {
     /// The URL of an HTTP endpoint, with extra headers.
     Http(String, BTreeMap<String, String>),
@@ -67,6 +68,12 @@ pub enum Target {
 impl From<&str> for Target {
     fn from(url: &str) -> Self {
         Self::Http(url.to_owned(), BTreeMap::new())
+    }
+}
+
+impl From<String> for Target {
+    fn from(url: String) -> Self {
+        Self::Http(url, BTreeMap::new())
     }
 }
 
@@ -88,10 +95,10 @@ impl Client {
     /// # Errors
     /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
     pub async fn connect(target: impl Into<Target>) -> Result<Self, ClientError> {
-        Self::connect_with(target, ClientOptions::default(), NoEvents).await
+        Self::connect_with(target, ClientOptions::default(), ()).await
     }
 
-    /// Connects with options, and with someone to hear of notifications and of the end.
+    /// Connects with options, and with someone to hear of notifications and of the end; `()` if nobody wants to.
     ///
     /// # Errors
     /// As for [`Client::connect`].
@@ -112,9 +119,8 @@ impl Client {
     }
 }
 
-struct NoEvents;
-
-impl ClientEvents for NoEvents {
+/// Hears nothing.
+impl ClientEvents for () {
     fn notification(&self, _: &str, _: Option<&RawJson>) {}
 
     fn closed(&self, _: Option<&ClientError>) {}

@@ -19,8 +19,8 @@ const HEAD_DEADLINE: Duration = Duration::from_secs(60);
 /// How long to wait when the system gives no more sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A server that listens on a TCP port. Dropping it cuts every connection; [`HttpListener::close`] is kinder.
-pub struct HttpListener {
+/// A server that listens on a TCP port, until it is closed or its runtime ends.
+pub(crate) struct HttpListener {
     service: HttpService,
     address: SocketAddr,
     path: String,
@@ -33,7 +33,7 @@ impl HttpListener {
     ///
     /// # Errors
     /// If the address cannot be had; the text names it.
-    pub async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
+    pub(crate) async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
         let HttpOptions { host, port, .. } = options;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let context =
@@ -48,12 +48,12 @@ impl HttpListener {
     }
 
     /// The address that it listens on, with the port that was chosen.
-    pub fn local_addr(&self) -> SocketAddr {
+    pub(crate) fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
     /// The URL of the endpoint, for clients on this machine.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let mut address = self.address;
         if address.ip().is_unspecified() {
             address.set_ip(if address.is_ipv4() {
@@ -66,7 +66,7 @@ impl HttpListener {
     }
 
     /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and everything is cut. Idempotent.
-    pub async fn close(&self, deadline: Duration) {
+    pub(crate) async fn close(&self, deadline: Duration) {
         let Some(mut task) = self.task.lock().take() else { return };
         self.service.begin_closing();
         self.stopping.send_replace(true);
@@ -80,15 +80,6 @@ impl HttpListener {
             let _ = task.await;
         }
         self.service.end_sessions();
-    }
-}
-
-impl Drop for HttpListener {
-    fn drop(&mut self) {
-        if let Some(task) = self.task.lock().take() {
-            task.abort();
-            self.service.end_sessions();
-        }
     }
 }
 
@@ -115,7 +106,10 @@ async fn accept(listener: TcpListener, service: HttpService, mut stop: watch::Re
 
 /// Completes when it is time to stop.
 async fn told(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // The listener was dropped without being closed: it goes on.
+        std::future::pending::<()>().await;
+    }
 }
 
 async fn serve(stream: TcpStream, service: HttpService, mut stop: watch::Receiver<bool>) {

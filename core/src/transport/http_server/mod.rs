@@ -12,6 +12,7 @@ mod service;
 mod session;
 
 pub use body::HttpBody;
-pub use listener::HttpListener;
 pub use options::HttpOptions;
 pub use service::HttpService;
+
+pub(crate) use listener::HttpListener;

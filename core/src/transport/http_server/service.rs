@@ -17,7 +17,7 @@ use crate::{
         headers, mirror,
         rejection::Rejection,
     },
-    protocol::{Revision, RpcError, envelope::Frame},
+    protocol::{Revision, envelope::Frame},
     runtime::{Runtime, Task},
     server::{Connection, Opening, Outbound, Outgoing, Server},
     wire_log::{Direction, Exchange, Side},

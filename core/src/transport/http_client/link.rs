@@ -1,0 +1,234 @@
+//! A conversation over HTTP: its session, its requests in flight, its stream.
+
+use super::{failure, heads};
+use crate::{
+    client::{Inbox, Link, LinkFailure, LinkMessage},
+    engine::Limits,
+    protocol::{
+        Era, RequestId, Revision,
+        envelope::{Frame, Message},
+        method,
+    },
+    runtime::Task,
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue};
+use parking_lot::Mutex;
+use reqwest::{Client, Url};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::{
+    runtime::Handle,
+    task::{AbortHandle, JoinSet},
+};
+
+/// How long messages wait for the server to take `notifications/initialized`.
+const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The link; dropping it ends its tasks.
+pub(super) struct HttpLink {
+    shared: Arc<Shared>,
+}
+
+/// What the tasks of a link share.
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) limits: Limits,
+    pub(super) inbox: Arc<dyn Inbox>,
+    runtime: Handle,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    closed: bool,
+    revision: Option<Revision>,
+    session: Option<HeaderValue>,
+    handshake: Handshake,
+    has_stream: bool,
+    posts: HashMap<RequestId, Post>,
+    tasks: JoinSet<()>,
+}
+
+/// A server may refuse what comes before `notifications/initialized`, and each POST may overtake another: so the messages
+/// after it wait until it has arrived.
+#[derive(Default)]
+enum Handshake {
+    #[default]
+    Open,
+    Finishing(Vec<LinkMessage>),
+    Done,
+}
+
+struct Post {
+    task: AbortHandle,
+    modern: bool,
+}
+
+impl HttpLink {
+    /// Must be called within a tokio runtime.
+    pub(super) fn new(client: Client, url: Url, headers: HeaderMap, limits: Limits, inbox: Arc<dyn Inbox>) -> Self {
+        let headers = heads::of_posts(headers);
+        let (runtime, state) = (Handle::current(), Mutex::default());
+        Self { shared: Arc::new(Shared { client, url, headers, limits, inbox, runtime, state }) }
+    }
+}
+
+impl Link for HttpLink {
+    fn send(&self, message: LinkMessage) {
+        let shared = &self.shared;
+        let mut state = shared.state.lock();
+        if state.closed {
+            drop(state);
+            if let Some(request) = &message.request {
+                shared.inbox.failed(&request.id, LinkFailure::Closed);
+            }
+            return;
+        }
+        match &mut state.handshake {
+            Handshake::Finishing(waiting) => waiting.push(message),
+            Handshake::Open if message.request.is_none() && is_initialized(&message.bytes) => {
+                state.handshake = Handshake::Finishing(Vec::new());
+                let finishing = Arc::clone(shared);
+                state.tasks.spawn_on(async move { finishing.finish_handshake(message).await }, &shared.runtime);
+            }
+            _ => shared.start(&mut state, message),
+        }
+    }
+
+    fn abandon(&self, id: &RequestId) -> bool {
+        let mut state = self.shared.state.lock();
+        if let Handshake::Finishing(waiting) = &mut state.handshake {
+            waiting.retain(|message| message.request.as_ref().is_none_or(|request| request.id != *id));
+        }
+        match state.posts.remove(id) {
+            // The end of its connection tells a server of the modern era (HTTP-24).
+            Some(post) => {
+                post.task.abort();
+                post.modern
+            }
+            None => state.revision.is_some_and(|revision| revision.era() == Era::Modern),
+        }
+    }
+
+    fn settled(&self, revision: Revision) {
+        let mut state = self.shared.state.lock();
+        state.revision = Some(revision);
+        self.shared.start_stream(&mut state);
+    }
+
+    fn close(&self, patience: Duration) -> Task {
+        let shared = Arc::clone(&self.shared);
+        let (session, revision) = {
+            let mut state = shared.state.lock();
+            state.end();
+            (state.session.take(), state.revision)
+        };
+        Box::pin(async move {
+            let Some(session) = session.filter(|_| !patience.is_zero()) else { return };
+            // HTTP-49: a session that is not needed any more. Whatever the server answers, the client is done.
+            let headers = heads::of_session(&shared.headers, revision, &session);
+            let ended = shared.client.delete(shared.url.clone()).headers(headers).send();
+            if let Ok(Err(error)) = tokio::time::timeout(patience, ended).await {
+                tracing::debug!(target: "trunkline", "the session was not ended: {}", failure::of_reqwest(&shared.url, &error));
+            }
+        })
+    }
+}
+
+impl Drop for HttpLink {
+    fn drop(&mut self) {
+        self.shared.state.lock().end();
+    }
+}
+
+impl State {
+    fn end(&mut self) {
+        self.closed = true;
+        self.posts.clear();
+        self.handshake = Handshake::Done;
+        self.tasks = JoinSet::new();
+    }
+}
+
+impl Shared {
+    fn start(self: &Arc<Self>, state: &mut State, message: LinkMessage) {
+        while state.tasks.try_join_next().is_some() {}
+        if let Some(request) = &message.request
+            && &*request.method == method::INITIALIZE
+        {
+            state.session = None;
+        }
+        let head = message.request.as_ref().map(|request| (request.id.clone(), request.revision));
+        let shared = Arc::clone(self);
+        let task = state.tasks.spawn_on(async move { shared.post(message).await }, &self.runtime);
+        if let Some((id, revision)) = head {
+            let modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
+            state.posts.insert(id, Post { task, modern });
+        }
+    }
+
+    async fn finish_handshake(self: Arc<Self>, initialized: LinkMessage) {
+        match tokio::time::timeout(INITIALIZED_DEADLINE, self.exchange(&initialized)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => {
+                tracing::warn!(target: "trunkline", "notifications/initialized was not taken: {failure}")
+            }
+            Err(_) => tracing::warn!(target: "trunkline", "notifications/initialized was not taken in time"),
+        }
+        let mut state = self.state.lock();
+        if state.closed {
+            return;
+        }
+        if let Handshake::Finishing(waiting) = std::mem::replace(&mut state.handshake, Handshake::Done) {
+            waiting.into_iter().for_each(|message| self.start(&mut state, message));
+        }
+        self.start_stream(&mut state);
+    }
+
+    /// The stream of a session's unrelated messages, once the handshake is through (HTTP-30).
+    fn start_stream(self: &Arc<Self>, state: &mut State) {
+        let legacy = state.revision.is_some_and(|revision| revision.era() == Era::Legacy);
+        if !legacy || state.closed || state.has_stream || !matches!(state.handshake, Handshake::Done) {
+            return;
+        }
+        if let Some(session) = &state.session {
+            let headers = heads::of_session(&self.headers, state.revision, session);
+            let shared = Arc::clone(self);
+            state.has_stream = true;
+            state.tasks.spawn_on(async move { shared.stream(headers).await }, &self.runtime);
+        }
+    }
+
+    /// The headers of a message, and whether it goes to a session.
+    pub(super) fn headers_of(&self, message: &LinkMessage) -> Result<(HeaderMap, bool), LinkFailure> {
+        let request = message.request.as_ref();
+        let (settled, session) = {
+            let state = self.state.lock();
+            (state.revision, state.session.clone())
+        };
+        // A request says itself under which revision it goes: initialize under none yet.
+        let revision = request.map_or(settled, |request| request.revision);
+        let session = session.filter(|_| revision.is_some_and(|revision| revision.era() == Era::Legacy));
+        let headers =
+            heads::of_message(&self.headers, revision, session.as_ref(), request).map_err(LinkFailure::Broken)?;
+        Ok((headers, session.is_some()))
+    }
+
+    /// Takes the session id of an answer to `initialize`.
+    pub(super) fn remember_session(&self, id: Option<&HeaderValue>) {
+        self.state.lock().session = id.cloned();
+    }
+
+    pub(super) fn forget(&self, id: &RequestId) {
+        self.state.lock().posts.remove(id);
+    }
+}
+
+fn is_initialized(message: &Bytes) -> bool {
+    matches!(
+        Frame::parse(message, usize::MAX),
+        Frame::Single(Ok(Message::Notification(notification))) if &*notification.method == method::INITIALIZED
+    )
+}

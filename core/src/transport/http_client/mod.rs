@@ -1,0 +1,10 @@
+//! Streamable HTTP, used by reqwest: each message is a POST of its own.
+
+mod connector;
+mod failure;
+mod heads;
+mod link;
+mod post;
+mod stream;
+
+pub use connector::HttpConnector;

@@ -1,0 +1,157 @@
+//! One message on its way, and what comes back.
+
+use super::{failure, link::Shared};
+use crate::{
+    client::{LinkFailure, LinkMessage, RequestHead},
+    http::{
+        content::{self, EVENT_STREAM, JSON},
+        event_stream::EventStream,
+        headers,
+    },
+    protocol::{RequestId, RpcError, envelope, method},
+};
+use http::StatusCode;
+use reqwest::Response;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+use std::{sync::Arc, time::Duration};
+
+/// How long a stream may stay open after its answer.
+const LINGER: Duration = Duration::from_secs(1);
+/// How much of an error's body is read.
+const MAX_ERROR_BYTES: usize = 1 << 20;
+
+impl Shared {
+    /// Sends a message and gives what comes back to the inbox.
+    pub(super) async fn post(self: Arc<Self>, message: LinkMessage) {
+        let outcome = self.exchange(&message).await;
+        let Some(request) = &message.request else {
+            if let Err(failure) = outcome {
+                tracing::warn!(target: "trunkline", "a notification or response was not delivered: {failure}");
+            }
+            return;
+        };
+        self.forget(&request.id);
+        // If its answer was among what came back, the request is over and this is ignored.
+        let failure = match outcome {
+            Ok(()) => LinkFailure::Broken(format!(
+                "The answer of {} ended without a response to {}",
+                self.url, request.method
+            )),
+            Err(failure) => failure,
+        };
+        self.inbox.failed(&request.id, failure);
+    }
+
+    pub(super) async fn exchange(&self, message: &LinkMessage) -> Result<(), LinkFailure> {
+        let (headers, in_session) = self.headers_of(message)?;
+        let sent = self.client.post(self.url.clone()).headers(headers).body(message.bytes.clone()).send().await;
+        let response = sent.map_err(|error| failure::of_reqwest(&self.url, &error))?;
+        let status = response.status();
+        if status == StatusCode::NOT_FOUND && in_session {
+            return Err(LinkFailure::SessionLost);
+        }
+        if !status.is_success() {
+            return self.refused(status, response, message.request.as_ref()).await;
+        }
+        if message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE) {
+            self.remember_session(response.headers().get(headers::SESSION_ID));
+        }
+        if content::is_type(response.headers(), &EVENT_STREAM) {
+            return self.events(response, message.request.as_ref()).await;
+        }
+        let is_json = content::is_type(response.headers(), &JSON);
+        let body = failure::read(&self.url, response, self.limits.max_message_bytes).await?;
+        if is_json && !body.is_empty() {
+            self.inbox.message(body);
+        } else if message.request.is_some() {
+            return Err(failure::of_status(status, &body));
+        }
+        Ok(())
+    }
+
+    /// Reads a stream to its end. One whose server forgets to end it after the answer is left soon.
+    async fn events(&self, mut response: Response, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
+        let mut stream = EventStream::new(self.limits.max_message_bytes);
+        let mut answered = false;
+        loop {
+            let chunk = match answered {
+                false => response.chunk().await,
+                true => match tokio::time::timeout(LINGER, response.chunk()).await {
+                    Ok(chunk) => chunk,
+                    Err(_) => return Ok(()),
+                },
+            };
+            match chunk {
+                Ok(Some(chunk)) => answered |= self.take_events(&mut stream, &chunk, request)?,
+                Ok(None) => return Ok(()),
+                Err(error) => return Err(failure::of_reqwest(&self.url, &error)),
+            }
+        }
+    }
+
+    /// Gives every message that a piece of a stream completes to the inbox, and tells whether the request's answer was there.
+    pub(super) fn take_events(
+        &self,
+        stream: &mut EventStream,
+        chunk: &[u8],
+        request: Option<&RequestHead>,
+    ) -> Result<bool, LinkFailure> {
+        let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.url));
+        let mut answered = false;
+        stream.push(chunk);
+        while let Some(message) = stream.next_message().map_err(too_large)? {
+            answered |= request.is_some_and(|request| answers(&message, &request.id));
+            self.inbox.message(message);
+        }
+        Ok(answered)
+    }
+
+    /// An HTTP error. A JSON-RPC error in it answers the request, with or without its id, for nothing else was asked.
+    async fn refused(
+        &self,
+        status: StatusCode,
+        response: Response,
+        request: Option<&RequestHead>,
+    ) -> Result<(), LinkFailure> {
+        let max = self.limits.max_message_bytes.min(MAX_ERROR_BYTES);
+        let body = failure::read(&self.url, response, max).await.unwrap_or_default();
+        let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
+        match (request, error) {
+            (Some(request), Some(error)) if says_what_the_server_is(status, request) => {
+                self.inbox.message(envelope::encode_error(Some(&request.id), &error));
+                Ok(())
+            }
+            (_, Some(error)) => Err(failure::of_status(status, error.message.as_bytes())),
+            (_, None) => Err(failure::of_status(status, &body)),
+        }
+    }
+}
+
+/// Refused authorization says nothing of the protocol, nor does a failing server that is asked which era it is of
+/// (VERSIONS 2.3, step 4).
+fn says_what_the_server_is(status: StatusCode, request: &RequestHead) -> bool {
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,
+        status if status.is_server_error() => &*request.method != method::DISCOVER,
+        _ => true,
+    }
+}
+
+/// Whether a message is the response to a request.
+fn answers(message: &[u8], id: &RequestId) -> bool {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+        method: Option<IgnoredAny>,
+    }
+    serde_json::from_slice::<Head<'_>>(message).is_ok_and(|head| {
+        head.method.is_none() && head.id.is_some_and(|raw| RequestId::from_json(raw.get()).as_ref() == Some(id))
+    })
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    error: RpcError,
+}

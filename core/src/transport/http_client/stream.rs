@@ -1,0 +1,85 @@
+//! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30, HTTP-31).
+
+use super::{failure, link::Shared};
+use crate::http::{
+    content::{self, EVENT_STREAM},
+    event_stream::EventStream,
+    headers,
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long to wait before a stream that ended is opened again; doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A stream that lived so long was a good one.
+const GOOD: Duration = Duration::from_secs(60);
+
+/// How a stream ended.
+enum End {
+    /// The server has none.
+    Refused,
+    /// It may be opened again.
+    Over(EventStream),
+    Unreachable,
+}
+
+impl Shared {
+    /// Keeps the stream open as long as the link lives. Servers need not have one: then nothing happens.
+    pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
+        headers.insert(header::ACCEPT, EVENT_STREAM);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let opened = Instant::now();
+            let end = self.read_stream(headers.clone()).await;
+            if opened.elapsed() > GOOD {
+                pause = FIRST_PAUSE;
+            }
+            let mut wait = pause;
+            match end {
+                End::Refused => return,
+                End::Unreachable => {}
+                End::Over(stream) => {
+                    // HTTP-28, HTTP-38
+                    wait = stream.retry().map_or(pause, |retry| retry.min(LONGEST_PAUSE));
+                    if let Some(id) = stream.last_id().and_then(|id| HeaderValue::from_str(id).ok()) {
+                        headers.insert(headers::LAST_EVENT_ID, id);
+                    }
+                }
+            }
+            tokio::time::sleep(wait).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn read_stream(&self, headers: HeaderMap) -> End {
+        let mut response = match self.client.get(self.url.clone()).headers(headers).send().await {
+            Ok(response) => response,
+            Err(error) => {
+                tracing::debug!(target: "trunkline", "no stream: {}", failure::of_reqwest(&self.url, &error));
+                return End::Unreachable;
+            }
+        };
+        if response.status().is_server_error() {
+            return End::Unreachable;
+        }
+        if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
+            return End::Refused;
+        }
+        let mut stream = EventStream::new(self.limits.max_message_bytes);
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => {
+                    if let Err(failure) = self.take_events(&mut stream, &chunk, None) {
+                        tracing::warn!(target: "trunkline", "the stream is closed: {failure}");
+                        return End::Refused;
+                    }
+                }
+                Ok(None) | Err(_) => return End::Over(stream),
+            }
+        }
+    }
+}

@@ -1,0 +1,546 @@
+//! The client over Streamable HTTP: against servers of ours, and against scripted ones that do what real ones do wrong.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    time::{sleep, timeout},
+};
+use trunkline::{
+    client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
+    engine::{Limits, RevisionChoice},
+    protocol::{RawJson, Revision},
+    server::{Context, Params, Server, ToolEntry},
+};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+// ---- scripted servers ----
+
+#[derive(Debug, Clone)]
+struct Seen {
+    method: String,
+    headers: HashMap<String, String>,
+    body: Value,
+}
+
+impl Seen {
+    fn rpc(&self) -> &str {
+        self.body["method"].as_str().unwrap_or_default()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+}
+
+struct Scripted {
+    url: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Scripted {
+    /// Answers every request with the bytes that `script` gives, after the delay that it gives.
+    async fn new(script: impl Fn(&Seen) -> (u64, String) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (record, script) = (Arc::clone(&seen), Arc::new(script));
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let (record, script) = (Arc::clone(&record), Arc::clone(&script));
+                tokio::spawn(async move {
+                    let mut socket = socket;
+                    let Some(request) = read_request(&mut socket).await else { return };
+                    record.lock().unwrap().push(request.clone());
+                    let (delay, answer) = script(&request);
+                    sleep(Duration::from_millis(delay)).await;
+                    let _ = socket.write_all(answer.as_bytes()).await;
+                    let _ = socket.shutdown().await;
+                });
+            }
+        });
+        Self { url, seen }
+    }
+
+    fn seen(&self, rpc: &str) -> Seen {
+        let seen = self.seen.lock().unwrap();
+        seen.iter().find(|seen| seen.rpc() == rpc).unwrap_or_else(|| panic!("no {rpc} in {seen:?}")).clone()
+    }
+}
+
+async fn read_request(socket: &mut TcpStream) -> Option<Seen> {
+    let mut text = Vec::new();
+    let split = loop {
+        if let Some(split) = text.windows(4).position(|window| window == b"\r\n\r\n") {
+            break split;
+        }
+        if socket.read_buf(&mut text).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(&text[..split]).into_owned();
+    let headers: HashMap<_, _> = head
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let length: usize = headers.get("content-length").map_or(0, |value| value.parse().unwrap());
+    while text.len() < split + 4 + length {
+        socket.read_buf(&mut text).await.ok()?;
+    }
+    let body = serde_json::from_slice(&text[split + 4..]).unwrap_or_default();
+    Some(Seen { method: head.split(' ').next()?.into(), headers, body })
+}
+
+fn http(status: u16, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}", body.len())
+}
+
+fn json_answer(status: u16, body: &Value) -> String {
+    http(status, "Content-Type: application/json\r\n", &body.to_string())
+}
+
+fn events(text: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n{text}")
+}
+
+fn result(request: &Seen, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": request.body["id"], "result": result})
+}
+
+fn initialized(request: &Seen, revision: &str) -> Value {
+    let info = json!({"name": "scripted", "version": "1"});
+    result(request, json!({"protocolVersion": revision, "capabilities": {}, "serverInfo": info}))
+}
+
+/// A legacy server with sessions; `call` answers everything after the handshake.
+async fn legacy(call: impl Fn(&Seen) -> (u64, String) + Send + Sync + 'static) -> Scripted {
+    Scripted::new(move |request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let body = initialized(request, "2025-11-25").to_string();
+            (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
+        }
+        ("POST", "notifications/initialized") => (200, http(202, "", "")),
+        ("POST", _) => call(request),
+        ("DELETE", _) => (0, http(200, "", "")),
+        _ => (0, http(405, "", "")),
+    })
+    .await
+}
+
+fn choose(revision: RevisionChoice) -> ClientOptions {
+    ClientOptions { revision, ..ClientOptions::default() }
+}
+
+async fn connect(server: &Scripted, revision: RevisionChoice) -> Result<Client, ClientError> {
+    timeout(PATIENCE, Client::connect_with(server.url.as_str(), choose(revision), ())).await.expect("no end")
+}
+
+async fn request(client: &Client, method: &str) -> Result<RawJson, ClientError> {
+    timeout(PATIENCE, client.request(method, None, &RequestOptions::default())).await.expect("no end")
+}
+
+// ---- against our own server ----
+
+#[derive(Deserialize, JsonSchema)]
+struct Text {
+    text: String,
+}
+
+struct Dropped(mpsc::UnboundedSender<()>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+fn server() -> (Server, mpsc::UnboundedReceiver<()>) {
+    let (dropped, drops) = mpsc::unbounded_channel();
+    let server = Server::builder("ours", "1.0.0")
+        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { Ok(it.text) })
+        .tool("count", "Reports progress.", |ctx: Context| async move {
+            for step in 1..=3 {
+                ctx.progress(f64::from(step), None).await;
+                sleep(Duration::from_millis(5)).await;
+            }
+            Ok("counted".to_owned())
+        })
+        .tool("wait", "Never ends.", move || {
+            let guard = Dropped(dropped.clone());
+            async move {
+                sleep(Duration::from_secs(600)).await;
+                drop(guard);
+                Ok(String::new())
+            }
+        })
+        .build();
+    (server, drops)
+}
+
+fn text(result: &RawJson) -> String {
+    result.parse::<Value>().unwrap()["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+async fn call(client: &Client, tool: &str, arguments: Value, options: &RequestOptions) -> Result<RawJson, ClientError> {
+    let params = RawJson::from_value(&json!({"name": tool, "arguments": arguments})).unwrap();
+    timeout(PATIENCE, client.request("tools/call", Some(&params), options)).await.expect("no end")
+}
+
+fn every_choice() -> Vec<(RevisionChoice, Revision)> {
+    let pinned = Revision::ALL.map(|revision| (RevisionChoice::Pinned(revision), revision));
+    let named = [
+        (RevisionChoice::Auto, Revision::LATEST),
+        (RevisionChoice::Legacy, Revision::LATEST_LEGACY),
+        (RevisionChoice::Modern, Revision::LATEST),
+    ];
+    [named.as_slice(), &pinned].concat()
+}
+
+#[tokio::test]
+async fn http_09_every_revision_over_json_and_streams() {
+    let (server, _) = server();
+    let listener = server.listen("127.0.0.1:0").await.unwrap();
+    for (choice, revision) in every_choice() {
+        let client = Client::connect_with(listener.url().unwrap(), choose(choice), ()).await.unwrap();
+        assert_eq!(client.revision(), revision);
+        assert_eq!(client.list_tools().await.unwrap().len(), 3);
+        let answer = call(&client, "echo", json!({"text": "x"}), &RequestOptions::default()).await.unwrap();
+        assert_eq!(text(&answer), "x");
+        let steps = Arc::new(Mutex::new(0));
+        let counted = Arc::clone(&steps);
+        let on_progress = Some(Arc::new(move |_: &RawJson| *counted.lock().unwrap() += 1) as _);
+        let options = RequestOptions { on_progress, ..RequestOptions::default() };
+        assert_eq!(text(&call(&client, "count", json!({}), &options).await.unwrap()), "counted");
+        assert_eq!(*steps.lock().unwrap(), 3, "{revision}");
+        client.close().await;
+        assert_eq!(request(&client, "tools/list").await.unwrap_err(), ClientError::Closed);
+    }
+    listener.close(PATIENCE).await;
+}
+
+#[tokio::test]
+async fn http_24_http_23_a_cancelled_call_ends_on_the_server_in_both_eras() {
+    let (server, mut drops) = server();
+    let listener = server.listen("127.0.0.1:0").await.unwrap();
+    for choice in [RevisionChoice::Modern, RevisionChoice::Legacy] {
+        let client = Client::connect_with(listener.url().unwrap(), choose(choice), ()).await.unwrap();
+        let options = RequestOptions { timeout: Some(Duration::from_millis(100)), ..RequestOptions::default() };
+        assert_eq!(call(&client, "wait", json!({}), &options).await.unwrap_err(), ClientError::Timeout);
+        timeout(PATIENCE, drops.recv()).await.expect("the server did not hear of it");
+        client.close().await;
+    }
+}
+
+#[derive(Clone)]
+struct Heard(mpsc::UnboundedSender<String>);
+
+impl ClientEvents for Heard {
+    fn notification(&self, method: &str, _: Option<&RawJson>) {
+        let _ = self.0.send(method.to_owned());
+    }
+
+    fn closed(&self, _: Option<&ClientError>) {}
+}
+
+#[tokio::test]
+async fn http_30_changes_are_heard_in_both_eras() {
+    let (server, _) = server();
+    let listener = server.listen("127.0.0.1:0").await.unwrap();
+    for (choice, name) in [(RevisionChoice::Legacy, "one"), (RevisionChoice::Modern, "two")] {
+        let (heard, mut news) = mpsc::unbounded_channel();
+        let options = ClientOptions { listen: true, ..choose(choice) };
+        let client = Client::connect_with(listener.url().unwrap(), options, Heard(heard)).await.unwrap();
+        request(&client, "tools/list").await.unwrap();
+        sleep(Duration::from_millis(100)).await;
+        server.add_tool(ToolEntry::typed(name, "Comes later.", || async { Ok("x".to_owned()) })).unwrap();
+        let news = timeout(PATIENCE, async {
+            while let Some(method) = news.recv().await {
+                if method == "notifications/tools/list_changed" {
+                    return;
+                }
+            }
+            panic!("the events ended");
+        });
+        news.await.expect("nothing was heard");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn many_calls_share_a_client() {
+    let (server, _) = server();
+    let listener = server.listen("127.0.0.1:0").await.unwrap();
+    for choice in [RevisionChoice::Modern, RevisionChoice::Legacy] {
+        let client = Client::connect_with(listener.url().unwrap(), choose(choice), ()).await.unwrap();
+        let calls: Vec<_> = (0..200)
+            .map(|number| {
+                let client = client.clone();
+                tokio::spawn(async move {
+                    let said = number.to_string();
+                    let answer =
+                        call(&client, "echo", json!({"text": said}), &RequestOptions::default()).await.unwrap();
+                    assert_eq!(text(&answer), said);
+                })
+            })
+            .collect();
+        for call in calls {
+            call.await.unwrap();
+        }
+        client.close().await;
+    }
+}
+
+// ---- what goes out ----
+
+#[tokio::test]
+async fn h26_01_to_03_modern_requests_are_mirrored_in_headers() {
+    let server =
+        Scripted::new(|request| (0, json_answer(200, &result(request, json!({"resultType": "complete"}))))).await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    call(&client, "größe", json!({}), &RequestOptions::default()).await.unwrap();
+    let seen = server.seen("tools/call");
+    assert_eq!(seen.header("mcp-protocol-version"), Some("2026-07-28"));
+    assert_eq!(seen.header("mcp-method"), Some("tools/call"));
+    assert_eq!(seen.header("mcp-name"), Some("=?base64?Z3LDtsOfZQ==?="));
+    assert_eq!(seen.header("accept"), Some("application/json, text/event-stream"));
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    assert_eq!(seen.header("mcp-session-id"), None);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn http_45_http_49_http_51_a_session_is_named_until_it_is_ended() {
+    let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    request(&client, "ping").await.unwrap();
+    client.close().await;
+    let seen = server.seen.lock().unwrap().clone();
+    let order: Vec<_> =
+        seen.iter().filter(|seen| seen.method != "GET").map(|seen| (&*seen.method, seen.rpc())).collect();
+    assert_eq!(
+        order,
+        [("POST", "initialize"), ("POST", "notifications/initialized"), ("POST", "ping"), ("DELETE", "")]
+    );
+    for seen in &seen {
+        let first = seen.rpc() == "initialize";
+        assert_eq!(seen.header("mcp-session-id"), Some("s-1").filter(|_| !first));
+        assert_eq!(seen.header("mcp-protocol-version"), Some("2025-11-25").filter(|_| !first));
+        assert!(seen.header("mcp-method").is_none());
+        let accept = if seen.method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
+        assert_eq!(seen.header("accept"), Some(accept));
+    }
+}
+
+#[tokio::test]
+async fn life_04_what_follows_initialized_waits_until_it_has_arrived() {
+    let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    // The server takes 200 ms for `initialized`.
+    let start = Instant::now();
+    let (a, b) = tokio::join!(request(&client, "ping"), request(&client, "tools/list"));
+    assert!(a.is_ok() && b.is_ok() && start.elapsed() > Duration::from_millis(150));
+    client.close().await;
+}
+
+// ---- what comes back ----
+
+#[tokio::test]
+async fn http_26_priming_events_comments_and_odd_lines_are_no_messages() {
+    let server = legacy(|request| {
+        let answer = result(request, json!({"a": 1})).to_string();
+        (
+            0,
+            events(&format!(
+                "\u{feff}: hi\r\nid: 1\r\ndata:\r\n\r\nretry: 10\rid: 2\revent: message\rdata: {answer}\r\r"
+            )),
+        )
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    assert_eq!(request(&client, "ping").await.unwrap().as_bytes(), br#"{"a":1}"#);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn http_21_a_stream_that_goes_on_after_its_answer_is_left() {
+    let (left, mut leavings) = mpsc::unbounded_channel();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let seen = read_request(&mut socket).await.unwrap();
+        let answer = result(&seen, json!({"resultType": "complete"}));
+        socket.write_all(events(&format!("data: {answer}\n\n")).as_bytes()).await.unwrap();
+        let _ = socket.read(&mut [0; 1]).await;
+        left.send(()).unwrap();
+    });
+    let client = Client::connect_with(url, choose(RevisionChoice::Pinned(Revision::V2026_07_28)), ()).await.unwrap();
+    request(&client, "tools/list").await.unwrap();
+    timeout(PATIENCE, leavings.recv()).await.expect("the stream is still open");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
+    let server = legacy(|request| match request.rpc() {
+        "ping" => (0, events(": nothing\n\n")),
+        "tools/list" => (0, json_answer(200, &json!({"jsonrpc": "2.0", "method": "notifications/x"}))),
+        _ => (0, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{".into()),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    for method in ["ping", "tools/list", "prompts/list"] {
+        let error = request(&client, method).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Transport, "{method}: {error}");
+        assert!(error.to_string().contains(&server.url), "{error}");
+    }
+    client.close().await;
+}
+
+#[tokio::test]
+async fn http_47_a_lost_session_is_told_apart() {
+    let server = legacy(|_| {
+        (0, json_answer(404, &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32001, "message": "gone"}})))
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    let error = request(&client, "ping").await.unwrap_err();
+    assert_eq!(error.to_string(), "The server does not know the session any more");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn h26_22_an_error_in_the_body_counts_under_any_status_and_without_an_id() {
+    for (status, id) in
+        [(200, json!(true)), (400, json!(null)), (404, json!(true)), (400, json!(true)), (503, json!(null))]
+    {
+        let server = Scripted::new(move |request| {
+            let id = if id.is_null() { json!(null) } else { request.body["id"].clone() };
+            let error = json!({"code": -32020, "message": "mismatch", "data": {"a": 1}});
+            (0, json_answer(status, &json!({"jsonrpc": "2.0", "id": id, "error": error})))
+        })
+        .await;
+        let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+        let error = request(&client, "tools/list").await.unwrap_err();
+        assert_eq!(
+            error.rpc().map(|error| (error.code, &*error.message)),
+            Some((-32020, "mismatch")),
+            "{status}: {error}"
+        );
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn negotiation_falls_back_only_on_evidence() {
+    let probe = |status: u16, body: Value| {
+        Scripted::new(move |request| match request.rpc() {
+            "server/discover" if body.is_null() => (0, http(status, "Mcp-Session-Id: orphan\r\n", "<html>no</html>")),
+            "server/discover" => {
+                let mut body = body.clone();
+                if body["id"] == true {
+                    body["id"] = request.body["id"].clone();
+                }
+                (0, json_answer(status, &body))
+            }
+            "initialize" => (0, json_answer(200, &initialized(request, "2025-06-18"))),
+            "notifications/initialized" => (0, http(202, "", "")),
+            _ => (0, json_answer(200, &result(request, json!({})))),
+        })
+    };
+    let error = |code: i64, id: Value| json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "m"}});
+    for (status, body) in [
+        (400, Value::Null),
+        (404, Value::Null),
+        (405, Value::Null),
+        (400, error(-32000, Value::Null)),
+        (200, error(-32601, json!(true))),
+    ] {
+        let server = probe(status, body).await;
+        let client = connect(&server, RevisionChoice::Auto).await.unwrap();
+        assert_eq!(client.revision(), Revision::V2025_06_18);
+        request(&client, "ping").await.unwrap();
+        let initialize = server.seen("initialize");
+        assert!(initialize.header("mcp-protocol-version").is_none() && initialize.header("mcp-session-id").is_none());
+        // The id of an orphan session on the answer to the probe is nobody's.
+        assert!(server.seen("ping").header("mcp-session-id").is_none());
+        client.close().await;
+    }
+    for (status, body) in
+        [(401, Value::Null), (403, error(-32000, Value::Null)), (500, Value::Null), (503, error(-32603, Value::Null))]
+    {
+        let server = probe(status, body).await;
+        let error = connect(&server, RevisionChoice::Auto).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Transport, "{status}: {error}");
+        assert_eq!(server.seen.lock().unwrap().len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn failures_to_connect_name_the_url_and_the_cause() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    drop(listener);
+    let error = Client::connect(url.as_str()).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Transport);
+    assert!(error.to_string().contains(&url) && error.to_string().to_lowercase().contains("refused"), "{error}");
+    let error = Client::connect("nonsense").await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+#[tokio::test]
+async fn redirects_stay_on_the_origin_and_keep_the_message() {
+    let stranger = Scripted::new(|request| (0, json_answer(200, &result(request, json!({}))))).await;
+    let target = stranger.url.clone();
+    let server = Scripted::new(move |_| (0, http(307, &format!("Location: {target}\r\n"), ""))).await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    let error = request(&client, "tools/list").await.unwrap_err();
+    assert!(error.to_string().contains("307"), "{error}");
+    assert!(stranger.seen.lock().unwrap().is_empty());
+    client.close().await;
+
+    let server = Scripted::new(move |request| match request.header("x-hop") {
+        _ if request.rpc() != "tools/list" => (0, http(500, "", "")),
+        _ => (0, http(302, "Location: /other\r\n", "")),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    let error = request(&client, "tools/list").await.unwrap_err();
+    assert!(error.to_string().contains("302"), "{error}");
+    assert_eq!(server.seen.lock().unwrap().len(), 1);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn answers_are_bounded() {
+    for stream in [false, true] {
+        let server = Scripted::new(move |request| {
+            let answer = result(request, json!({"a": "x".repeat(2000)})).to_string();
+            (
+                0,
+                if stream {
+                    events(&format!("data: {answer}\n\n"))
+                } else {
+                    http(200, "Content-Type: application/json\r\n", &answer)
+                },
+            )
+        })
+        .await;
+        let limits = Limits { max_message_bytes: 1000, ..Limits::default() };
+        let options = ClientOptions { limits, ..choose(RevisionChoice::Pinned(Revision::V2026_07_28)) };
+        let client = Client::connect_with(server.url.as_str(), options, ()).await.unwrap();
+        let error = request(&client, "tools/list").await.unwrap_err();
+        assert!(error.to_string().contains("1000 bytes"), "{error}");
+        client.close().await;
+    }
+}
