@@ -13,7 +13,19 @@ use std::{collections::BTreeMap, time::Duration};
 
 /// Reads JSON of the host; the error says what `what` lacks or has too much.
 pub(super) fn read<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
-    serde_json::from_slice(json).map_err(|error| BridgeError::invalid(format!("{what}: {error}")))
+    read_borrowed(what, json)
+}
+
+fn read_borrowed<'a, T: Deserialize<'a>>(what: &str, json: &'a [u8]) -> Result<T, BridgeError> {
+    // The path costs time, so it is only looked for when something is wrong.
+    serde_json::from_slice(json).map_err(|error| {
+        let located = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json));
+        let place = located.err().map(|error| error.path().to_string()).filter(|path| path != ".");
+        BridgeError::invalid(match place {
+            Some(path) => format!("{what}: {path}: {error}"),
+            None => format!("{what}: {error}"),
+        })
+    })
 }
 
 #[derive(Deserialize)]
@@ -206,7 +218,7 @@ pub(super) struct RequestConfig<'a> {
 
 /// Reads a request; its params stay a slice.
 pub(super) fn read_request(json: &[u8]) -> Result<RequestConfig<'_>, BridgeError> {
-    serde_json::from_slice(json).map_err(|error| BridgeError::invalid(format!("request: {error}")))
+    read_borrowed("request", json)
 }
 
 #[derive(Deserialize)]
@@ -229,6 +241,7 @@ pub(super) struct NotificationConfig {
 pub(super) struct FailConfig {
     pub(super) kind: FailKind,
     pub(super) message: String,
+    pub(super) path: Option<String>,
     pub(super) code: Option<i64>,
     pub(super) data: Option<Value>,
 }
@@ -237,6 +250,7 @@ pub(super) struct FailConfig {
 #[serde(rename_all = "lowercase")]
 pub(super) enum FailKind {
     Tool,
+    Invalid,
     Internal,
     Protocol,
 }

@@ -1,6 +1,6 @@
 //! What the numbers of a port name.
 
-use super::{Event, EventKind, Lane, Reply, port::PortInner, queue::Latest};
+use super::{BridgeError, Event, EventKind, Lane, Reply, port::PortInner, queue::Latest};
 use crate::{
     client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
     protocol::{RawJson, method},
@@ -13,8 +13,11 @@ use std::{
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
+use tokio::task::AbortHandle;
 
-use super::BridgeError;
+
+/// Requests that may wait for their connection to open; as many as may be in flight on an open one.
+pub(super) const MAX_WAITING: usize = 16_384;
 
 /// A thing of a port.
 pub(super) enum Entry {
@@ -23,11 +26,12 @@ pub(super) enum Entry {
         server: Server,
         name: String,
     },
-    /// A listener that is being opened.
+    /// A listener or connection that is being opened.
     Opening {
         slot: Option<Arc<Slot>>,
         connection: bool,
         waiting: Vec<WaitingRequest>,
+        task: Option<AbortHandle>,
     },
     Listener {
         listener: Arc<Listener>,

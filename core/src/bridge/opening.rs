@@ -13,6 +13,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
+use tokio::task::AbortHandle;
 
 impl PortInner {
     pub(super) fn open(self: &Arc<Self>, given: OpenConfig) -> Result<u64, BridgeError> {
@@ -21,17 +22,22 @@ impl PortInner {
         match (given.server, given.client) {
             (Some(server), None) => {
                 let server = self.server(server)?;
-                let handle =
-                    self.insert(Entry::Opening { slot: slot.clone(), connection: false, waiting: Vec::new() })?;
-                process.handle().spawn(Arc::clone(self).listen(handle, slot, server, given.transport));
+                let opening = Opening::enter(self, slot, false)?;
+                let handle = opening.handle;
+                process.handle().spawn(Arc::clone(self).listen(opening, server, given.transport));
                 Ok(handle)
             }
             (None, Some(client)) => {
                 let options = client.options()?;
                 let connector = self.connector(given.transport, &options)?;
-                let handle =
-                    self.insert(Entry::Opening { slot: slot.clone(), connection: true, waiting: Vec::new() })?;
-                process.handle().spawn(Arc::clone(self).connect(handle, slot, connector, options));
+                let opening = Opening::enter(self, slot, true)?;
+                let handle = opening.handle;
+                let connecting = process.handle().spawn(Arc::clone(self).connect(opening, connector, options));
+                self.with_entry(handle, |entry| {
+                    if let Entry::Opening { task, .. } = entry {
+                        *task = Some(connecting.abort_handle());
+                    }
+                });
                 Ok(handle)
             }
             _ => Err(BridgeError::invalid("open: either server or client must be given")),
@@ -73,13 +79,8 @@ impl PortInner {
         }
     }
 
-    async fn connect(
-        self: Arc<Self>,
-        handle: u64,
-        slot: Option<Arc<Slot>>,
-        connector: Arc<dyn Connector>,
-        options: ClientOptions,
-    ) {
+    async fn connect(self: Arc<Self>, opening: Opening, connector: Arc<dyn Connector>, options: ClientOptions) {
+        let (handle, slot) = (opening.handle, opening.slot.clone());
         let runtime = match self.process() {
             Ok(process) => process.runtime(),
             Err(error) => return self.failed_to_open(handle, slot.as_deref(), error),
@@ -124,7 +125,7 @@ impl PortInner {
             Entry::Opening { slot: waited, .. } => {
                 let done = match (slot, waited.clone()) {
                     (Some(_), Some(slot)) => Entry::Done(slot),
-                    _ => Entry::Opening { slot: None, connection: false, waiting: Vec::new() },
+                    _ => Entry::Opening { slot: None, connection: false, waiting: Vec::new(), task: None },
                 };
                 Some(std::mem::replace(entry, done))
             }
@@ -138,7 +139,8 @@ impl PortInner {
         })
     }
 
-    async fn listen(self: Arc<Self>, handle: u64, slot: Option<Arc<Slot>>, server: Server, transport: TransportConfig) {
+    async fn listen(self: Arc<Self>, opening: Opening, server: Server, transport: TransportConfig) {
+        let (handle, slot) = (opening.handle, opening.slot.clone());
         let opened = match self.process() {
             Ok(process) => listener(&server, process.runtime(), transport).await,
             Err(error) => Err(error),
@@ -167,12 +169,12 @@ impl PortInner {
         enum Open {
             Listener(Arc<Listener>),
             Connection(Client),
-            Opening(Option<Arc<Slot>>),
+            Opening(Option<Arc<Slot>>, Option<AbortHandle>),
         }
         let open = self.with_entry(handle, |entry| match entry {
             Entry::Listener { listener, .. } => Some(Open::Listener(Arc::clone(listener))),
             Entry::Connection { client, .. } => Some(Open::Connection(client.clone())),
-            Entry::Opening { slot, .. } => Some(Open::Opening(slot.clone())),
+            Entry::Opening { slot, task, .. } => Some(Open::Opening(slot.clone(), task.clone())),
             _ => None,
         });
         match open.flatten() {
@@ -184,12 +186,36 @@ impl PortInner {
                 client.close_within(deadline).await;
                 self.ended(handle, None);
             }
-            Some(Open::Opening(slot)) => {
+            Some(Open::Opening(slot, task)) => {
                 let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
                 self.failed_to_open(handle, slot.as_deref(), closed);
+                // A connection that nobody waits for any more: what it has started is ended by being dropped.
+                task.iter().for_each(AbortHandle::abort);
             }
             None => {}
         }
+    }
+}
+
+/// Something that is being opened. Whatever becomes of the task, the host hears of it.
+struct Opening {
+    port: Arc<PortInner>,
+    handle: u64,
+    slot: Option<Arc<Slot>>,
+}
+
+impl Opening {
+    fn enter(port: &Arc<PortInner>, slot: Option<Arc<Slot>>, connection: bool) -> Result<Self, BridgeError> {
+        let entry = Entry::Opening { slot: slot.clone(), connection, waiting: Vec::new(), task: None };
+        Ok(Self { handle: port.insert_opening(entry)?, port: Arc::clone(port), slot })
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        // Nothing happens if it was opened, or has failed, as it should. What is left is a panic, or the end of the runtime.
+        let cut = BridgeError::new(ErrorKind::Internal, "The opening was cut short inside");
+        self.port.failed_to_open(self.handle, self.slot.as_deref(), cut);
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     config::{
         self, FailConfig, FailKind, NotificationConfig, ProgressConfig, RequestConfig, ServerConfig, ToolConfig, millis,
     },
-    entries::{Entry, HostHandler, HostReply, HostTool, Slot, WaitingRequest},
+    entries::{Entry, HostHandler, HostReply, HostTool, MAX_WAITING, Slot, WaitingRequest},
     log::{self, LogRecord},
     process::ProcessRuntime,
     queue::{Latest, Queue},
@@ -38,6 +38,7 @@ struct Owner(Arc<PortInner>);
 impl Drop for Owner {
     fn drop(&mut self) {
         if self.0.check().is_ok() {
+            self.0.queue.mute();
             self.0.close_port(Duration::ZERO);
         }
     }
@@ -108,6 +109,13 @@ impl Port {
             return Err(BridgeError::stale("something registered", handle));
         }
         let entry = table.remove(handle);
+        let mut orphans = Vec::new();
+        if let Some(Entry::Server(freed)) = &entry {
+            // Its tools stay on it for as long as a listener or connection serves it, but have no handles any more.
+            let of_it = |entry: &Entry| matches!(entry, Entry::Tool { server, .. } if server.is(freed));
+            let numbers: Vec<_> = table.iter().filter(|(_, entry)| of_it(entry)).map(|(number, _)| number).collect();
+            orphans.extend(numbers.into_iter().filter_map(|number| table.remove(number)));
+        }
         drop(table);
         if let Some(Entry::Tool { server, name }) = entry {
             server.remove_tool(&name);
@@ -214,6 +222,10 @@ impl Port {
         let given: FailConfig = config::read("fail", json)?;
         let outcome = match given.kind {
             FailKind::Tool => Outcome::ToolError(given.message),
+            FailKind::Invalid => Outcome::InvalidArguments(match given.path.as_deref() {
+                None | Some("") => given.message,
+                Some(path) => format!("{path}: {}", given.message),
+            }),
             FailKind::Internal => Outcome::Internal(given.message),
             FailKind::Protocol => Outcome::Protocol(RpcError {
                 code: given.code.ok_or_else(|| BridgeError::invalid("fail: a protocol failure needs a code"))?,
@@ -252,8 +264,10 @@ impl Port {
         let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));
         if reply.is_some() {
             let mut table = inner.table.lock();
-            if matches!(table.get(ticket), Some(Entry::Done(_))) {
-                table.remove(ticket);
+            match table.get_mut(ticket) {
+                Some(Entry::Done(_)) => drop(table.remove(ticket)),
+                Some(Entry::Listener { slot, .. } | Entry::Connection { slot, .. }) => *slot = None,
+                _ => {}
             }
         }
         Ok(reply)
@@ -332,6 +346,10 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
+fn full() -> BridgeError {
+    BridgeError::new(ErrorKind::Busy, "The port has no numbers left")
+}
+
 /// What an opened connection tells of its server.
 pub(super) fn server_facts(facts: &ServerFacts) -> Value {
     without_nulls(json!({
@@ -364,8 +382,16 @@ impl PortInner {
     }
 
     pub(super) fn insert(&self, entry: Entry) -> Result<u64, BridgeError> {
-        let full = || BridgeError::new(ErrorKind::Busy, "The port has no numbers left");
         self.table.lock().insert(entry).ok_or_else(full)
+    }
+
+    /// The number of something that `close_port` has to end: it sees it, or it is refused here.
+    pub(super) fn insert_opening(&self, entry: Entry) -> Result<u64, BridgeError> {
+        let mut table = self.table.lock();
+        if self.closing.load(Ordering::Acquire) {
+            return Err(BridgeError::closed());
+        }
+        table.insert(entry).ok_or_else(full)
     }
 
     pub(super) fn remove(&self, number: u64) -> Option<Entry> {
@@ -376,8 +402,12 @@ impl PortInner {
         self.table.lock().get_mut(number).map(change)
     }
 
+    /// The runtime; never a new one once the port is being closed.
     pub(super) fn process(&self) -> Result<Arc<ProcessRuntime>, BridgeError> {
         let mut process = self.process.lock();
+        if self.closing.load(Ordering::Acquire) {
+            return Err(BridgeError::closed());
+        }
         match &*process {
             Some(running) => Ok(Arc::clone(running)),
             None => {
@@ -438,12 +468,16 @@ impl PortInner {
         let mut table = self.table.lock();
         let client = match table.get(handle) {
             Some(Entry::Connection { client, .. }) => Some(client.clone()),
+            Some(Entry::Opening { connection: true, waiting, .. }) if waiting.len() >= MAX_WAITING => {
+                let text = format!("{MAX_WAITING} requests wait for the connection to open");
+                return Err(BridgeError::new(ErrorKind::Busy, text));
+            }
             Some(Entry::Opening { connection: true, .. }) => None,
             _ => return Err(BridgeError::new(ErrorKind::Closed, "The connection is closed")),
         };
         let ticket = table
             .insert(Entry::Request { slot, sent: None, connection: handle })
-            .ok_or_else(|| BridgeError::new(ErrorKind::Busy, "The port has no numbers left"))?;
+            .ok_or_else(full)?;
         let Some(client) = client else {
             if let Some(Entry::Opening { waiting, .. }) = table.get_mut(handle) {
                 waiting.push(WaitingRequest { ticket, json: json.to_vec() });
@@ -477,11 +511,15 @@ impl PortInner {
         let in_flight = client
             .start(&given.method, params.as_ref(), &options, given.progress, Arc::new(reply))
             .map_err(BridgeError::from)?;
-        self.with_entry(ticket, |entry| {
-            if let Entry::Request { sent, .. } = entry {
-                *sent = Some((client.clone(), in_flight));
-            }
+        let sending = self.with_entry(ticket, |entry| match entry {
+            Entry::Request { sent, .. } => *sent = Some((client.clone(), in_flight.clone())),
+            // Answered already, and its reply waits to be fetched.
+            _ => {}
         });
+        if sending.is_none() {
+            // Answered already, or cancelled while it was being sent; in the first case there is nothing left to cancel.
+            client.cancel(&in_flight, "");
+        }
         Ok(())
     }
 
@@ -588,8 +626,7 @@ impl PortInner {
         }
         let process = self.process.lock().take();
         let Some(process) = process else {
-            self.push(Lane::Queue, Event::default());
-            self.queue.wake_all();
+            self.queue.stop(Event::default());
             return;
         };
         let handles: Vec<_> = {
@@ -608,8 +645,7 @@ impl PortInner {
                 // A task that panicked has closed nothing more; the rest still ends.
                 let _ = task.await;
             }
-            port.push(Lane::Queue, Event::default());
-            port.queue.wake_all();
+            port.queue.stop(Event::default());
             drop(keep);
         });
     }

@@ -5,7 +5,10 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -13,6 +16,10 @@ use std::{
 pub(super) struct Queue {
     bell: Box<dyn Bell>,
     lanes: [LaneQueue; 2],
+    /// Nothing is added any more, and nobody waits.
+    stopped: AtomicBool,
+    /// The host is gone: its bell is not touched any more.
+    muted: AtomicBool,
     logs: Mutex<Logs>,
 }
 
@@ -47,7 +54,13 @@ const MAX_LOGS: usize = 1000;
 
 impl Queue {
     pub(super) fn new(bell: impl Bell) -> Self {
-        Self { bell: Box::new(bell), lanes: Default::default(), logs: Mutex::default() }
+        Self {
+            bell: Box::new(bell),
+            lanes: Default::default(),
+            stopped: AtomicBool::new(false),
+            muted: AtomicBool::new(false),
+            logs: Mutex::default(),
+        }
     }
 
     /// Adds an event. Rings if the lane was empty, with no lock held.
@@ -78,7 +91,30 @@ impl Queue {
         }
     }
 
+    /// Adds the last event: nothing follows it, and drainers that wait in vain come back.
+    pub(super) fn stop(&self, event: Event) {
+        if !self.stopped.swap(true, Ordering::AcqRel) {
+            self.add(Lane::Queue, Item::Event(event));
+        }
+        for lane in &self.lanes {
+            // With the lock, so that nobody is between the question whether it is over and the wait.
+            let _items = lane.items.lock();
+            lane.news.notify_all();
+        }
+    }
+
+    /// The bell is not rung any more.
+    pub(super) fn mute(&self) {
+        self.muted.store(true, Ordering::Release);
+    }
+
     fn push_item(&self, lane: Lane, item: Item) {
+        if !self.stopped.load(Ordering::Acquire) {
+            self.add(lane, item);
+        }
+    }
+
+    fn add(&self, lane: Lane, item: Item) {
         let queue = &self.lanes[lane as usize];
         let was_empty = {
             let mut items = queue.items.lock();
@@ -86,7 +122,7 @@ impl Queue {
             items.len() == 1
         };
         queue.news.notify_one();
-        if was_empty && lane == Lane::Queue {
+        if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) {
             self.bell.ring();
         }
     }
@@ -98,19 +134,15 @@ impl Queue {
             let mut items = queue.items.lock();
             if items.is_empty() && !wait.is_zero() {
                 let deadline = Instant::now() + wait;
-                while items.is_empty() && !queue.news.wait_until(&mut items, deadline).timed_out() {}
+                while items.is_empty()
+                    && !self.stopped.load(Ordering::Acquire)
+                    && !queue.news.wait_until(&mut items, deadline).timed_out()
+                {}
             }
             let count = max.min(items.len());
             items.drain(..count).collect()
         };
         taken.into_iter().map(|item| self.finish(item)).collect()
-    }
-
-    /// Whether a lane has nothing.
-    pub(super) fn wake_all(&self) {
-        self.lanes.iter().for_each(|lane| {
-            lane.news.notify_all();
-        });
     }
 
     fn finish(&self, item: Item) -> Event {
@@ -142,7 +174,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     struct Counter(Arc<AtomicUsize>);
     impl Bell for Counter {

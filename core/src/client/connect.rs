@@ -71,6 +71,7 @@ impl Inner {
             old.close(Duration::ZERO).await;
         }
         let generation = self.generation.fetch_add(1, Ordering::AcqRel) + 1;
+        *self.failure.lock() = None;
         let inbox = Arc::new(ClientInbox { client: Arc::downgrade(self), generation });
         let link = connector.connect(inbox).await.map_err(ClientError::Link)?;
         *self.link.lock() = Some(link);
@@ -97,10 +98,15 @@ impl Inner {
             }
         };
         self.log(Direction::Sent, revision, method, &sent.message);
-        let head = RequestHead { id: sent.id, method: method.into(), name: None, revision };
+        let head = RequestHead { id: sent.id.clone(), method: method.into(), name: None, revision };
         match self.link() {
             Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head) }),
             None => return Err(ClientError::Closed),
+        }
+        // A link that ended between two probes takes nothing and tells nothing any more.
+        let failure = self.failure.lock().clone();
+        if let Some(failure) = failure {
+            self.request_failed(&sent.id, failure);
         }
         self.arm_timer();
         Ok(match waiter.outcome().await {
@@ -127,6 +133,11 @@ impl Inner {
             self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
         }
         let _ = self.server.set(facts);
+        // Whoever notes a failure from now on finds the facts set and ends the connection; one noted before is ours to tell.
+        let failure = self.failure.lock().take();
+        if let Some(failure) = failure {
+            return Err(ClientError::Link(failure));
+        }
         self.listen(revision);
         Ok(())
     }

@@ -56,6 +56,8 @@ pub(crate) struct Inner {
     /// When the timer fires next.
     timer: Mutex<Option<Instant>>,
     server: OnceLock<ServerFacts>,
+    /// Why the current link ended, if it did.
+    failure: Mutex<Option<LinkFailure>>,
     closed: AtomicBool,
 }
 
@@ -216,6 +218,7 @@ impl Inner {
             generation: AtomicU64::new(0),
             timer: Mutex::new(None),
             server: OnceLock::new(),
+            failure: Mutex::new(None),
             closed: AtomicBool::new(false),
         })
     }
@@ -407,6 +410,7 @@ impl Inbox for ClientInbox {
 
 impl Inner {
     fn link_closed(&self, failure: LinkFailure) {
+        *self.failure.lock() = Some(failure.clone());
         if self.server.get().is_some() {
             drop(self.end(Some(ClientError::Link(failure))));
             return;
@@ -420,7 +424,8 @@ impl Inner {
 }
 
 fn string_member(params: &RawJson, member: &str) -> Option<String> {
-    let members: std::collections::BTreeMap<&str, &RawValue> = params.parse().ok()?;
+    // Keys may be written with escapes, so they are not borrowed.
+    let members: std::collections::BTreeMap<String, &RawValue> = params.parse().ok()?;
     serde_json::from_str(members.get(member)?.get()).ok()
 }
 
@@ -440,7 +445,7 @@ impl ServerFacts {
             #[serde(default)]
             instructions: Option<String>,
             #[serde(borrow, default, rename = "_meta")]
-            meta: Option<std::collections::BTreeMap<&'a str, &'a RawValue>>,
+            meta: Option<std::collections::BTreeMap<String, &'a RawValue>>,
         }
         let Ok(opened) = result.parse::<Opened<'_>>() else { return Self::pinned(revision) };
         let info = opened.info.or_else(|| opened.meta.as_ref().and_then(|meta| meta.get(meta::SERVER_INFO).copied()));

@@ -134,7 +134,7 @@ impl<T: Clone> ClientConversation<T> {
     /// As for [`Self::request`].
     pub fn notification(&self, method: &str, params: Option<&RawJson>) -> Result<Bytes, RpcError> {
         self.known(method, Kind::Notification)?;
-        if params.is_some_and(|params| !params.as_bytes().trim_ascii_start().starts_with(b"{")) {
+        if params.is_some_and(|params| !is_object(params)) {
             return Err(RpcError::invalid_params("The params must be an object"));
         }
         Ok(envelope::encode_notification(method, params.map(RawJson::as_bytes)))
@@ -167,6 +167,9 @@ impl<T: Clone> ClientConversation<T> {
         params: Option<&RawJson>,
         token: Option<&RequestId>,
     ) -> Result<Option<Vec<u8>>, RpcError> {
+        if params.is_some_and(|params| !is_object(params)) {
+            return Err(RpcError::invalid_params("The params must be an object"));
+        }
         let own = match revision.era() {
             Era::Modern => self.modern_meta(revision, token),
             Era::Legacy => match token {
@@ -254,8 +257,9 @@ impl<T: Clone> ClientConversation<T> {
     /// Ends a request that is no longer wanted: what travelled with it, and the notification that tells a peer on a pipe.
     pub fn cancel(&mut self, id: &RequestId, reason: &str) -> Option<(T, Option<Bytes>)> {
         let sent = self.outgoing.finish(id)?;
-        // CAN-03: initialize is never cancelled.
-        let told = (&*sent.method != method::INITIALIZE).then(|| {
+        // CAN-03: initialize is never cancelled. Nor is a probe that was given up: its server is taken for one that hears nothing
+        // before initialize, and a late answer is ignored by its id.
+        let told = self.revision.is_some().then(|| {
             let params =
                 serde_json::to_vec(&serde_json::json!({"requestId": id, "reason": reason})).unwrap_or_default();
             envelope::encode_notification(method::CANCELLED, Some(&params))
@@ -289,6 +293,10 @@ impl<T: Clone> ClientConversation<T> {
     }
 }
 
+fn is_object(params: &RawJson) -> bool {
+    params.as_bytes().trim_ascii_start().starts_with(b"{")
+}
+
 /// RPC-21: a result type that nobody negotiated is an invalid result; RPC-20: none means complete.
 fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, RpcError> {
     #[derive(Deserialize)]
@@ -315,14 +323,15 @@ fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, 
 fn merge_meta(params: &RawJson, own: &str) -> Result<Vec<u8>, RpcError> {
     let wrong =
         |error: serde_json::Error| RpcError::invalid_params(format!("The member _meta must be an object: {error}"));
-    let mut members: BTreeMap<&str, &RawValue> = params.parse().map_err(wrong)?;
-    let mut merged: BTreeMap<&str, &RawValue> =
+    // Keys may be written with escapes, so they are not borrowed.
+    let mut members: BTreeMap<String, &RawValue> = params.parse().map_err(wrong)?;
+    let mut merged: BTreeMap<String, &RawValue> =
         members.get("_meta").map_or(Ok(BTreeMap::new()), |raw| serde_json::from_str(raw.get())).map_err(wrong)?;
     let own = format!("{{{own}}}");
-    let own: BTreeMap<&str, BTreeMap<&str, &RawValue>> = serde_json::from_str(&own).map_err(wrong)?;
+    let own: BTreeMap<&str, BTreeMap<String, &RawValue>> = serde_json::from_str(&own).map_err(wrong)?;
     merged.extend(own.into_values().flatten());
     let merged = serde_json::value::to_raw_value(&merged).map_err(wrong)?;
-    members.insert("_meta", &merged);
+    members.insert("_meta".into(), &merged);
     serde_json::to_vec(&members).map_err(wrong)
 }
 
@@ -382,6 +391,15 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_are_written_with_escapes_are_kept() {
+        let mut conversation = conversation(Revision::V2026_07_28);
+        let params = RawJson::from_text(r#"{"na\u006de":"t","_meta":{"com.example\/x":1}}"#.into()).unwrap();
+        let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), false, "x").unwrap();
+        let sent: Value = serde_json::from_slice(&sent.message).unwrap();
+        assert_eq!((&sent["params"]["name"], &sent["params"]["_meta"]["com.example/x"]), (&json!("t"), &json!(1)));
+    }
+
+    #[test]
     fn legacy_requests_carry_nothing_of_the_other_era() {
         assert_eq!(sent(Revision::V2025_06_18, Some(json!({"name": "t"})), false)["params"], json!({"name": "t"}));
         assert_eq!(sent(Revision::V2025_06_18, None, false).get("params"), None);
@@ -397,6 +415,20 @@ mod tests {
         let error = modern.request(Instant::now(), PATIENCE, "ping", None, false, "x").unwrap_err();
         assert_eq!(error.code, -32601);
         assert_eq!(modern.in_flight(), 0);
+    }
+
+    #[test]
+    fn params_that_are_no_object_are_refused_before_they_are_sent() {
+        for revision in Revision::ALL {
+            for progress in [false, true] {
+                let mut conversation = conversation(revision);
+                let params = RawJson::from_value(&json!(["t"])).unwrap();
+                let sent =
+                    conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), progress, "x");
+                assert_eq!(sent.unwrap_err().code, -32602, "{revision}");
+                assert_eq!(conversation.in_flight(), 0);
+            }
+        }
     }
 
     #[test]
@@ -438,8 +470,12 @@ mod tests {
     #[test]
     fn can_03_initialize_is_never_cancelled_but_given_up() {
         let mut conversation = conversation(Revision::V2025_11_25);
+        conversation.revision = None;
         let sent = conversation.initialize(Instant::now(), PATIENCE, Revision::V2025_11_25, "x");
         assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
+        let sent = conversation.discover(Instant::now(), PATIENCE, Revision::V2026_07_28, "x");
+        assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
+        conversation.settle(Revision::V2025_11_25);
         let sent = conversation.request(Instant::now(), PATIENCE, "tools/list", None, false, "y").unwrap();
         assert!(conversation.cancel(&sent.id, "late").unwrap().1.is_some());
     }

@@ -86,7 +86,7 @@ fn compare(header: &str, value: Option<&str>, body: &str) -> Result<(), RpcError
 
 fn compare_name(mirror: &Mirror, request: &Request) -> Result<(), RpcError> {
     let Some(parameter) = Method::name_parameter(&request.method) else { return Ok(()) };
-    let params: BTreeMap<&str, &RawValue> =
+    let params: BTreeMap<String, &RawValue> =
         request.params.as_ref().and_then(|params| params.parse().ok()).unwrap_or_default();
     let Some(name) = params.get(parameter).and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()) else {
         // The method's own check names the missing parameter better than a header can.

@@ -201,6 +201,14 @@ impl Negotiation {
                 }
             }
             ProbeOutcome::Error(error) => Step::Fail(NegotiationError::Refused(error)),
+            // It answered the probe, or was silent, and then exited over it.
+            ProbeOutcome::Exited(_)
+                if self.pipe
+                    && self.choice == RevisionChoice::Auto
+                    && matches!(self.asked, Probe::Initialize { fresh: false, .. }) =>
+            {
+                self.handshake(true)
+            }
             ProbeOutcome::Status(status @ (400 | 404 | 405)) => Step::Fail(NegotiationError::Transport(format!(
                 "The server answered HTTP {status} to initialize: there is no Streamable HTTP endpoint at this URL"
             ))),
@@ -365,6 +373,20 @@ mod tests {
             auto(true).next(ProbeOutcome::Exited("status 1".into())),
             Step::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: true })
         );
+    }
+
+    #[test]
+    fn a_server_that_exits_a_moment_after_the_probe_is_restarted_once() {
+        let mut negotiation = auto(true);
+        assert_eq!(negotiation.next(ProbeOutcome::Error(RpcError::new(-32601, "x"))), HANDSHAKE);
+        assert_eq!(
+            negotiation.next(ProbeOutcome::Exited("status 1".into())),
+            Step::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: true })
+        );
+        assert!(matches!(
+            negotiation.next(ProbeOutcome::Exited("status 1".into())),
+            Step::Fail(NegotiationError::Transport(_))
+        ));
     }
 
     #[test]

@@ -282,3 +282,6 @@ struct ProgressOf<'a> {
 fn read<'a, P: Deserialize<'a>>(notification: &'a Notification) -> Option<P> {
     notification.params.as_ref().and_then(|params| params.parse().ok())
 }
+
+#[cfg(test)]
+mod tests;

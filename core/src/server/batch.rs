@@ -50,4 +50,8 @@ impl Outbound for BatchReply {
             other => self.reply.send(other),
         }
     }
+
+    fn is_congested(&self) -> bool {
+        self.reply.is_congested()
+    }
 }

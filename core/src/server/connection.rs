@@ -187,7 +187,14 @@ impl Connection {
         {
             self.initialized.store(true, Ordering::Release);
         }
-        let received = self.conversation.lock().receive(self.runtime.now(), message, mirror, Arc::clone(reply));
+        let received = match &message {
+            // Answers that wait to be read count as calls that wait; pings and cancellations pass.
+            Message::Request(request) if reply.is_congested() && &*request.method != method::PING => {
+                let error = RpcError::busy("too many answers wait to be read");
+                Received::Refuse(Refusal { id: Some(request.id.clone()), error })
+            }
+            _ => self.conversation.lock().receive(self.runtime.now(), message, mirror, Arc::clone(reply)),
+        };
         if let Some((log, message)) = log {
             let revision = match &received {
                 Received::Call(call, _) => Some(call.scope.revision),

@@ -195,6 +195,11 @@ impl Server {
         self.inner.registry.load().names()
     }
 
+    /// Whether both are the same server.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     pub(crate) fn options(&self) -> &ServerOptions {
         &self.inner.options
     }

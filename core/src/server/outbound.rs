@@ -49,4 +49,9 @@ impl Outgoing {
 pub trait Outbound: Send + Sync + 'static {
     /// Sends a message; one that cannot be delivered any more is dropped.
     fn send(&self, outgoing: Outgoing);
+
+    /// Whether so much waits to be read by the client that further calls are refused as busy.
+    fn is_congested(&self) -> bool {
+        false
+    }
 }

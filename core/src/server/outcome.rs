@@ -20,6 +20,8 @@ pub enum Outcome {
     Result(RawJson),
     /// The tool failed, and says why to the model.
     ToolError(String),
+    /// The arguments pass the schema but not what the host checks beyond it; says what is wrong, and where.
+    InvalidArguments(String),
     /// A JSON-RPC error.
     Protocol(RpcError),
     /// Something broke; the detail is for the log.
@@ -88,6 +90,14 @@ pub(super) fn render(
         }
         Outcome::Result(raw) => full_result(server, tool, revision, &raw),
         Outcome::ToolError(message) => finish(server, tool, revision, text_block(&message), None, true),
+        Outcome::InvalidArguments(problem) => {
+            let message = invalid_arguments(tool, &problem);
+            if revision.supports(Feature::InputErrorsAsResults) {
+                finish(server, tool, revision, text_block(&message), None, true)
+            } else {
+                Err(RpcError::invalid_params(message))
+            }
+        }
         Outcome::Protocol(error) => Err(error),
         Outcome::Internal(detail) => {
             tracing::error!(target: "trunkline", "the tool {} failed: {detail}", tool.name);
@@ -96,6 +106,11 @@ pub(super) fn render(
             finish(server, tool, revision, text_block(&text), None, true)
         }
     }
+}
+
+/// What is said of arguments that do not fit, whoever checked them.
+pub(super) fn invalid_arguments(tool: &RegisteredTool, problem: &dyn fmt::Display) -> String {
+    format!("Invalid arguments for tool {}: {problem}", tool.name)
 }
 
 /// `[{"type":"text","text":…}]`: what most calls answer, so it is written straight.

@@ -2,6 +2,7 @@
 
 use super::{
     Server,
+    outcome::invalid_arguments,
     registry::{RegisteredTool, parse_cursor},
 };
 use crate::{
@@ -63,9 +64,8 @@ pub(super) fn prepare(server: &Server, params: Option<&RawJson>, scope: &Scope) 
 }
 
 fn check_arguments(tool: &RegisteredTool, arguments: &RawJson) -> Result<(), String> {
-    let wrong = |problem: &dyn std::fmt::Display| format!("Invalid arguments for tool {}: {problem}", tool.name);
-    let value: Value = arguments.parse().map_err(|error| wrong(&error))?;
-    tool.input.validate(&value).map_err(|problem| wrong(&problem))
+    let value: Value = arguments.parse().map_err(|error| invalid_arguments(tool, &error))?;
+    tool.input.validate(&value).map_err(|problem| invalid_arguments(tool, &problem))
 }
 
 /// DISC-15: what the tool needs of the client must be declared.

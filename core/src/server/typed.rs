@@ -5,7 +5,7 @@ use crate::protocol::{
     RawJson, RpcError,
     model::{CallToolResult, ContentBlock},
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{
@@ -126,7 +126,8 @@ impl ReturnKind {
 }
 
 fn root_schema<T: JsonSchema>() -> Value {
-    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_number_formats));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(members) = schema.as_object_mut() {
         // 2020-12 is the protocol's default dialect.
         members.remove("$schema");
@@ -136,6 +137,14 @@ fn root_schema<T: JsonSchema>() -> Value {
         }
     }
     schema
+}
+
+/// schemars notes the Rust type of a number as a format (`uint64`), which JSON Schema does not have and some clients refuse.
+fn without_number_formats(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    if matches!(format.trim_end_matches(|end: char| end.is_ascii_digit()), "int" | "uint" | "float" | "double") {
+        schema.remove("format");
+    }
 }
 
 fn input_schema<T: JsonSchema>() -> Value {
@@ -241,7 +250,7 @@ tool_handler!(
 
 /// The schema let the arguments pass; a type that is stricter still may refuse them.
 fn read<T: DeserializeOwned>(arguments: &RawJson) -> Result<Params<T>, Outcome> {
-    arguments.parse().map(Params).map_err(|error| Outcome::ToolError(format!("Invalid arguments: {error}")))
+    arguments.parse().map(Params).map_err(|error| Outcome::InvalidArguments(error.to_string()))
 }
 
 fn refused(outcome: Outcome) -> Pin<Box<dyn Future<Output = Outcome> + Send>> {

@@ -2,7 +2,7 @@
 
 use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
-    lines::{Line, LineCutter},
+    lines::{Line, LineCutter, one_line},
 };
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
@@ -21,6 +21,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
+    runtime::Handle,
     sync::Notify,
 };
 
@@ -44,11 +45,11 @@ impl Connector for ChildConnector {
                 ChildProcess::spawn(&command).map_err(|error| LinkFailure::Unreachable(error.to_string()))?;
             let link = Arc::new(ChildLink {
                 process: Arc::new(process),
-                stdin: stdin.clone(),
                 queue: Arc::default(),
                 closed: Arc::default(),
+                runtime: Handle::current(),
             });
-            tokio::spawn(write(stdin, Arc::clone(&link.queue)));
+            tokio::spawn(write(stdin, Arc::clone(&link.queue), Arc::clone(&link.closed)));
             tokio::spawn(read(stdout, limit, inbox, Arc::clone(&link.process), Arc::clone(&link.closed)));
             Ok(link as Arc<dyn Link>)
         })
@@ -61,9 +62,9 @@ impl Connector for ChildConnector {
 
 struct ChildLink {
     process: Arc<ChildProcess>,
-    stdin: ChildStdin,
     queue: Arc<Queue>,
     closed: Arc<AtomicBool>,
+    runtime: Handle,
 }
 
 /// What waits to be written; bounded by the requests in flight.
@@ -79,7 +80,7 @@ impl Link for ChildLink {
             return;
         }
         let mut messages = self.queue.messages.lock();
-        messages.push(message.bytes);
+        messages.push(one_line(message.bytes));
         if messages.len() == 1 {
             self.queue.news.notify_one();
         }
@@ -93,15 +94,29 @@ impl Link for ChildLink {
 
     fn close(&self, patience: Duration) -> Task {
         let first = !self.closed.swap(true, Ordering::AcqRel);
-        let (process, stdin, queue) = (Arc::clone(&self.process), self.stdin.clone(), Arc::clone(&self.queue));
-        Box::pin(async move {
+        let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));
+        // In a task of its own: whoever stops to wait for the end does not stop the end.
+        let closing = self.runtime.spawn(async move {
             if first {
                 // What was asked last, a cancellation say, should still arrive.
                 let _ = tokio::time::timeout(patience.min(FLUSH), flushed(&queue)).await;
-                drop(stdin);
             }
+            queue.news.notify_one();
             process.close(CloseDeadlines { after_stdin: patience, ..CloseDeadlines::default() }).await;
+        });
+        Box::pin(async move {
+            // It fails only when the runtime is shut down, which ends the process too.
+            let _ = closing.await;
         })
+    }
+}
+
+impl Drop for ChildLink {
+    /// A client that is dropped, or whose server closed its output, leaves no process behind.
+    fn drop(&mut self) {
+        if !self.closed.load(Ordering::Acquire) {
+            drop(self.close(CloseDeadlines::default().after_stdin));
+        }
     }
 }
 
@@ -114,7 +129,7 @@ async fn flushed(queue: &Queue) {
     }
 }
 
-async fn write(mut stdin: ChildStdin, queue: Arc<Queue>) {
+async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, closed: Arc<AtomicBool>) {
     let mut text = Vec::new();
     loop {
         text.clear();
@@ -123,6 +138,9 @@ async fn write(mut stdin: ChildStdin, queue: Arc<Queue>) {
             text.push(b'\n');
         }
         if text.is_empty() {
+            if closed.load(Ordering::Acquire) {
+                return;
+            }
             queue.news.notified().await;
             continue;
         }

@@ -44,6 +44,9 @@ impl Server {
     }
 
     /// The server as a tower service, to mount in axum or any other tower stack. Needs a tokio runtime.
+    ///
+    /// Only requests that name this machine are answered, as a guard against web pages that reach for it (DNS rebinding):
+    /// for other names, list them in [`HttpOptions::allowed_hosts`].
     pub fn into_service(self) -> HttpService {
         self.into_service_with(HttpOptions::default())
     }

@@ -1,7 +1,7 @@
 //! Newline-delimited messages (STD-01): cutting a byte stream into lines, and the bounded queue of what goes out.
 
 use bytes::{Bytes, BytesMut};
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 /// Cuts a stream into lines. A line over the limit is skipped and reported once.
 pub(crate) struct LineCutter {
@@ -77,13 +77,23 @@ impl LineCutter {
     }
 }
 
-/// Progress and the like may fill a pipe that nobody reads up to here; answers always pass (their number is bounded by
-/// admission).
-pub(crate) const MAX_QUEUED_NOTIFICATIONS: usize = 16 << 20;
+/// A message as one line: between the tokens of JSON a newline is as good as a space (STD-01).
+pub(crate) fn one_line(message: Bytes) -> Bytes {
+    if memchr2(b'\n', b'\r', &message).is_none() {
+        return message;
+    }
+    let line: Vec<u8> = message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
+    line.into()
+}
+
+/// Bytes that may wait in a pipe that nobody reads. Beyond, progress and the like is dropped and new calls are refused as busy;
+/// answers still pass: their number is bounded by admission.
+pub(crate) const MAX_QUEUED: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn lines(limit: usize, chunks: &[&str]) -> Vec<Line> {
         let mut cutter = LineCutter::new(limit);
@@ -110,5 +120,51 @@ mod tests {
         assert_eq!(lines(4, &["123", "456", "789", "\nabc\n"]), [Line::TooLong, text("abc")]);
         assert_eq!(lines(4, &["12345678\nabc\n"]), [Line::TooLong, text("abc")]);
         assert_eq!(lines(4, &["12345678"]), [Line::TooLong]);
+    }
+
+    #[test]
+    fn std_01_a_message_is_one_line_however_it_was_written() {
+        let pretty = Bytes::from_static(b"{\r\n  \"a\": \"x\\ny\"\n}");
+        let line = one_line(pretty.clone());
+        assert!(!line.contains(&b'\n') && !line.contains(&b'\r'));
+        let read = |text: &Bytes| serde_json::from_slice::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&line), read(&pretty));
+    }
+
+    proptest! {
+        /// Whatever bytes come in whatever pieces, the same lines come out as if they were cut at once.
+        #[test]
+        fn lines_do_not_depend_on_how_they_arrive(
+            text in prop::collection::vec(prop::sample::select(vec![b'\n', b'\r', b' ', b'a', b'{', 0, 0xff]), 0..200),
+            cuts in prop::collection::vec(1_usize..40, 0..20),
+            limit in 1_usize..30,
+        ) {
+            let mut expected = Vec::new();
+            let mut parts: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+            let last = parts.pop().unwrap_or_default();
+            for part in parts {
+                let trimmed = part.trim_ascii();
+                if part.len() + 1 > limit {
+                    expected.push(Line::TooLong);
+                } else if !trimmed.is_empty() {
+                    expected.push(Line::Text(Bytes::copy_from_slice(trimmed)));
+                }
+            }
+            if last.len() > limit {
+                expected.push(Line::TooLong);
+            } else if !last.trim_ascii().is_empty() {
+                expected.push(Line::Text(Bytes::copy_from_slice(last.trim_ascii())));
+            }
+
+            let (mut cutter, mut lines, mut rest) = (LineCutter::new(limit), Vec::new(), &text[..]);
+            for cut in cuts.into_iter().chain([usize::MAX]) {
+                let (piece, after) = rest.split_at(cut.min(rest.len()));
+                cutter.extend(piece);
+                lines.extend(std::iter::from_fn(|| cutter.next_line()));
+                rest = after;
+            }
+            lines.extend(cutter.rest().map(Line::Text));
+            prop_assert_eq!(lines, expected);
+        }
     }
 }

@@ -37,6 +37,8 @@ impl Connector for MemoryConnector {
                     out.send(Outgoing::error(refusal.id.as_ref(), &refusal.error, true));
                 }
             }
+            // The client is gone, closed or not: what it asked for is not wanted any more.
+            served.close();
         }));
         self.runtime.spawn(Box::pin(async move {
             while let Some(frame) = from_server.recv().await {

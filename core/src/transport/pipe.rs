@@ -3,9 +3,9 @@
 //! Threads, not tasks: a blocking read is the shortest way from a pipe to a handler, and works alike for pipes, files and
 //! terminals on every system.
 
-use super::lines::{Line, LineCutter, MAX_QUEUED_NOTIFICATIONS};
+use super::lines::{Line, LineCutter, MAX_QUEUED, one_line};
 use crate::{
-    protocol::{RpcError, envelope::Frame},
+    protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
     server::{Connection, Opening, Outbound, Outgoing, Server},
 };
@@ -13,6 +13,8 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use std::{
     io::{self, Read, Write},
+    ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -28,6 +30,10 @@ pub(crate) struct PipeServer {
 
 /// How long calls may go on after the input ended: whoever closed it waits about twice as long before it uses force.
 const AFTER_END: Duration = Duration::from_secs(1);
+/// How long the last answers may take to be read.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Messages of a client that reads nothing, once [`MAX_QUEUED`] bytes wait for it: each is refused as busy, and then it is let go.
+const MAX_UNHEARD: usize = 100_000;
 
 impl PipeServer {
     /// Serves a pipe until its input ends.
@@ -43,28 +49,49 @@ impl PipeServer {
         let pipe = Arc::new(PipeWriter::default());
         let connection = server.connect(runtime, pipe.clone(), Opening::Session);
         let (end, ended) = watch::channel(false);
+        let written = end.clone();
         let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));
         thread::Builder::new().name("trunkline-write".into()).spawn(move || {
             if let Err(error) = out.run(writer) {
                 tracing::debug!(target: "trunkline", "the pipe's reader is gone: {error}");
             }
             broken.close();
-            let _ = end.send(true);
+            written.send_replace(true);
         })?;
         let limits = server.options().limits.clone();
         let (reading, answers) = (Arc::clone(&connection), Arc::clone(&pipe));
         thread::Builder::new().name("trunkline-read".into()).spawn(move || {
             let reply: Arc<dyn Outbound> = answers.clone();
-            let serve = |text: Bytes| {
-                if let Err(refusal) = reading.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
-                    reply.send(Outgoing::error(refusal.id.as_ref(), &refusal.error, true));
+            let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(Outgoing::error(id, error, true));
+            let receive = |line| match line {
+                Line::Text(text) => {
+                    if let Err(refusal) = reading.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
+                        refuse(refusal.id.as_ref(), &refusal.error);
+                    }
+                }
+                Line::TooLong => {
+                    let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
+                    refuse(None, &RpcError::invalid_request(text));
                 }
             };
-            read_lines(reader, limits.max_message_bytes, serve, || {
-                let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
-                reply.send(Outgoing::error(None, &RpcError::invalid_request(text), true));
+            let mut unheard = 0;
+            read_lines(reader, limits.max_message_bytes, |line| {
+                if catch_unwind(AssertUnwindSafe(|| receive(line))).is_err() {
+                    tracing::error!(target: "trunkline", "a panic while a message was read");
+                    refuse(None, &RpcError::internal());
+                }
+                unheard = if answers.is_congested() { unheard + 1 } else { 0 };
+                if unheard > MAX_UNHEARD {
+                    tracing::error!(target: "trunkline", "the client sends, but does not read what it is answered");
+                    answers.give_up();
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
             });
             answers.finish_when_idle(&reading, AFTER_END);
+            answers.wait_until_written(LAST_WORDS);
+            // A client that left without reading its last answers does not keep this server alive.
+            end.send_replace(true);
         })?;
         Ok(Self { connection, writer: pipe, ended })
     }
@@ -85,7 +112,8 @@ impl PipeServer {
     }
 }
 
-fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Bytes), mut too_long: impl FnMut()) {
+/// Reads until the input ends, or `serve` has enough.
+fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Line) -> ControlFlow<()>) {
     let mut cutter = LineCutter::new(limit);
     let mut chunk = vec![0; 64 * 1024];
     loop {
@@ -99,14 +127,13 @@ fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Bytes),
             }
         }
         while let Some(line) = cutter.next_line() {
-            match line {
-                Line::Text(text) => serve(text),
-                Line::TooLong => too_long(),
+            if serve(line).is_break() {
+                return;
             }
         }
     }
     if let Some(text) = cutter.rest() {
-        serve(text);
+        let _ = serve(Line::Text(text));
     }
 }
 
@@ -121,12 +148,23 @@ struct PipeWriter {
 struct Queue {
     messages: Vec<Bytes>,
     bytes: usize,
+    /// Nothing is added any more.
     finished: bool,
+    /// Nothing can be written any more.
     broken: bool,
+    /// The writer has ended.
+    written: bool,
 }
 
 impl PipeWriter {
-    fn run(&self, mut writer: impl Write) -> io::Result<()> {
+    fn run(&self, writer: impl Write) -> io::Result<()> {
+        let result = self.write(writer);
+        self.queue.lock().written = true;
+        self.news.notify_all();
+        result
+    }
+
+    fn write(&self, mut writer: impl Write) -> io::Result<()> {
         let mut text = Vec::new();
         loop {
             {
@@ -158,17 +196,31 @@ impl PipeWriter {
 
     fn push(&self, message: Bytes, droppable: bool) {
         let mut queue = self.queue.lock();
-        if queue.broken || queue.finished || (droppable && queue.bytes > MAX_QUEUED_NOTIFICATIONS) {
+        if queue.broken || queue.finished || (droppable && queue.bytes > MAX_QUEUED) {
             return;
         }
         queue.bytes += message.len();
-        queue.messages.push(message);
-        self.news.notify_one();
+        queue.messages.push(one_line(message));
+        self.news.notify_all();
     }
 
     fn finish(&self) {
         self.queue.lock().finished = true;
-        self.news.notify_one();
+        self.news.notify_all();
+    }
+
+    /// Lets a client go that does not read.
+    fn give_up(&self) {
+        let mut queue = self.queue.lock();
+        queue.broken = true;
+        queue.messages = Vec::new();
+    }
+
+    /// Waits until everything is written, or for a while.
+    fn wait_until_written(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        let mut queue = self.queue.lock();
+        while !queue.written && !self.news.wait_until(&mut queue, deadline).timed_out() {}
     }
 
     /// Ends the output when every call is answered, or the time is over.
@@ -190,5 +242,9 @@ impl Outbound for PipeWriter {
             Outgoing::Notification(message) => self.push(message, true),
             Outgoing::Abandoned => {}
         }
+    }
+
+    fn is_congested(&self) -> bool {
+        self.queue.lock().bytes > MAX_QUEUED
     }
 }

@@ -1,0 +1,34 @@
+// The bench client in Node: client.mjs N INFLIGHT -- COMMAND...
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+import { Client } from "trunkline";
+
+const [n, inFlight, dashes, ...command] = process.argv.slice(2);
+if (dashes !== "--" || command.length === 0) {
+  console.error("usage: client N INFLIGHT -- COMMAND...");
+  process.exit(2);
+}
+
+const client = await Client.connect(command, { revision: "2025-11-25" });
+
+async function call(i) {
+  const message = `m${i}`;
+  const { content } = await client.callTool("echo", { message });
+  if (content[0].text !== message) throw new Error("wrong text");
+}
+
+for (let i = 0; i < 200; i++) await call(i);
+const stdin = createInterface({ input: process.stdin });
+const ended = once(stdin, "close");
+console.log("READY");
+await once(stdin, "line");
+let next = 0;
+await Promise.all(
+  Array.from({ length: Number(inFlight) }, async () => {
+    while (next < Number(n)) await call(next++);
+  }),
+);
+console.log("DONE");
+await ended;
+await client.close();

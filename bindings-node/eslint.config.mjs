@@ -1,0 +1,22 @@
+import js from "@eslint/js";
+import { defineConfig } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+export default defineConfig(
+  { ignores: ["dist/", "npm/", "node_modules/"] },
+  js.configs.recommended,
+  {
+    files: ["src/**/*.ts", "src/**/*.mts", "test-types/**/*.ts", "test-types/**/*.mts"],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      // Events reach a listener that throws as they do in Node itself.
+      "@typescript-eslint/only-throw-error": ["error", { allowThrowingUnknown: true }],
+    },
+  },
+  {
+    files: ["**/*.mjs", "**/*.cjs"],
+    languageOptions: { globals: Object.fromEntries(["AbortController", "AbortSignal", "Buffer", "console", "performance", "process", "setImmediate", "setTimeout", "clearTimeout", "URL", "require", "module", "structuredClone", "fetch"].map((name) => [name, "readonly"])) },
+  },
+);

@@ -1,0 +1,101 @@
+//! Values and errors at the crossing.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use napi::bindgen_prelude::{ToNapiValue, TypeName};
+use napi::{Status, ValueType, sys};
+use trunkline::bridge::{BridgeError, ErrorKind, Event};
+
+pub(crate) type Result<T> = napi::Result<T, Kind>;
+
+/// The kind of an error, which JavaScript sees as `code`.
+pub struct Kind(&'static str);
+
+impl AsRef<str> for Kind {
+    fn as_ref(&self) -> &str {
+        self.0
+    }
+}
+
+/// What napi itself complains about is a wrong argument.
+impl From<Status> for Kind {
+    fn from(_: Status) -> Self {
+        Self(ErrorKind::Invalid.as_str())
+    }
+}
+
+pub(crate) fn thrown(error: BridgeError) -> napi::Error<Kind> {
+    napi::Error::new(Kind(error.kind.as_str()), text(error.to_json()))
+}
+
+pub(crate) fn invalid(message: String) -> napi::Error<Kind> {
+    thrown(BridgeError { kind: ErrorKind::Invalid, message, code: None, data: None })
+}
+
+pub(crate) fn internal(message: String) -> napi::Error<Kind> {
+    thrown(BridgeError { kind: ErrorKind::Internal, message, code: None, data: None })
+}
+
+/// Handles and tickets are below 2^53, so a double holds them exactly.
+pub(crate) fn number(id: u64) -> f64 {
+    id as f64
+}
+
+pub(crate) fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// One element of the flat array that `drain` returns.
+pub enum Field {
+    /// A kind, ticket or handle.
+    Number(f64),
+    /// The `ok` of an event.
+    Flag(bool),
+    /// A name.
+    Name(String),
+    /// A body, still in the memory of the core.
+    Body(Bytes),
+}
+
+pub(crate) fn fields(events: Vec<Event>) -> Vec<Field> {
+    let mut fields = Vec::with_capacity(events.len() * 6);
+    for event in events {
+        fields.extend([
+            Field::Number(f64::from(event.kind as u8)),
+            Field::Number(number(event.ticket)),
+            Field::Number(number(event.handle)),
+            Field::Flag(event.ok),
+            Field::Name(event.name),
+            Field::Body(event.body),
+        ]);
+    }
+    fields
+}
+
+impl TypeName for Field {
+    fn type_name() -> &'static str {
+        "Field"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::Unknown
+    }
+}
+
+impl ToNapiValue for Field {
+    unsafe fn to_napi_value(env: sys::napi_env, field: Self) -> napi::Result<sys::napi_value> {
+        // SAFETY: `env` is passed on under the promise that the caller made for this function.
+        unsafe {
+            match field {
+                Self::Number(value) => f64::to_napi_value(env, value),
+                Self::Flag(value) => bool::to_napi_value(env, value),
+                Self::Name(value) => String::to_napi_value(env, value),
+                Self::Body(value) => match String::from_utf8_lossy(&value) {
+                    Cow::Borrowed(value) => <&str>::to_napi_value(env, value),
+                    Cow::Owned(value) => String::to_napi_value(env, value),
+                },
+            }
+        }
+    }
+}

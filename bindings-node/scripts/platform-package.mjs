@@ -1,0 +1,44 @@
+// Makes the package that carries the native library of one platform: npm/<platform>. Run for each platform with the library that was built for it:
+//   node scripts/platform-package.mjs linux-x64-gnu ../target/release/libtrunkline_node.so
+// With --publishable as the last argument, package.json of the main package is given the optional dependencies for all platforms.
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const manifestFile = join(here, "package.json");
+const manifest = JSON.parse(readFileSync(manifestFile, "utf8"));
+const platforms = manifest.platforms;
+const [platform, library, publishable] = process.argv.slice(2);
+
+if (platform === "--publishable" || publishable === "--publishable") {
+  manifest.optionalDependencies = Object.fromEntries(platforms.map((name) => [`@trunkline/${name}`, manifest.version]));
+  writeFileSync(manifestFile, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+if (platform !== "--publishable") {
+  if (!platforms.includes(platform) || library === undefined) {
+    console.error(`usage: platform-package.mjs PLATFORM LIBRARY\nPLATFORM is one of ${platforms.join(", ")}`);
+    process.exit(2);
+  }
+  const [os, cpu, abi] = platform.split("-");
+  const folder = join(here, "npm", platform);
+  const main = `trunkline.${platform}.node`;
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(library, join(folder, main));
+  const { version, license, repository, engines } = manifest;
+  const about = {
+    name: `@trunkline/${platform}`,
+    version,
+    description: `The native library of trunkline for ${platform}`,
+    license,
+    repository,
+    engines,
+    os: [os],
+    cpu: [cpu],
+    ...(os === "linux" ? { libc: [abi === "musl" ? "musl" : "glibc"] } : {}),
+    main,
+    files: [main],
+  };
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(about, null, 2)}\n`);
+  console.log(folder);
+}

@@ -1,0 +1,57 @@
+// Helpers that make content blocks, and the test whether a value is one.
+import type { Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, JsonObject, ResourceContents, ResourceLink, TextContent } from "./model.js";
+
+interface BlockOptions {
+  annotations?: Annotations;
+  _meta?: JsonObject;
+}
+
+/** A text block. */
+export function text(text: string, options: BlockOptions = {}): TextContent {
+  return { type: "text", text, ...options };
+}
+
+/** An image block. `data` is the image's bytes, or a string that is base64 already. */
+export function image(data: string | Uint8Array, mimeType: string, options: BlockOptions = {}): ImageContent {
+  return { type: "image", data: base64(data), mimeType, ...options };
+}
+
+/** An audio block. `data` is the sound's bytes, or a string that is base64 already. */
+export function audio(data: string | Uint8Array, mimeType: string, options: BlockOptions = {}): AudioContent {
+  return { type: "audio", data: base64(data), mimeType, ...options };
+}
+
+/** A resource with its contents: a string is text, bytes become a blob. */
+export function resource(uri: string, contents: string | Uint8Array, mimeType?: string, options: BlockOptions = {}): EmbeddedResource {
+  const about = mimeType === undefined ? { uri } : { uri, mimeType };
+  const resource: ResourceContents = typeof contents === "string" ? { ...about, text: contents } : { ...about, blob: base64(contents) };
+  return { type: "resource", resource, ...options };
+}
+
+/** A link to a resource. */
+export function link(uri: string, name: string, options: Omit<ResourceLink, "type" | "uri" | "name"> = {}): ResourceLink {
+  return { type: "resource_link", uri, name, ...options };
+}
+
+/** Whether a value is a content block. */
+export function isContentBlock(value: unknown): value is ContentBlock {
+  if (typeof value !== "object" || value === null) return false;
+  const block = value as Record<string, unknown>;
+  switch (block["type"]) {
+    case "text":
+      return typeof block["text"] === "string";
+    case "image":
+    case "audio":
+      return typeof block["data"] === "string" && typeof block["mimeType"] === "string";
+    case "resource":
+      return typeof block["resource"] === "object" && block["resource"] !== null && "uri" in block["resource"];
+    case "resource_link":
+      return typeof block["uri"] === "string" && typeof block["name"] === "string";
+    default:
+      return false;
+  }
+}
+
+function base64(data: string | Uint8Array): string {
+  return typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
+}

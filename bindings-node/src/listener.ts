@@ -1,0 +1,41 @@
+import type { Session } from "./session.js";
+
+/** A server that listens for HTTP. */
+export class Listener {
+  readonly #session: Session;
+  readonly #deadlineMs: number;
+  /** Where clients connect to. */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+
+  /** @internal */
+  constructor(session: Session, address: { url: string; host: string; port: number }, deadlineMs: number) {
+    this.#session = session;
+    this.#deadlineMs = deadlineMs;
+    this.url = address.url;
+    this.host = address.host;
+    this.port = address.port;
+  }
+
+  /** Stops listening. Calls in flight get `deadline` milliseconds (the server's `drainDeadlineMs` by default), then they are cancelled. */
+  async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
+    await this.#session.close(deadline);
+  }
+
+  /** Keeps the event loop alive while listening. This is how a listener starts. */
+  ref(): this {
+    this.#session.ref();
+    return this;
+  }
+
+  /** Lets the process end although this listens. */
+  unref(): this {
+    this.#session.unref();
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

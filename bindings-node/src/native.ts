@@ -1,0 +1,90 @@
+// Finds and loads the native library.
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+/** The bridge, as `docs/bridge.md` describes it. Bodies are JSON texts; errors are thrown with the error object as JSON in `message`. */
+export interface NativePort {
+  register(kind: string, json: string): number;
+  unregister(handle: number): void;
+  open(json: string): number;
+  close(handle: number, deadlineMs: number): void;
+  request(handle: number, json: string): number;
+  notify(target: number, json: string): void;
+  cancel(ticket: number, reason: string): void;
+  complete(ticket: number, shape: number, body: string): boolean;
+  fail(ticket: number, json: string): boolean;
+  /** Kind, ticket, handle, ok, name and body of the first event, then of the second, and so on. */
+  drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string)[];
+  wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
+  describe(target: number): string;
+  cancelled(ticket: number): boolean;
+  ref(): void;
+  unref(): void;
+}
+
+interface Native {
+  Port: new (bell: () => void) => NativePort;
+}
+
+let loaded: Native | undefined;
+
+/** The native library of this platform; an Error that says what to install if there is none. */
+export function native(): Native {
+  return (loaded ??= load());
+}
+
+function load(): Native {
+  const named = process.env["TRUNKLINE_NATIVE"];
+  if (named !== undefined && named !== "") return open(named, "named by TRUNKLINE_NATIVE");
+  const root = join(__dirname, "..");
+  // In the source tree, `cargo xtask build` copies target/debug/libtrunkline_node.so (.dylib, or trunkline_node.dll) to bindings-node/trunkline.node.
+  const built = join(root, "trunkline.node");
+  if (existsSync(built)) return open(built, "built from source");
+  const platform = platformName();
+  const beside = join(root, `trunkline.${platform}.node`);
+  if (existsSync(beside)) return open(beside, "beside the package");
+  const packageName = `@trunkline/${platform}`;
+  try {
+    return createRequire(__filename)(packageName) as Native;
+  } catch (error) {
+    const { version } = createRequire(__filename)("../package.json") as { version: string };
+    const missing = (error as NodeJS.ErrnoException).code === "MODULE_NOT_FOUND";
+    throw new Error(
+      missing
+        ? `trunkline needs its native library for ${platform}, the optional package ${packageName}, which is not installed. ` +
+            `Run: npm install ${packageName}@${version} (in a checkout of the source: cargo xtask build)`
+        : `trunkline's native library ${packageName} is installed but does not load: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Loads any file, whatever its name ends in. */
+function open(file: string, what: string): Native {
+  const module = { exports: {} };
+  try {
+    process.dlopen(module, file);
+  } catch (error) {
+    throw new Error(`trunkline's native library ${file} (${what}) does not load: ${(error as Error).message}`, { cause: error });
+  }
+  return module.exports as Native;
+}
+
+/** Such as `linux-x64-gnu`, `linux-arm64-musl`, `darwin-arm64`, `win32-x64-msvc`. */
+function platformName(): string {
+  const base = `${process.platform}-${process.arch}`;
+  if (process.platform === "win32") return `${base}-msvc`;
+  return process.platform === "linux" ? `${base}-${isMusl() ? "musl" : "gnu"}` : base;
+}
+
+function isMusl(): boolean {
+  const { report } = process;
+  // Without this, making the report resolves the host names of open sockets.
+  const settings = report as typeof report & { excludeNetwork?: boolean };
+  const before = settings.excludeNetwork;
+  settings.excludeNetwork = true;
+  const { header } = report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
+  if (before !== undefined) settings.excludeNetwork = before;
+  return header.glibcVersionRuntime === undefined;
+}

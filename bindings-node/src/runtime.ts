@@ -1,0 +1,220 @@
+// The port of this thread and the loop that empties it. Everything that arrives goes to the object that waits for it; what the events mean is in
+// docs/bridge.md.
+import { Calls, type Callable } from "./calls.js";
+import { type TrunklineError, attempt, errorOf, invalid, thrownBy } from "./errors.js";
+import { log, type LogRecord } from "./log.js";
+import { native, type NativePort } from "./native.js";
+
+/** Events taken in one turn of the event loop; the rest waits for the next one, so that timers and sockets are served in between. */
+const batch = 512;
+/** How long the end of the process waits for the port to close. */
+const exitMs = 2000;
+
+/** The kinds of events, by the numbers of the contract. */
+const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6 } as const;
+
+/** Whoever owns a listener or a connection. */
+export interface Owner {
+  notified?(method: string, params: unknown): void;
+  closed(error?: TrunklineError): void;
+}
+
+/** Someone who waits for a reply. */
+interface Waiter {
+  resolve: (result: never) => void;
+  reject: (error: TrunklineError) => void;
+  onProgress: ((params: never) => void) | undefined;
+}
+
+let current: Runtime | undefined;
+
+/** The runtime of this thread. The first use loads the native library; nothing runs before the first `open`. */
+export function runtime(): Runtime {
+  return (current ??= new Runtime());
+}
+
+export class Runtime {
+  readonly port: NativePort;
+  readonly #tools = new Map<number, Callable>();
+  readonly #calls: Calls;
+  readonly #waiters = new Map<number, Waiter>();
+  readonly #owners = new Map<number, Owner>();
+  readonly #drain = (): void => {
+    this.#takeBatch();
+  };
+  #holds = 0;
+  #hooked = false;
+  #stopped = false;
+
+  constructor() {
+    const { Port } = native();
+    this.port = new Port(this.#drain);
+    this.#calls = new Calls(this.port);
+  }
+
+  /** Registers something that has no handler; its handle. */
+  register(kind: string, description: object): number {
+    const json = stringify(description, `the description of a ${kind}`);
+    return attempt(() => this.port.register(kind, json));
+  }
+
+  /** Registers a tool; its handle. */
+  registerTool(description: object, tool: Callable): number {
+    const handle = this.register("tool", description);
+    this.#tools.set(handle, tool);
+    return handle;
+  }
+
+  unregister(handle: number): void {
+    this.#tools.delete(handle);
+    attempt(() => {
+      this.port.unregister(handle);
+    });
+  }
+
+  /** Opens a listener or connection: its handle, and its result once it is open. The owner hears of it from then on. */
+  open(what: object, owner: Owner): { handle: number; result: Promise<unknown> } {
+    if (!this.#hooked) {
+      this.#hooked = true;
+      process.once("exit", () => {
+        this.#exit();
+      });
+    }
+    const json = stringify(what, "the transport");
+    const handle = attempt(() => this.port.open(json));
+    this.#owners.set(handle, owner);
+    const result = this.#await(handle).catch((error: unknown) => {
+      // What never opened is not closed either.
+      this.#owners.delete(handle);
+      throw error;
+    });
+    return { handle, result };
+  }
+
+  close(handle: number, deadlineMs: number): void {
+    attempt(() => {
+      this.port.close(handle, deadlineMs);
+    });
+  }
+
+  /** Sends a request; its ticket and its result. */
+  request(connection: number, request: object, onProgress?: (params: never) => void): { ticket: number; result: Promise<unknown> } {
+    const json = stringify(request, "the arguments");
+    const ticket = attempt(() => this.port.request(connection, json));
+    return { ticket, result: this.#await(ticket, onProgress) };
+  }
+
+  cancel(ticket: number, reason: string): void {
+    attempt(() => {
+      this.port.cancel(ticket, reason);
+    });
+  }
+
+  /** Keeps the event loop alive until as many `release`. */
+  hold(): void {
+    if (this.#holds++ === 0 && !this.#stopped) this.port.ref();
+  }
+
+  release(): void {
+    if (--this.#holds === 0 && !this.#stopped) this.port.unref();
+  }
+
+  #await(ticket: number, onProgress?: (params: never) => void): Promise<unknown> {
+    this.hold();
+    return new Promise<unknown>((resolve, reject) => {
+      this.#waiters.set(ticket, { resolve, reject, onProgress });
+    });
+  }
+
+  #takeBatch(): void {
+    const events = this.port.drain("queue", batch, 0);
+    for (let at = 0; at < events.length; at += 6) {
+      try {
+        this.#dispatch(
+          events[at] as number,
+          events[at + 1] as number,
+          events[at + 2] as number,
+          events[at + 3] as boolean,
+          events[at + 4] as string,
+          events[at + 5] as string,
+        );
+      } catch (error) {
+        // Only a listener of the user can throw. It must be noticed like any other, but not at the cost of the events behind it.
+        process.nextTick(() => {
+          throw error;
+        });
+      }
+    }
+    if (events.length === batch * 6) setImmediate(this.#drain);
+  }
+
+  #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string): void {
+    switch (kind) {
+      case Kind.Call:
+        this.#calls.start(ticket, this.#tools.get(handle), body);
+        break;
+      case Kind.Cancel:
+        this.#calls.cancel(ticket, body);
+        break;
+      case Kind.Reply:
+        this.#reply(ticket, ok, body);
+        break;
+      case Kind.Notification:
+        if (ticket !== 0) this.#waiters.get(ticket)?.onProgress?.(JSON.parse(body) as never);
+        else this.#owners.get(handle)?.notified?.(name, body === "" ? {} : JSON.parse(body));
+        break;
+      case Kind.SessionClosed: {
+        const owner = this.#owners.get(handle);
+        this.#owners.delete(handle);
+        owner?.closed(ok ? undefined : errorOf(body));
+        break;
+      }
+      case Kind.Log:
+        log(JSON.parse(body) as LogRecord[]);
+        break;
+      case Kind.Stopped:
+        this.#stop();
+        break;
+    }
+  }
+
+  #reply(ticket: number, ok: boolean, body: string): void {
+    const waiter = this.#waiters.get(ticket);
+    if (!waiter) return;
+    this.#waiters.delete(ticket);
+    this.release();
+    if (ok) waiter.resolve(JSON.parse(body) as never);
+    else waiter.reject(errorOf(body));
+  }
+
+  /** Closes the port while the thread is still alive. The event loop no longer runs, so this blocks, shortly. */
+  #exit(): void {
+    if (this.#stopped) return;
+    try {
+      const end = Date.now() + exitMs;
+      this.port.close(0, 0);
+      for (let left = exitMs; left > 0; left = end - Date.now()) {
+        const events = this.port.drain("queue", batch, left);
+        for (let at = 0; at < events.length; at += 6) {
+          if (events[at] === Kind.Log) log(JSON.parse(events[at + 5] as string) as LogRecord[]);
+          if (events[at] === Kind.Stopped) return;
+        }
+      }
+    } catch (error) {
+      process.stderr.write(`trunkline could not be closed: ${thrownBy(error).message}\n`);
+    }
+  }
+
+  #stop(): void {
+    this.#stopped = true;
+    if (current === this) current = undefined;
+  }
+}
+
+function stringify(value: object, what: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error);
+  }
+}

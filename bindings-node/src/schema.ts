@@ -1,0 +1,160 @@
+// Schemas of tools: a JSON Schema as it is, or a Standard Schema that can give one.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import { invalid } from "./errors.js";
+import type { JsonObject } from "./model.js";
+import type { StandardSchemaV1 } from "./standard.js";
+
+/** A JSON Schema (2020-12 unless `$schema` says otherwise). */
+export type JsonSchema = JsonObject & { readonly "~standard"?: never };
+
+/** A schema of a tool's arguments or output. */
+export type Schema = StandardSchemaV1 | JsonSchema;
+
+/** The type of the arguments that a handler gets: after defaults and transforms of a Standard Schema. */
+export type Arguments<S> = S extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<S>
+  : // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a JSON Schema says nothing to the compiler
+    Record<string, any>;
+
+/** The type of the values that fit an output schema, before its defaults and transforms. */
+export type OutputInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : unknown;
+
+/** The library's half of validation, after the core's: it also applies defaults and transforms. */
+export type Validate = StandardSchemaV1.Props["validate"];
+
+/** A schema taken apart: what the core checks and what the library checks. */
+export interface Converted {
+  json: JsonObject;
+  validate?: Validate;
+}
+
+/** Takes a schema apart. `where` names it in errors. */
+export function convert(schema: unknown, side: "input" | "output", where: string): Converted {
+  if (isStandard(schema)) return { json: fromStandard(schema, side, where), validate: schema["~standard"].validate };
+  if (!isObject(schema)) {
+    throw invalid(`${where} must be a JSON Schema object or a Standard Schema (zod, arktype, valibot), not ${schema === null ? "null" : typeof schema}`);
+  }
+  const bare = Object.entries(schema).find(([, value]) => isStandard(value));
+  if (bare) throw invalid(`${where} is an object of schemas (${JSON.stringify(bare[0])}): wrap it, as in z.object({ … })`);
+  return { json: schema };
+}
+
+/** Whether an output schema describes something else than objects, so that it has to be wrapped. */
+export function needsWrap(json: JsonObject): boolean {
+  return json["type"] !== "object" && !("properties" in json);
+}
+
+/** The schema of `{"result": value}` for the schema of `value`. References keep their targets. */
+export function wrap(json: JsonObject): JsonObject {
+  const { $schema, ...rest } = json;
+  // A schema with an $id is a resource of its own: references inside are relative to it wherever it stands.
+  const inner = "$id" in json ? rest : (relocate(rest) as JsonObject);
+  return { ...($schema === undefined ? {} : { $schema }), type: "object", properties: { result: inner }, required: ["result"] };
+}
+
+/** The first issue of a library's validation as a JSON pointer and a message. */
+export function issueOf(issues: readonly StandardSchemaV1.Issue[]): { path: string; message: string } {
+  const [issue] = issues;
+  const keys = (issue?.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
+  const path = keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return { path, message: issue?.message ?? "the value does not fit its schema" };
+}
+
+function isStandard(value: unknown): value is StandardSchemaV1 {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null || !("~standard" in value)) return false;
+  const props = value["~standard"];
+  return typeof props === "object" && props !== null && "validate" in props && typeof props.validate === "function";
+}
+
+function fromStandard(schema: StandardSchemaV1, side: "input" | "output", where: string): JsonObject {
+  const convert = converter(schema, side, where);
+  let json: JsonObject;
+  try {
+    json = convert();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw invalid(`${where} cannot be written as JSON Schema: ${why}. Change that part, or give a JSON Schema instead`, error);
+  }
+  // A union of objects has no type of its own, and arguments are always an object.
+  return side === "input" && !("type" in json) ? { type: "object", ...json } : json;
+}
+
+/** How this library gives a JSON Schema, or an error that names what to do. */
+function converter(schema: StandardSchemaV1, side: "input" | "output", where: string): () => JsonObject {
+  const { vendor, jsonSchema } = schema["~standard"];
+  const libraryOptions = tolerant[vendor] ?? {};
+  if (jsonSchema) return () => jsonSchema[side]({ target: "draft-2020-12", libraryOptions });
+  switch (vendor) {
+    case "zod": {
+      if (!("_zod" in schema)) throw invalid(`${where} is a schema of zod 3, which cannot give a JSON Schema: use zod 4`);
+      const toJsonSchema = method(schema, "toJSONSchema") ?? exported("zod", "toJSONSchema")?.bind(undefined, schema);
+      if (toJsonSchema) return () => toJsonSchema({ io: side, target: "draft-2020-12" }) as JsonObject;
+      throw invalid(`${where}: this version of zod gives no JSON Schema by itself: use zod 4.2 or later`);
+    }
+    case "arktype": {
+      const toJsonSchema = method(schema, "toJsonSchema");
+      if (toJsonSchema) return () => toJsonSchema(libraryOptions) as JsonObject;
+      throw invalid(`${where}: this version of arktype gives no JSON Schema: use arktype 2.1.28 or later`);
+    }
+    case "valibot": {
+      const toJsonSchema = exported("@valibot/to-json-schema", "toJsonSchema");
+      if (toJsonSchema) return () => toJsonSchema(schema, { typeMode: side, target: "draft-2020-12", ...libraryOptions }) as JsonObject;
+      throw invalid(`${where}: valibot gives a JSON Schema through @valibot/to-json-schema: run npm install @valibot/to-json-schema`);
+    }
+    default:
+      throw invalid(`${where}: ${vendor} gives no JSON Schema (no ~standard.jsonSchema): use a version that does, or give a JSON Schema instead`);
+  }
+}
+
+/** A check that is code has no JSON form. It is left out of the JSON Schema, not refused, for the library's own validation still makes it. */
+const tolerant: Partial<Record<string, Record<string, unknown>>> = {
+  arktype: { fallback: { predicate: ({ base }: { base: unknown }) => base } },
+  valibot: { overrideAction: ({ errors, jsonSchema }: { errors: unknown; jsonSchema: unknown }) => (errors ? jsonSchema : undefined) },
+};
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+function method(schema: object, name: string): AnyFunction | undefined {
+  const found = (schema as Record<string, unknown>)[name];
+  return typeof found === "function" ? (found.bind(schema) as AnyFunction) : undefined;
+}
+
+/** A function of a package that the user may have installed: beside this one, or in the program's own tree. */
+function exported(packageName: string, name: string): AnyFunction | undefined {
+  for (const base of [__filename, join(process.cwd(), "package.json")]) {
+    try {
+      const found = (createRequire(base)(packageName) as Record<string, unknown>)[name];
+      if (typeof found === "function") return found as AnyFunction;
+    } catch {
+      // Not installed there.
+    }
+  }
+  return undefined;
+}
+
+/** Keywords whose value maps names to schemas: the names are not keywords. */
+const maps = new Set(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]);
+/** Keywords whose value is data. */
+const data = new Set(["const", "enum", "default", "examples"]);
+
+/** Rewrites the local references of a schema that moves from the root to `/properties/result`. */
+function relocate(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(relocate);
+  if (!isObject(schema)) return schema;
+  return mapValues(schema, (value, key) => {
+    if (data.has(key)) return value;
+    if (maps.has(key) && isObject(value)) return mapValues(value, relocate);
+    if (key === "$ref" && typeof value === "string" && /^#(\/|$)/.test(value)) return `#/properties/result${value.slice(1)}`;
+    return relocate(value);
+  });
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function mapValues(object: JsonObject, change: (value: unknown, key: string) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
+}

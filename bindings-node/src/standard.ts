@@ -1,0 +1,40 @@
+// The parts of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev) that are used here. They are structural: schemas of
+// zod, arktype, valibot and others fit without any of them being a dependency.
+
+/** A schema that can validate, from any library that follows Standard Schema. */
+export interface StandardSchemaV1<Input = unknown, Output = Input> {
+  readonly "~standard": StandardSchemaV1.Props<Input, Output>;
+}
+
+// The namespace is part of the interface as published, and lets users write `StandardSchemaV1.InferOutput`.
+// eslint-disable-next-line @typescript-eslint/no-namespace
+export declare namespace StandardSchemaV1 {
+  interface Props<Input = unknown, Output = Input> {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Result<Output> | Promise<Result<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    /** Present where the library also follows Standard JSON Schema. */
+    readonly jsonSchema?: Converter | undefined;
+  }
+
+  interface Converter {
+    readonly input: (options: ConverterOptions) => Record<string, unknown>;
+    readonly output: (options: ConverterOptions) => Record<string, unknown>;
+  }
+
+  interface ConverterOptions {
+    readonly target: "draft-2020-12";
+    readonly libraryOptions?: Record<string, unknown>;
+  }
+
+  type Result<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
+
+  interface Issue {
+    readonly message: string;
+    readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  }
+
+  type InferInput<Schema extends StandardSchemaV1> = NonNullable<Schema["~standard"]["types"]>["input"];
+  type InferOutput<Schema extends StandardSchemaV1> = NonNullable<Schema["~standard"]["types"]>["output"];
+}

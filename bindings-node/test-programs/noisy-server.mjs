@@ -1,0 +1,15 @@
+// A server over stdio that prints where it should not.
+import { Server } from "trunkline";
+
+console.log("before serving");
+const server = new Server({ name: "noisy", version: "1.0.0" });
+server.registerTool("noise", {}, () => {
+  console.log("while serving");
+  process.stdout.write("{}\n");
+  return process.env.NOISE ?? "quiet";
+});
+server.registerTool("die", {}, () => {
+  console.error("out of beans");
+  process.exit(3);
+});
+await server.serveStdio();

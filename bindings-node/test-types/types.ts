@@ -1,0 +1,68 @@
+// Compiled, never run: what users may and may not write.
+import { type } from "arktype";
+import { Client, Server, TrunklineError, text, type CallToolResult, type Context, type Tool } from "trunkline";
+import * as v from "valibot";
+import { z } from "zod";
+
+/* eslint @typescript-eslint/no-unnecessary-type-parameters: off, @typescript-eslint/no-redundant-type-constituents: off -- the test of equal types needs both */
+/* eslint @typescript-eslint/no-unused-vars: ["error", { args: "none" }] */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function holds<T extends true>(): T | undefined {
+  return undefined;
+}
+
+const server = new Server({ name: "types", version: "1.0.0" }, { instructions: "", maxRunning: 1 });
+
+server.registerTool("zod", { inputSchema: z.object({ city: z.string(), days: z.number().default(3) }) }, (args, context) => {
+  holds<Same<typeof args, { city: string; days: number }>>();
+  holds<Same<typeof context, Context>>();
+  return args.city;
+});
+
+server.registerTool("arktype", { inputSchema: type({ city: "string", "days?": "number" }) }, async (args) => {
+  holds<Same<typeof args.city, string>>();
+  return Promise.resolve([args.days]);
+});
+
+server.registerTool("valibot", { inputSchema: v.object({ city: v.string() }) }, ({ city }) => {
+  holds<Same<typeof city, string>>();
+  return text(city);
+});
+
+const tool = server.registerTool("json", { inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } }, ({ city }) => {
+  holds<Same<0 extends 1 & typeof city ? true : false, true>>();
+  return { city: String(city) };
+});
+tool.remove();
+
+server.registerTool("none", {}, () => undefined);
+
+server.registerTool("output", { outputSchema: z.object({ n: z.number(), unit: z.string().default("m") }) }, () => ({ n: 1 }));
+server.registerTool("output in full", { outputSchema: z.object({ n: z.number() }) }, () => ({ content: [text("1")], structuredContent: { n: 1 } }));
+
+// @ts-expect-error the output does not fit its schema
+server.registerTool("wrong output", { outputSchema: z.object({ n: z.number() }) }, () => ({ n: "1" }));
+// @ts-expect-error a name is needed
+new Server({ version: "1.0.0" });
+// @ts-expect-error a schema is an object
+server.registerTool("wrong schema", { inputSchema: "string" }, () => 1);
+
+export async function client(): Promise<void> {
+  await using client = await Client.connect("http://localhost:8000/mcp", { revision: "2025-06-18", headers: { a: "b" }, signal: AbortSignal.timeout(1) });
+  await Client.connect(["node", "server.mjs"]);
+  await Client.connect({ command: "node", args: ["server.mjs"], env: { A: "b" }, cwd: "." });
+  await Client.connect(server);
+  // @ts-expect-error not a revision
+  await Client.connect(server, { revision: "2025-01-01" });
+  const tools: Tool[] = await client.listTools();
+  const result: CallToolResult = await client.callTool("zod", { city: tools[0]?.name }, { onProgress: ({ progress }) => progress.toFixed() });
+  const [block] = result.content;
+  if (block?.type === "text") holds<Same<typeof block.text, string>>();
+  client.on("toolsChanged", () => undefined);
+  client.on("notification", ({ method }) => method.length);
+  client.on("close", (error) => {
+    if (error instanceof TrunklineError) holds<Same<typeof error.code, number | undefined>>();
+  });
+  // @ts-expect-error no such event
+  client.on("changed", () => undefined);
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import * as trunkline from "trunkline";
+
+import { errorOf } from "../dist/errors.js";
+
+const kinds = ["protocol", "timeout", "cancelled", "closed", "transport", "version", "invalid", "busy", "blocking", "forked", "internal"];
+
+for (const kind of kinds) {
+  test(`kind ${kind} has its class`, () => {
+    const name = `${kind[0].toUpperCase()}${kind.slice(1)}Error`;
+    const error = errorOf(JSON.stringify({ kind, message: "m" }));
+    assert.ok(error instanceof trunkline[name]);
+    assert.ok(error instanceof trunkline.TrunklineError);
+    assert.deepEqual([error.name, error.kind, error.message], [name, kind, "m"]);
+  });
+}
+
+test("a protocol error carries code and data", () => {
+  const error = errorOf('{"kind":"protocol","message":"m","code":-32602,"data":{"a":1}}');
+  assert.deepEqual([error.code, error.data], [-32602, { a: 1 }]);
+});
+
+test("what is no error object is internal and keeps its text", () => {
+  for (const [body, message] of [["panic: x", "panic: x"], ['{"kind":"constructor","message":"m"}', "m"]]) {
+    assert.deepEqual([errorOf(body).kind, errorOf(body).message], ["internal", message]);
+  }
+});
+
+test("ToolError keeps message and cause", () => {
+  const error = new trunkline.ToolError("no such city", { cause: 1 });
+  assert.deepEqual([error.name, error.message, error.cause], ["ToolError", "no such city", 1]);
+});

@@ -1,0 +1,108 @@
+// Streamable HTTP within one process.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+import { Client, Server } from "trunkline";
+
+let server;
+let listener;
+let stopped;
+
+before(async () => {
+  server = new Server({ name: "web", version: "1.0.0" });
+  server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
+  server.registerTool("wait", {}, async (_, ctx) => {
+    await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => stopped?.());
+    return "stopped";
+  });
+  server.registerTool("steps", {}, async (_, ctx) => {
+    await ctx.progress(1, 2);
+    await sleep(20);
+    await ctx.progress(2, 2);
+    return "done";
+  });
+  listener = await server.listen({ port: 0 });
+});
+
+after(() => server.close());
+
+test("a listener knows where it is", () => {
+  assert.deepEqual([listener.host, listener.url], ["127.0.0.1", `http://127.0.0.1:${listener.port}/mcp`]);
+});
+
+for (const revision of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "auto"]) {
+  test(`calls, progress and cancellation over HTTP, revision ${revision}`, async () => {
+    const client = await Client.connect(new URL(listener.url), { revision });
+    try {
+      const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => client.callTool("echo", { text: `m${i}` })));
+      assert.deepEqual(answers.map(({ content }) => content[0].text), answers.map((_, i) => `m${i}`));
+      const seen = [];
+      await client.callTool("steps", {}, { onProgress: ({ progress }) => seen.push(progress) });
+      assert.deepEqual(seen, [1, 2]);
+      const end = new Promise((resolve) => (stopped = resolve));
+      await assert.rejects(client.callTool("wait", {}, { signal: AbortSignal.timeout(50) }), { name: "CancelledError" });
+      await end;
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+for (const options of [{ json: true }, { stateless: true }, { json: true, stateless: true }, { path: "/elsewhere" }]) {
+  test(`listening with ${JSON.stringify(options)}`, async () => {
+    const other = await server.listen({ port: 0, ...options });
+    try {
+      assert.ok(other.url.endsWith(options.path ?? "/mcp"));
+      for (const revision of ["2025-06-18", "2026-07-28"]) {
+        const client = await Client.connect(other.url, { revision });
+        assert.equal((await client.callTool("echo", { text: "hi" })).content[0].text, "hi");
+        await client.close();
+      }
+    } finally {
+      await other.close();
+    }
+  });
+}
+
+test("nobody there, a path that is no endpoint, and what is no URL", async () => {
+  const gone = await server.listen({ port: 0 });
+  await gone.close();
+  await assert.rejects(Client.connect(gone.url), { kind: "transport" });
+  await assert.rejects(Client.connect(listener.url.replace("/mcp", "/nothing"), { revision: "2025-11-25" }), { name: "ProtocolError", message: /nothing at \/nothing/ });
+  await assert.rejects(Client.connect("weather.py"), { kind: "invalid", message: /weather\.py/ });
+});
+
+test("a port that is taken is an error that names it", async () => {
+  await assert.rejects(server.listen({ port: listener.port }), { kind: "transport", message: new RegExp(String(listener.port)) });
+});
+
+test("closing a listener ends the connections to it", async () => {
+  const other = await server.listen({ port: 0 });
+  const client = await Client.connect(other.url, { revision: "2025-11-25" });
+  await other.close({ deadline: 0 });
+  await assert.rejects(client.callTool("echo", { text: "hi" }), (error) => ["transport", "closed"].includes(error.kind));
+  await client.close();
+});
+
+test("the fixture pair over HTTP: every revision, negotiation, and the end by a signal", async () => {
+  const program = (name) => fileURLToPath(new URL(`../../tests/fixtures/node/${name}`, import.meta.url));
+  const child = spawn(process.execPath, [program("server.mjs"), "--http", "0"], { stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    const url = line.replace(/^listening /, "");
+    const run = (...args) => spawnSync(process.execPath, [program("client.mjs"), ...args], { encoding: "utf8", timeout: 60_000, env: { ...process.env, MCP_CONFORMANCE_SCENARIO: "tools_call" } });
+    const matrix = run("--matrix", url);
+    assert.equal(matrix.status, 0, matrix.stdout + matrix.stderr);
+    assert.equal(matrix.stdout.trim().split("\n").length, 5);
+    assert.deepEqual([JSON.parse(run("--auto", url).stdout).revision, run(url).status], ["2026-07-28", 0]);
+  } finally {
+    const exit = once(child, "exit");
+    child.kill("SIGTERM");
+    assert.deepEqual((await exit)[process.platform === "win32" ? 1 : 0], process.platform === "win32" ? "SIGTERM" : 0);
+  }
+});

@@ -1,0 +1,88 @@
+// Whole processes: what keeps them alive, and how they end.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const home = fileURLToPath(new URL("..", import.meta.url));
+const fixture = JSON.stringify([process.execPath, fileURLToPath(new URL("../../tests/fixtures/node/server.mjs", import.meta.url)), "--stdio"]);
+
+/** Runs a program to its end, which has to come by itself. */
+function run(source, { type = "module", ms = 15_000 } = {}) {
+  const start = performance.now();
+  const result = spawnSync(process.execPath, [`--input-type=${type}`, "-e", source], { cwd: home, encoding: "utf8", timeout: ms });
+  return { ...result, ms: performance.now() - start };
+}
+
+const head = `
+  import { Client, Server } from "trunkline";
+  const server = new Server({ name: "a", version: "1" });
+  server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
+  server.registerTool("boom", {}, async () => { throw new Error("boom"); });
+`;
+
+const programs = {
+  "that only registers": "",
+  "that served and called in memory, and closed": `
+    const client = await Client.connect(server);
+    await client.callTool("echo", { text: "hi" });
+    await client.close();`,
+  "that listened and closed": `await (await server.listen({ port: 0 })).close();`,
+  "that had a child and closed": `
+    const client = await Client.connect(${fixture});
+    await client.callTool("echo", { message: "hi" });
+    await client.close();`,
+  "whose listener does not count": `(await server.listen({ port: 0 })).unref();`,
+  "whose client does not count": `const client = (await Client.connect(server)).unref(); await client.callTool("echo", { text: "hi" });`,
+  "whose handler throws": `
+    const client = await Client.connect(server);
+    if (!(await client.callTool("boom")).isError) throw new Error("no error");
+    await client.close();`,
+  "that failed to connect": `await Client.connect(["/does/not/exist"]).catch(() => {});`,
+};
+for (const [name, body] of Object.entries(programs)) {
+  test(`a program ${name} ends by itself`, () => {
+    const { status, signal, stderr } = run(`${head}${body}\nprocess.on("exit", () => console.log("end"));`);
+    assert.deepEqual([status, signal], [0, null], stderr);
+  });
+}
+
+test("an open client and an open listener keep the program alive", () => {
+  for (const body of ["await Client.connect(server);", "await server.listen({ port: 0 });"]) {
+    const { status, stdout, stderr } = run(`${head}${body}\nsetTimeout(() => { console.log("alive"); process.exit(7); }, 300).unref();`);
+    assert.deepEqual([status, stdout], [7, "alive\n"], stderr);
+  }
+});
+
+test("process.exit with everything open ends soon and cleanly", () => {
+  const { status, signal, stderr, ms } = run(`${head}
+    await server.listen({ port: 0 });
+    const near = await Client.connect(server);
+    const far = await Client.connect(${fixture});
+    far.callTool("slow", { ms: 60000 }).catch(() => {});
+    for (let i = 0; i < 50; i++) near.callTool("echo", { text: "hi" }).catch(() => {});
+    process.exit(5);`);
+  assert.deepEqual([status, signal], [5, null], stderr);
+  assert.ok(ms < 10_000, `${ms} ms`);
+});
+
+test("an uncaught exception ends the program as ever", () => {
+  const { status, stderr } = run(`${head}await server.listen({ port: 0 }); setTimeout(() => { throw new Error("mine"); }, 10);`);
+  assert.equal(status, 1);
+  assert.match(stderr, /Error: mine/);
+});
+
+test("CommonJS programs work the same", () => {
+  const { status, stdout, stderr } = run(
+    `const { Client, Server } = require("trunkline");
+     (async () => {
+       const server = new Server({ name: "a", version: "1" });
+       server.registerTool("hi", {}, () => "hi");
+       const client = await Client.connect(server);
+       console.log((await client.callTool("hi")).content[0].text);
+       await client.close();
+     })();`,
+    { type: "commonjs" },
+  );
+  assert.deepEqual([status, stdout], [0, "hi\n"], stderr);
+});

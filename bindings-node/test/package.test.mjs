@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import * as esm from "trunkline";
+
+const require = createRequire(import.meta.url);
+const home = fileURLToPath(new URL("..", import.meta.url));
+
+test("import and require give the same things", () => {
+  const cjs = require("trunkline");
+  const names = Object.keys(cjs).sort();
+  assert.deepEqual(Object.keys(esm).filter((name) => !["default", "module.exports", "__esModule"].includes(name)).sort(), names);
+  for (const name of names) assert.equal(esm[name], cjs[name], name);
+  assert.ok(names.includes("Server") && names.includes("Client") && names.includes("ToolError"));
+});
+
+test("the package asks for nothing else at run time", () => {
+  const manifest = require("trunkline/package.json");
+  assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
+});
+
+test("without a native library the error names the package to install", () => {
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
+  try {
+    cpSync(join(home, "dist"), join(folder, "dist"), { recursive: true });
+    copyFileSync(join(home, "package.json"), join(folder, "package.json"));
+    const run = (env) =>
+      spawnSync(process.execPath, ["-e", 'new (require("./dist/index.js").Server)({ name: "a", version: "1" })'], { cwd: folder, env: { ...process.env, ...env }, encoding: "utf8" });
+    const missing = run({ TRUNKLINE_NATIVE: "" });
+    assert.equal(missing.status, 1);
+    assert.match(missing.stderr, new RegExp(`the optional package @trunkline/${process.platform}-${process.arch}\\S*, which is not installed. Run: npm install @trunkline/\\S+@`));
+    const wrong = run({ TRUNKLINE_NATIVE: join(folder, "package.json") });
+    assert.match(wrong.stderr, /package\.json \(named by TRUNKLINE_NATIVE\) does not load/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a platform package is found", () => {
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
+  try {
+    const platforms = require("trunkline/package.json").platforms.filter((name) => name.startsWith(`${process.platform}-${process.arch}`));
+    const library = process.env.TRUNKLINE_NATIVE || join(home, "trunkline.node");
+    cpSync(join(home, "dist"), join(folder, "node_modules/trunkline/dist"), { recursive: true });
+    copyFileSync(join(home, "package.json"), join(folder, "node_modules/trunkline/package.json"));
+    mkdirSync(join(folder, "tree/scripts"), { recursive: true });
+    copyFileSync(join(home, "scripts/platform-package.mjs"), join(folder, "tree/scripts/platform-package.mjs"));
+    copyFileSync(join(home, "package.json"), join(folder, "tree/package.json"));
+    for (const platform of platforms) {
+      execFileSync(process.execPath, [join(folder, "tree/scripts/platform-package.mjs"), platform, library]);
+      cpSync(join(folder, "tree/npm", platform), join(folder, "node_modules/@trunkline", platform), { recursive: true });
+    }
+    const script = 'new (require("trunkline").Server)({ name: "a", version: "1" }); console.log("found")';
+    const found = spawnSync(process.execPath, ["-e", script], { cwd: folder, env: { ...process.env, TRUNKLINE_NATIVE: "" }, encoding: "utf8" });
+    assert.equal(found.stdout, "found\n", found.stderr);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

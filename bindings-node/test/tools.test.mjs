@@ -1,0 +1,450 @@
+// Tools over a connection in memory: real envelopes, negotiation, projection and validation.
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { test } from "node:test";
+
+import { type } from "arktype";
+import { Client, image, ProtocolError, Server, setLogger, text, ToolError } from "trunkline";
+import * as v from "valibot";
+import { z } from "zod";
+
+const revisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+const info = { name: "test", version: "1.0.0" };
+
+/** Runs a test with a server and a client of it, and closes both. */
+async function connected(register, body, { options, ...connect } = {}) {
+  const server = new Server(info, options);
+  try {
+    register(server);
+    const client = await Client.connect(server, connect);
+    try {
+      return await body(client, server);
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await server.close();
+  }
+}
+
+/** Runs something and gives the log records that came meanwhile. */
+async function logged(body) {
+  const records = [];
+  setLogger((record) => records.push(record));
+  try {
+    await body();
+    await sleep(20);
+  } finally {
+    setLogger();
+  }
+  return records;
+}
+
+for (const revision of revisions) {
+  test(`list and call in revision ${revision}`, () =>
+    connected(
+      (server) => server.registerTool("add", { description: "Adds", inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => `${a + b}`),
+      async (client) => {
+        assert.equal(client.revision, revision);
+        // Pinned to the newest revision, a client asks nobody before its first request.
+        if (revision !== "2026-07-28") assert.deepEqual([client.serverInfo.name, typeof client.capabilities.tools], ["test", "object"]);
+        const [tool] = await client.listTools();
+        assert.deepEqual([tool.name, tool.description, tool.inputSchema.required], ["add", "Adds", ["a", "b"]]);
+        assert.deepEqual((await client.callTool("add", { a: 2, b: 3 })).content, [{ type: "text", text: "5" }]);
+      },
+      { revision },
+    ));
+}
+
+test("what a handler returns becomes the result", async () => {
+  const whole = { content: [text("x")], isError: true };
+  const rows = [
+    ["text", "hi", [text("hi")]],
+    ["block", image("AQID", "image/png"), [image("AQID", "image/png")]],
+    ["blocks", [text("a"), text("b")], [text("a"), text("b")]],
+    ["object", { a: [1] }, [text('{"a":[1]}')]],
+    ["number", 1.5, [text("1.5")]],
+    ["boolean", true, [text("true")]],
+    ["list", [1, "a"], [text('[1,"a"]')]],
+    ["null", null, [text("null")]],
+    ["result", whole, whole.content],
+  ];
+  await connected(
+    (server) => {
+      for (const [name, value] of rows) {
+        server.registerTool(`${name}.now`, {}, () => value);
+        server.registerTool(`${name}.later`, {}, async () => value);
+      }
+    },
+    async (client) => {
+      for (const [name, , content] of rows) {
+        for (const when of ["now", "later"]) {
+          const result = await client.callTool(`${name}.${when}`);
+          assert.deepEqual(result.content, content, name);
+          assert.equal(result.isError ?? false, name === "result", name);
+          assert.equal(result.structuredContent, undefined, name);
+        }
+      }
+    },
+  );
+});
+
+test("an output schema gives structured content, wrapped where it is no object", async () => {
+  const city = z.object({ city: z.string(), unit: z.string().default("C") });
+  await connected(
+    (server) => {
+      server.registerTool("object", { outputSchema: city }, () => ({ city: "Oslo" }));
+      server.registerTool("list", { outputSchema: z.array(city) }, () => [{ city: "Oslo" }]);
+      server.registerTool("either", { outputSchema: z.union([z.string(), city]) }, () => ({ city: "Oslo" }));
+      server.registerTool("text", { outputSchema: { type: "string" } }, () => "warm");
+      server.registerTool("whole", { outputSchema: city }, () => ({ content: [text("x")], structuredContent: { city: "a", unit: "b" } }));
+    },
+    async (client) => {
+      const oslo = { city: "Oslo", unit: "C" };
+      const structured = async (name) => (await client.callTool(name)).structuredContent;
+      assert.deepEqual(await structured("object"), oslo);
+      assert.deepEqual(await structured("list"), { result: [oslo] });
+      assert.deepEqual(await structured("either"), { result: oslo });
+      assert.deepEqual(await structured("text"), { result: "warm" });
+      assert.deepEqual(await structured("whole"), { city: "a", unit: "b" });
+      const tools = await client.listTools();
+      assert.deepEqual(tools.map((tool) => tool.outputSchema.type), tools.map(() => "object"));
+    },
+  );
+});
+
+test("a return value that does not fit the output schema fails the call and is logged", async () => {
+  const outputSchema = z.object({ n: z.number() });
+  const records = await logged(() =>
+    connected(
+      (server) => {
+        server.registerTool("library", { outputSchema }, () => ({ n: "1" }));
+        server.registerTool("core", { outputSchema: { type: "object", properties: { n: { type: "number" } } } }, () => ({ n: "1" }));
+      },
+      async (client) => {
+        for (const name of ["library", "core"]) {
+          const result = await client.callTool(name).catch((error) => error);
+          assert.ok(result.isError === true || result.kind === "protocol", name);
+        }
+      },
+    ),
+  );
+  assert.ok(records.some(({ message }) => message.includes("/n")), JSON.stringify(records));
+});
+
+test("a ToolError reaches the caller", () =>
+  connected(
+    (server) => {
+      server.registerTool("now", {}, () => {
+        throw new ToolError("no such city");
+      });
+      server.registerTool("later", {}, async () => {
+        throw new ToolError("no such city");
+      });
+    },
+    async (client) => {
+      for (const name of ["now", "later"]) {
+        const { content, isError } = await client.callTool(name);
+        assert.deepEqual([content, isError], [[text("no such city")], true]);
+      }
+    },
+  ));
+
+test("a ProtocolError with a code becomes that JSON-RPC error", () =>
+  connected(
+    (server) =>
+      server.registerTool("refuse", {}, () => {
+        throw new ProtocolError("protocol", "not today", { code: -32099, data: { again: "tomorrow" } });
+      }),
+    (client) => assert.rejects(client.callTool("refuse"), { name: "ProtocolError", message: "not today", code: -32099, data: { again: "tomorrow" } }),
+  ));
+
+test("any other failure is hidden from the caller and logged with its stack", async () => {
+  const register = (server) => {
+    server.registerTool("now", {}, () => {
+      throw new TypeError("secret");
+    });
+    server.registerTool("later", {}, () => Promise.reject(new TypeError("secret")));
+    server.registerTool("text", {}, () => {
+      throw "secret";
+    });
+    server.registerTool("function", {}, () => () => "secret");
+  };
+  const names = ["now", "later", "text", "function"];
+  const records = await logged(() =>
+    connected(register, async (client) => {
+      for (const name of names) {
+        const { content, isError } = await client.callTool(name);
+        assert.equal(isError, true);
+        assert.doesNotMatch(content[0].text, /secret|TypeError/);
+      }
+    }),
+  );
+  assert.ok(records.some(({ level, message }) => level === "error" && /TypeError: secret[\s\S]*tools\.test\.mjs/.test(message)), JSON.stringify(records));
+  await logged(() =>
+    connected(register, async (client) => assert.match((await client.callTool("now")).content[0].text, /secret/), { options: { debug: true } }),
+  );
+});
+
+const checked = {
+  zod: z.object({ city: z.string().refine((city) => city !== "Atlantis", "there is no such city"), days: z.number().default(3) }),
+  arktype: type({ city: type.string.narrow((city, ctx) => city !== "Atlantis" || ctx.mustBe("real")), days: "number = 3" }),
+  valibot: v.object({ city: v.pipe(v.string(), v.check((city) => city !== "Atlantis", "there is no such city")), days: v.optional(v.number(), 3) }),
+};
+for (const [library, inputSchema] of Object.entries(checked)) {
+  test(`${library}: defaults are applied, and both validations fail alike`, async () => {
+    for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
+      await connected(
+        (server) => server.registerTool("forecast", { inputSchema }, ({ city, days }) => `${city} ${days}`),
+        async (client) => {
+          assert.equal((await client.callTool("forecast", { city: "Oslo" })).content[0].text, "Oslo 3");
+          const outcomes = [];
+          for (const city of [1, "Atlantis"]) {
+            const outcome = await client.callTool("forecast", { city }).catch((error) => error);
+            const message = outcome.isError ? outcome.content[0].text : outcome.message;
+            assert.match(message, /\/city|city/, `${revision} ${city}`);
+            outcomes.push([outcome.kind, outcome.code, outcome.isError, message.slice(0, message.indexOf("city"))]);
+          }
+          assert.deepEqual(outcomes[0], outcomes[1]);
+          assert.deepEqual(outcomes[0].slice(0, 3), revision === "2025-06-18" ? ["protocol", -32602, undefined] : [undefined, undefined, true]);
+        },
+        { revision },
+      );
+    }
+  });
+}
+
+test("an asynchronous validator is awaited", () =>
+  connected(
+    (server) =>
+      server.registerTool("shout", { inputSchema: z.object({ word: z.string().transform(async (word) => word.toUpperCase()) }) }, ({ word }) => word),
+    async (client) => assert.equal((await client.callTool("shout", { word: "hi" })).content[0].text, "HI"),
+  ));
+
+test("wrong registrations are errors that name what is wrong", async () => {
+  assert.throws(() => new Server({ name: "x" }), { kind: "invalid", message: /version/ });
+  const server = new Server(info);
+  assert.throws(() => server.registerTool("a", { inputSchema: { type: "nothing" } }, () => 1), { kind: "invalid", message: /type/ });
+  assert.throws(() => server.registerTool("a", { inputSchema: { $ref: "https://example.com/schema" } }, () => 1), { kind: "invalid" });
+  assert.throws(() => server.registerTool("a", {}, "not a function"), { kind: "invalid", message: /handler of tool "a".*string/ });
+  assert.throws(() => new Server(info, { maxRunnin: 1 }), { kind: "invalid", message: /maxRunnin/ });
+  server.registerTool("a", {}, () => 1);
+  assert.throws(() => server.registerTool("a", {}, () => 1), { kind: "invalid", message: /a/ });
+  await server.close();
+  assert.throws(() => server.registerTool("b", {}, () => 1), { kind: "closed" });
+  await assert.rejects(Client.connect(server), { kind: "closed" });
+  await assert.rejects(server.listen({ port: 0 }), { kind: "closed" });
+  await server.close();
+});
+
+test("a server's pages are all listed, or one by one", () =>
+  connected(
+    (server) => {
+      for (let i = 0; i < 5; i++) server.registerTool(`tool${i}`, {}, () => i);
+    },
+    async (client) => {
+      const all = ["tool0", "tool1", "tool2", "tool3", "tool4"];
+      assert.deepEqual((await client.listTools()).map(({ name }) => name), all);
+      const first = await client.listToolsPage();
+      assert.deepEqual(first.tools.map(({ name }) => name), all.slice(0, 2));
+      assert.deepEqual((await client.listToolsPage(first.nextCursor)).tools.map(({ name }) => name), all.slice(2, 4));
+      await assert.rejects(client.listToolsPage("nonsense"), { name: "ProtocolError", code: -32602 });
+    },
+    { options: { pageSize: 2 } },
+  ));
+
+test("an unknown tool is a protocol error", () =>
+  connected(
+    () => {},
+    (client) => assert.rejects(client.callTool("nothing"), { name: "ProtocolError", code: -32602, message: /nothing/ }),
+  ));
+
+test("a handler knows its call", () =>
+  connected(
+    (server) =>
+      server.registerTool("facts", {}, (args, ctx) => ({ args, name: ctx.name, revision: ctx.revision, client: ctx.clientInfo, caps: ctx.clientCapabilities, meta: typeof ctx.meta })),
+    async (client) => {
+      const facts = JSON.parse((await client.callTool("facts")).content[0].text);
+      assert.deepEqual(facts, { args: {}, name: "facts", revision: "2025-11-25", client: { name: "me", version: "2" }, caps: {}, meta: "object" });
+    },
+    { revision: "2025-11-25", info: { name: "me", version: "2" } },
+  ));
+
+for (const revision of ["2025-06-18", "2026-07-28"]) {
+  test(`progress arrives in order and before the result (${revision})`, () =>
+    connected(
+      (server) =>
+        server.registerTool("steps", {}, async (_, ctx) => {
+          for (let i = 1; i <= 3; i++) {
+            await ctx.progress(i, 3, `step ${i}`);
+            await sleep(5);
+          }
+          await ctx.progress(2);
+          return "done";
+        }),
+      async (client) => {
+        const seen = [];
+        await client.callTool("steps", {}, { onProgress: ({ progress, total, message }) => seen.push([progress, total, message]) });
+        assert.deepEqual(seen, [[1, 3, "step 1"], [2, 3, "step 2"], [3, 3, "step 3"]]);
+        assert.equal((await client.callTool("steps")).content[0].text, "done");
+      },
+      { revision },
+    ));
+
+  test(`cancelling a call aborts the handler's signal (${revision})`, async () => {
+    let aborted;
+    const stopped = new Promise((resolve) => (aborted = resolve));
+    await connected(
+      (server) =>
+        server.registerTool("wait", {}, async (_, ctx) => {
+          ctx.signal.addEventListener("abort", () => aborted(ctx.signal.reason));
+          await sleep(60_000, undefined, { signal: ctx.signal });
+        }),
+      async (client) => {
+        const controller = new AbortController();
+        const call = client.callTool("wait", {}, { signal: controller.signal });
+        setTimeout(() => controller.abort(new Error("changed my mind")), 30);
+        await assert.rejects(call, (error) => error.name === "CancelledError" && error.kind === "cancelled" && error.cause.message === "changed my mind");
+        assert.equal((await stopped).name, "AbortError");
+        await assert.rejects(client.callTool("wait", {}, { signal: controller.signal }), { name: "CancelledError" });
+      },
+      { revision },
+    );
+  });
+
+  test(`a call that takes too long ends in a TimeoutError and is cancelled (${revision})`, async () => {
+    let aborted;
+    const stopped = new Promise((resolve) => (aborted = resolve));
+    await connected(
+      (server) =>
+        server.registerTool("wait", {}, async (_, ctx) => {
+          await sleep(60_000, undefined, { signal: ctx.signal }).catch(aborted);
+        }),
+      async (client) => {
+        await assert.rejects(client.callTool("wait", {}, { timeout: 50 }), { name: "TimeoutError", kind: "timeout" });
+        await stopped;
+      },
+      { revision },
+    );
+  });
+}
+
+test("a signal that is asked for after the cancellation is aborted already", async () => {
+  let seen;
+  const looked = new Promise((resolve) => (seen = resolve));
+  await connected(
+    (server) =>
+      server.registerTool("wait", {}, async (_, ctx) => {
+        await sleep(100);
+        seen(ctx.signal.aborted);
+        await ctx.progress(1);
+      }),
+    async (client) => {
+      await assert.rejects(client.callTool("wait", {}, { signal: AbortSignal.timeout(20) }), { name: "CancelledError" });
+      assert.equal(await looked, true);
+    },
+  );
+});
+
+test("tools that come and go are told to a connected client", () =>
+  connected(
+    (server) => server.registerTool("first", {}, () => 1),
+    async (client, server) => {
+      let told = 0;
+      const methods = [];
+      client.on("toolsChanged", () => told++);
+      client.on("notification", ({ method }) => methods.push(method));
+      const changed = () => new Promise((resolve) => client.once("toolsChanged", resolve));
+      let next = changed();
+      const late = server.registerTool("late", {}, () => 2);
+      server.registerTool("later", {}, () => 3);
+      await next;
+      assert.deepEqual((await client.listTools()).map(({ name }) => name), ["first", "late", "later"]);
+      assert.equal((await client.callTool("late")).content[0].text, "2");
+      next = changed();
+      late.remove();
+      late.remove();
+      await next;
+      assert.deepEqual((await client.listTools()).map(({ name }) => name), ["first", "later"]);
+      await assert.rejects(client.callTool("late"), { kind: "protocol" });
+      assert.equal(told, 2);
+      assert.deepEqual(new Set(methods), new Set(["notifications/tools/list_changed"]));
+    },
+    { revision: "2025-11-25" },
+  ));
+
+test("many calls at once each get their own answer", () =>
+  connected(
+    (server) =>
+      server.registerTool("echo", {inputSchema: { type: "object", properties: { i: { type: "integer" } } } }, async ({ i }) => {
+        if (i % 3 === 0) await sleep(1);
+        return String(i);
+      }),
+    async (client) => {
+      const calls = await Promise.all(Array.from({ length: 1000 }, (_, i) => client.callTool("echo", { i })));
+      assert.deepEqual(calls.map(({ content }) => content[0].text), calls.map((_, i) => String(i)));
+    },
+  ));
+
+test("text of every kind crosses unharmed", () =>
+  connected(
+    (server) => server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text),
+    async (client) => {
+      for (const text of ["", "é", "日本語", "😀", "\u0000\u001f", "\u2028", '"\\', "x".repeat(300_000)]) {
+        assert.equal((await client.callTool("echo", { text })).content[0].text, text);
+      }
+    },
+  ));
+
+test("ping is answered", () => connected(() => {}, (client) => client.ping(), { revision: "2025-11-25" }));
+
+test("a closed client says so", async () => {
+  const server = new Server(info);
+  server.registerTool("wait", {}, () => sleep(60_000, undefined, { ref: false }));
+  const client = await Client.connect(server);
+  const ends = [];
+  client.on("close", (error) => ends.push(error));
+  const call = client.callTool("wait");
+  const outcome = assert.rejects(call, { name: "ClosedError", kind: "closed" });
+  await Promise.all([client.close(), client.close()]);
+  await outcome;
+  await client.close();
+  await assert.rejects(client.callTool("wait"), { kind: "closed" });
+  assert.deepEqual(ends, [undefined]);
+  await server.close();
+});
+
+test("a server and a client can be disposed of", async () => {
+  const server = new Server(info);
+  const client = await Client.connect(server);
+  await client[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  await assert.rejects(client.listTools(), { kind: "closed" });
+});
+
+test("arguments that cannot be JSON are refused", () =>
+  connected(
+    (server) => server.registerTool("echo", {}, () => 1),
+    (client) => assert.rejects(client.callTool("echo", { n: 1n }), { name: "InvalidError", message: /BigInt/ }),
+  ));
+
+test("a listener that throws is an uncaught exception, and the next event still arrives", () =>
+  connected(
+    (server) =>
+      server.registerTool("steps", {}, async (_, ctx) => {
+        await ctx.progress(1);
+        return "done";
+      }),
+    async (client) => {
+      const uncaught = new Promise((resolve) => process.setUncaughtExceptionCaptureCallback(resolve));
+      try {
+        const onProgress = () => {
+          throw new Error("from the listener");
+        };
+        assert.equal((await client.callTool("steps", {}, { onProgress })).content[0].text, "done");
+        assert.equal((await uncaught).message, "from the listener");
+      } finally {
+        process.setUncaughtExceptionCaptureCallback(null);
+      }
+    },
+  ));

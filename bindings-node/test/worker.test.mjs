@@ -1,0 +1,41 @@
+// Each thread has a port of its own.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+
+import { Client, Server } from "trunkline";
+
+const program = new URL("../test-programs/worker.mjs", import.meta.url);
+
+test("a worker serves, calls, and ends by itself", async () => {
+  const server = new Server({ name: "main", version: "1.0.0" });
+  server.registerTool("whoami", {}, () => "main");
+  const listener = await server.listen({ port: 0 });
+  try {
+    const workers = [0, 1, 2].map(() => new Worker(program, { workerData: { mode: "work", url: listener.url } }));
+    const results = await Promise.all(workers.map(async (worker) => {
+      const exit = once(worker, "exit");
+      const [answers] = await once(worker, "message");
+      return [answers, await exit];
+    }));
+    for (const result of results) assert.deepEqual(result, [["main", "worker"], [0]]);
+  } finally {
+    await server.close();
+  }
+});
+
+test("a client in the main thread calls a listener in a worker, which is then terminated", async () => {
+  for (let i = 0; i < 3; i++) {
+    const worker = new Worker(program, { workerData: { mode: "serve" } });
+    const [url] = await once(worker, "message");
+    const client = await Client.connect(url, { revision: "2025-11-25" });
+    assert.equal((await client.callTool("whoami")).content[0].text, "worker");
+    const pending = client.callTool("wait").catch((error) => error);
+    await sleep(50);
+    await worker.terminate();
+    await client.close();
+    assert.ok(["transport", "closed"].includes((await pending).kind));
+  }
+});

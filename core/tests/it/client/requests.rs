@@ -1,0 +1,225 @@
+//! Requests in flight: time, progress, cancellation, and the end of the connection.
+
+use super::*;
+use trunkline::{
+    client::{ErrorKind, RequestOptions},
+    engine::RevisionChoice,
+};
+
+/// A server that opens at once and then says nothing by itself.
+fn silent() -> Arc<Fake> {
+    Fake::process(|peer, message| {
+        if message["method"] == "initialize" {
+            peer.accept(message, message["params"]["protocolVersion"].as_str().unwrap());
+        }
+    })
+}
+
+fn pinned(revision: Revision) -> ClientOptions {
+    ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() }
+}
+
+fn request(client: &Client, options: RequestOptions) -> JoinHandle<Result<RawJson, ClientError>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.request("tools/list", None, &options).await })
+}
+
+fn within(timeout: u64, max: u64) -> RequestOptions {
+    RequestOptions { timeout: Some(ms(timeout)), max_timeout: Some(ms(max)), ..RequestOptions::default() }
+}
+
+#[tokio::test]
+async fn life_13_and_can_14_a_request_that_times_out_is_cancelled_and_its_late_answer_ignored() {
+    for revision in Revision::ALL {
+        let fake = silent();
+        let client = fake.connect(pinned(revision)).await;
+        let answer = request(&client, within(1_000, 9_000));
+        settle().await;
+        let asked = fake.last();
+        fake.clock.advance(ms(999)).await;
+        assert!(!answer.is_finished());
+        fake.clock.advance(ms(1)).await;
+        assert_eq!(answer.await.unwrap().unwrap_err(), ClientError::Timeout);
+        let told = fake.last();
+        assert_eq!(told["method"], "notifications/cancelled");
+        assert_eq!(told["params"]["requestId"], asked["id"], "CAN-01");
+        fake.peer().result(&asked, json!({"tools": []}));
+        settle().await;
+
+        let answer = request(&client, within(1_000, 9_000));
+        settle().await;
+        assert_ne!(fake.last()["id"], asked["id"], "RPC-05");
+        fake.peer().result(&fake.last(), json!({"tools": []}));
+        answer.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn life_15_progress_starts_the_clock_anew_and_life_16_the_cap_holds() {
+    let fake = silent();
+    let client = fake.connect(pinned(Revision::V2025_06_18)).await;
+    let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let noted = Arc::clone(&heard);
+    let on_progress = Some(Arc::new(move |params: &RawJson| noted.lock().unwrap().push(params.parse().unwrap())) as _);
+    let answer = request(&client, RequestOptions { on_progress, ..within(1_000, 3_000) });
+    settle().await;
+    let token = fake.last()["params"]["_meta"]["progressToken"].clone();
+    for step in 1..=5 {
+        fake.clock.advance(ms(500)).await;
+        let progress = |token: &Value| json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": step}});
+        fake.peer().say(progress(&token));
+        fake.peer().say(progress(&json!("of nobody")));
+    }
+    assert!(!answer.is_finished(), "2.5 s of 1 s without progress");
+    assert_eq!(heard.lock().unwrap().len(), 5);
+    fake.clock.advance(ms(499)).await;
+    assert!(!answer.is_finished());
+    fake.clock.advance(ms(1)).await;
+    assert_eq!(answer.await.unwrap().unwrap_err(), ClientError::Timeout, "3 s are the most");
+    fake.peer().say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 9}}));
+    settle().await;
+    assert_eq!(heard.lock().unwrap().len(), 5, "nothing after the end");
+}
+
+#[tokio::test]
+async fn timeouts_of_many_requests_fire_in_their_own_order() {
+    let fake = silent();
+    let client = fake.connect(pinned(Revision::V2026_07_28)).await;
+    let answers: Vec<_> = [3_000, 1_000, 2_000].map(|timeout| request(&client, within(timeout, 9_000))).into();
+    settle().await;
+    for second in 1..=3 {
+        fake.clock.advance(ms(1_000)).await;
+        assert_eq!(answers.iter().filter(|answer| answer.is_finished()).count(), second);
+    }
+}
+
+#[tokio::test]
+async fn a_wait_without_end_is_possible() {
+    let fake = silent();
+    let forever = Duration::MAX;
+    let options = ClientOptions { timeout: forever, max_timeout: forever, connect_timeout: forever, ..pinned(Revision::V2025_06_18) };
+    let client = fake.connect(options).await;
+    let answer = request(&client, RequestOptions { timeout: Some(forever), ..RequestOptions::default() });
+    fake.clock.advance(Duration::from_secs(3600)).await;
+    fake.peer().result(&fake.last(), json!({"tools": []}));
+    answer.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn can_05_a_request_whose_future_is_dropped_is_cancelled() {
+    let fake = silent();
+    let client = fake.connect(pinned(Revision::V2025_06_18)).await;
+    let answer = request(&client, RequestOptions::default());
+    settle().await;
+    let asked = fake.last();
+    answer.abort();
+    settle().await;
+    assert_eq!(fake.last()["params"]["requestId"], asked["id"]);
+    // CAN-07, CAN-08: the answer was on its way.
+    fake.peer().result(&asked, json!({"tools": []}));
+    settle().await;
+    let count = fake.seen().len();
+    drop(client);
+    settle().await;
+    assert_eq!(fake.seen().len(), count);
+}
+
+#[tokio::test]
+async fn requests_in_flight_fail_when_the_connection_breaks_and_later_ones_are_refused() {
+    let (fake, heard) = (silent(), Heard::default());
+    let client = fake.open_with(pinned(Revision::V2025_06_18), heard.clone()).await.unwrap().unwrap();
+    let answers: Vec<_> = (0..10).map(|_| request(&client, RequestOptions::default())).collect();
+    settle().await;
+    fake.peer().exit();
+    fake.peer().exit();
+    for answer in answers {
+        let error = answer.await.unwrap().unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Transport, "the server process exited with status 3"));
+    }
+    assert_eq!(request(&client, RequestOptions::default()).await.unwrap().unwrap_err(), ClientError::Closed);
+    client.close().await;
+    assert_eq!(heard.all(), ["closed: the server process exited with status 3"], "told once");
+}
+
+#[tokio::test]
+async fn requests_in_flight_end_when_the_client_closes() {
+    let (fake, heard) = (silent(), Heard::default());
+    let client = fake.open_with(pinned(Revision::V2026_07_28), heard.clone()).await.unwrap().unwrap();
+    let answer = request(&client, RequestOptions::default());
+    settle().await;
+    client.close().await;
+    client.close().await;
+    assert_eq!(answer.await.unwrap().unwrap_err(), ClientError::Closed);
+    assert_eq!(client.notify("notifications/cancelled", None).unwrap_err(), ClientError::Closed);
+    assert_eq!(heard.all(), ["closed: "]);
+}
+
+#[tokio::test]
+async fn requests_in_flight_are_bounded() {
+    let fake = silent();
+    let client = fake.connect(ClientOptions { max_in_flight: 3, ..pinned(Revision::V2025_06_18) }).await;
+    let answers: Vec<_> = (0..5).map(|_| request(&client, within(1_000, 1_000))).collect();
+    fake.clock.advance(ms(1_000)).await;
+    let mut kinds = Vec::new();
+    for answer in answers {
+        kinds.push(answer.await.unwrap().unwrap_err().kind());
+    }
+    assert_eq!(kinds, [ErrorKind::Timeout, ErrorKind::Timeout, ErrorKind::Timeout, ErrorKind::Busy, ErrorKind::Busy]);
+    let answer = request(&client, RequestOptions::default());
+    settle().await;
+    fake.peer().result(&fake.last(), json!({}));
+    answer.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_a_server_asks_and_tells() {
+    for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
+        let (fake, heard) = (silent(), Heard::default());
+        let client = fake.open_with(pinned(revision), heard.clone()).await.unwrap().unwrap();
+        settle().await;
+        let before = fake.seen().len();
+        let peer = fake.peer();
+        for text in ["nonsense", "{}", "[]", "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "\u{0}"] {
+            peer.inbox.message(text.into());
+        }
+        peer.say(json!({"jsonrpc": "2.0", "id": 999, "result": {}}));
+        peer.say(json!({"jsonrpc": "2.0", "error": {"code": -32700, "message": "x"}}));
+        peer.say(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
+        peer.say(json!({"jsonrpc": "2.0", "id": "s", "method": "sampling/createMessage", "params": {}}));
+        peer.say(json!([{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}]));
+        settle().await;
+        let answers: Vec<_> = fake.seen.lock().unwrap()[before..].iter().map(|(_, answer)| answer.clone()).collect();
+        match revision {
+            Revision::V2026_07_28 => assert_eq!(answers, [] as [Value; 0], "RPC-32: its servers may not ask"),
+            _ => {
+                assert_eq!(answers[0], json!({"jsonrpc": "2.0", "id": "p", "result": {}}), "PING-01");
+                assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!("s"), &json!(-32601)));
+                assert_eq!(answers.len(), 2);
+            }
+        }
+        assert_eq!(heard.all(), ["notifications/tools/list_changed"]);
+        let answer = request(&client, RequestOptions::default());
+        settle().await;
+        peer.result(&fake.last(), json!({}));
+        answer.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_found_before_anything_is_sent() {
+    for revision in Revision::ALL {
+        let fake = silent();
+        let client = fake.connect(pinned(revision)).await;
+        settle().await;
+        let before = fake.seen().len();
+        let array = RawJson::from_value(&json!([1])).unwrap();
+        for (method, params) in [("tools/list", Some(&array)), ("nonsense", None), ("sampling/createMessage", None)] {
+            let error = client.request(method, params, &RequestOptions::default()).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{method}: {error}");
+        }
+        assert_eq!(client.notify("notifications/tools/list_changed", None).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(client.notify("notifications/cancelled", Some(&array)).unwrap_err().kind(), ErrorKind::Invalid);
+        settle().await;
+        assert_eq!(fake.seen().len(), before);
+    }
+}

@@ -1,0 +1,138 @@
+//! The server that the tests talk to. The tools that the vectors use have the names and arguments of the fixture servers'.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use trunkline::{
+    engine::Limits,
+    server::{Call, CallError, Context, Outcome, Params, Server, ServerOptions, ToolEntry, ToolError},
+};
+
+/// The largest message that it takes.
+pub(crate) const MAX_MESSAGE: usize = 4 << 20;
+/// The bytes of one answer of the tool `big`.
+pub(crate) const BIG: usize = 128 << 10;
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    message: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Numbers {
+    a: f64,
+    b: f64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Place {
+    city: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Weather {
+    city: String,
+    temperature: f64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Steps {
+    steps: u32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Change {
+    add: Vec<String>,
+    remove: Vec<String>,
+}
+
+/// Serves standard input and output. Roles: `server`, and `tight server` with little room.
+pub(crate) fn serve(role: &str, file: PathBuf) {
+    let limits = match role {
+        "server" => Limits::default(),
+        "tight server" => Limits { max_running: 2, max_waiting: 3, ..Limits::default() },
+        other => panic!("no role {other:?}"),
+    };
+    // One thread: what a handler does without awaiting is done before anything else of this runtime happens.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { server(limits, file).serve_stdio().await.unwrap() });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+}
+
+fn server(limits: Limits, file: PathBuf) -> Server {
+    let file = Arc::new(file);
+    let itself: Arc<OnceLock<Server>> = Arc::default();
+    let changed = Arc::clone(&itself);
+    let limits = Limits { max_message_bytes: MAX_MESSAGE, ..limits };
+    let server = Server::builder("offer", "1.0.0")
+        .instructions("For tests.")
+        .options(ServerOptions { limits, page_size: 5, ..ServerOptions::default() })
+        .tool("echo", "Gives the message back", |Params(echo): Params<Echo>| async move { Ok(echo.message) })
+        .tool("add_numbers", "Adds two numbers", |Params(n): Params<Numbers>| async move { Ok((n.a + n.b).to_string()) })
+        .tool("structured", "Returns structured content", |Params(place): Params<Place>| async move {
+            Ok(Weather { city: place.city, temperature: 21.5 })
+        })
+        .tool("test_error_handling", "Always fails", || async {
+            Err::<String, CallError>(ToolError::new("This tool intentionally returns an error for testing").into())
+        })
+        .tool("count", "Reports progress at each step", |ctx: Context, Params(count): Params<Steps>| async move {
+            for step in 1..=count.steps {
+                ctx.progress_message(step.into(), Some(count.steps.into()), "counting").await;
+                ctx.progress(f64::from(step) - 0.5, None).await;
+            }
+            Ok("done")
+        })
+        .tool("gate", "Waits until the test opens the gate", move |ctx: Context| {
+            let file = Arc::clone(&file);
+            async move {
+                let _leaving = Leaving(ctx);
+                while !file.exists() {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                Ok("open")
+            }
+        })
+        .tool("change", "Adds and removes tools", move |Params(change): Params<Change>| {
+            let itself = Arc::clone(&changed);
+            async move {
+                let server = itself.get().ok_or_else(|| ToolError::new("not yet"))?;
+                for name in change.add {
+                    let entry = ToolEntry::new(json!({"name": name, "description": "Was added"}), |call: Call| {
+                        call.complete(Outcome::Text("added".into()));
+                    });
+                    server.add_tool(entry).map_err(|error| ToolError::new(error.to_string()))?;
+                }
+                let removed = change.remove.iter().filter(|name| server.remove_tool(name)).count();
+                Ok(removed.to_string())
+            }
+        })
+        .tool("print", "Prints where it should not", || async {
+            println!("a stray print");
+            let status = std::process::Command::new("sh").args(["-c", "echo a print of a child; cat"]).status();
+            Ok(status.map_or_else(|error| error.to_string(), |status| status.to_string()))
+        })
+        .tool("panic", "Panics", || async { if true { panic!("boom") } else { Ok(1) } })
+        .entry(ToolEntry::new(json!({"name": "big", "description": "A large answer, at once"}), |call: Call| {
+            call.complete(Outcome::Text("x".repeat(BIG)));
+        }))
+        .entry(ToolEntry::new(json!({"name": "drop", "description": "Never answers"}), drop::<Call>))
+        .build();
+    let _ = itself.set(server.clone());
+    server
+}
+
+/// Tells on standard error how a call ended that did not come back.
+struct Leaving(Context);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if self.0.is_cancelled() {
+            eprintln!("a call was cancelled");
+        }
+    }
+}

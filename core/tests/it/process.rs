@@ -1,0 +1,91 @@
+//! This test binary, run again as a server process: no fixture has to be built or found.
+
+use crate::{offer, script};
+use std::{
+    path::PathBuf,
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+use trunkline::transport::{ChildCommand, ChildStderr};
+
+const ROLE: &str = "TRUNKLINE_TEST_ROLE";
+const FILE: &str = "TRUNKLINE_TEST_FILE";
+const ARGUMENTS: [&str; 4] = ["plays_a_role", "--exact", "--nocapture", "--test-threads=1"];
+
+/// What precedes the protocol on the standard output of a role: the test harness has printed before.
+pub(crate) const READY: &str = "ready";
+
+/// No wait of a test is longer: whatever takes this long on any machine is a hang.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The command that plays a role. `file` is the role's to write to, or to wait for.
+pub(crate) fn command(role: &str, file: &File) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(ARGUMENTS).env(ROLE, role).env(FILE, &file.0);
+    command
+}
+
+/// The same for a client of ours.
+pub(crate) fn child(role: &str, file: &File) -> ChildCommand {
+    let program = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
+    ChildCommand {
+        command: [program].into_iter().chain(ARGUMENTS.map(str::to_owned)).collect(),
+        env: vec![(ROLE.into(), role.into()), (FILE.into(), file.0.to_str().unwrap().into())],
+        inherit_env: true,
+        stderr: ChildStderr::Keep,
+        ..ChildCommand::default()
+    }
+}
+
+/// Plays the role that the environment names, if it names one; does not come back then.
+pub(crate) fn play() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let file = PathBuf::from(std::env::var_os(FILE).unwrap());
+    println!("\n{READY}");
+    match role.strip_prefix("script ") {
+        Some(script) => script::play(script, &file),
+        None => offer::serve(&role, file),
+    }
+    std::process::exit(0);
+}
+
+/// The path of a file of one test, gone with it; there is none at first.
+pub(crate) struct File(PathBuf);
+
+impl File {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("trunkline-it-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        Self(path)
+    }
+
+    pub(crate) fn create(&self) {
+        std::fs::write(&self.0, "").unwrap();
+    }
+
+    pub(crate) fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).unwrap_or_default()
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Waits until something is so.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < DEADLINE, "still not: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,528 @@
+//! A server process on its standard input and output, seen by a client that keeps to no rule.
+
+use crate::{
+    offer::{BIG, MAX_MESSAGE},
+    process::{File, eventually},
+    wire::{CAPABILITIES, SUBSCRIPTION, VERSION, Wire, modern, text_of},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, time::Instant};
+
+fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+}
+
+fn code(answer: &Value) -> i64 {
+    answer["error"]["code"].as_i64().unwrap_or_default()
+}
+
+#[test]
+fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
+    let file = File::new();
+    let mut wire = Wire::start("server", &file);
+    wire.open("2025-06-18");
+    wire.send(call("survivor", "gate", json!({})));
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
+    for (text, expected, id) in [
+        ("{", -32700, None),
+        ("}", -32700, None),
+        ("nonsense", -32700, None),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"ping"} {}"#, -32700, None),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":'x'}}"#, -32700, None),
+        ("5", -32600, None),
+        ("\"ping\"", -32600, None),
+        ("null", -32600, None),
+        ("{}", -32600, None),
+        ("[]", -32600, None),
+        (r#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#, -32600, None),
+        (r#"{"id":5,"method":"ping"}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":"1.0","id":5,"method":"ping"}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":2.0,"id":5,"method":"ping"}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, None),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, None),
+        (r#"{"jsonrpc":"2.0","id":[5],"method":"ping"}"#, -32600, None),
+        (r#"{"jsonrpc":"2.0","id":5,"method":5}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":null}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"ping","params":"x"}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"ping","result":{}}"#, -32600, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5}"#, -32600, Some(5)),
+        (&deep, -32600, None),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"nonsense"}"#, -32601, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"notifications/initialized"}"#, -32601, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call"}"#, -32602, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}"#, -32602, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":7}}"#, -32602, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"none"}}"#, -32602, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":[]}}"#, -32602, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":7}}"#, -32602, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":"survivor","method":"tools/list"}"#, -32600, None),
+    ] {
+        wire.send_text(text);
+        let answer = wire.next();
+        assert_eq!(code(&answer), expected, "{text}: {answer}");
+        match id {
+            Some(id) => assert_eq!(answer["id"], id, "{text}: {answer}"),
+            None => assert!(answer["id"] == "survivor" || answer.get("id").is_none(), "{text}: {answer}"),
+        }
+    }
+    // RPC-02, and bytes that are no text at all.
+    for bytes in [&b"\xff\xfe\n"[..], b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xff\"}\n", b"\0\n"] {
+        wire.try_send(bytes).unwrap();
+        assert_eq!(code(&wire.next()), -32700);
+    }
+    wire.try_send(b"\n\r\n  \n").unwrap();
+    assert_eq!(wire.rest(), [] as [Value; 0], "blank lines mean nothing");
+    file.create();
+    assert_eq!(text_of(&wire.answer("survivor")), "open");
+}
+
+#[test]
+fn rpc_13_notifications_and_stray_responses_are_never_answered() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.open("2025-11-25");
+    for text in [
+        r#"{"jsonrpc":"2.0","method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/nonsense","params":{}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"x"}}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}"#,
+    ] {
+        wire.send_text(text);
+        assert_eq!(wire.rest(), [] as [Value; 0], "{text}");
+    }
+}
+
+#[test]
+fn rpc_14_batches_are_answered_where_their_revision_governs() {
+    let file = File::new();
+    let mut wire = Wire::start("server", &file);
+    wire.open("2025-03-26");
+    wire.send(json!([
+        call(1, "echo", json!({"message": "one"})),
+        {"jsonrpc": "2.0", "method": "notifications/nonsense"},
+        {"jsonrpc": "2.0", "id": "2", "method": "ping"},
+        {"jsonrpc": "2.0", "id": 3, "method": "nonsense"},
+        call(4, "none", json!({})),
+    ]));
+    let answers = wire.next();
+    let by_id: BTreeMap<String, &Value> = answers.as_array().unwrap().iter().map(|one| (one["id"].to_string(), one)).collect();
+    assert_eq!(by_id.len(), 4, "{answers}");
+    assert_eq!(text_of(by_id["1"]), "one");
+    assert_eq!(by_id["\"2\""]["result"], json!({}));
+    assert_eq!((code(by_id["3"]), code(by_id["4"])), (-32601, -32602));
+
+    wire.send_text(r#"[{"jsonrpc":"2.0","id":11,"method":"ping"}, 5, {"jsonrpc":"2.0","id":12}]"#);
+    let answers = wire.next();
+    assert_eq!(answers.as_array().unwrap().iter().filter(|one| code(one) == -32600).count(), 2, "{answers}");
+    assert_eq!(answers.as_array().unwrap().len(), 3);
+
+    wire.send(json!([{"jsonrpc": "2.0", "method": "notifications/nonsense"}, {"jsonrpc": "2.0", "id": 9, "result": {}}]));
+    assert_eq!(wire.rest(), [] as [Value; 0], "nothing in it asks for an answer");
+
+    // RPC-17, and no request of the other era either.
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
+    let modern = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": modern(json!({}))});
+    for element in [initialize, modern] {
+        wire.send_text(&json!([{"jsonrpc": "2.0", "id": 2, "method": "ping"}, element]).to_string());
+        let answer = wire.next();
+        assert_eq!((code(&answer), answer.get("id")), (-32600, None));
+    }
+    assert_eq!(wire.rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn rpc_14_and_can_05_a_batch_is_answered_without_its_cancelled_calls() {
+    let file = File::new();
+    let mut wire = Wire::start("tight server", &file);
+    wire.open("2025-03-26");
+    // Two run, one waits.
+    wire.send(json!([call(1, "gate", json!({})), call(2, "gate", json!({})), call(3, "gate", json!({}))]));
+    wire.tell("notifications/cancelled", json!({"requestId": 1}));
+    file.create();
+    let answers = wire.next();
+    let ids: Vec<_> = answers.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+    assert_eq!(ids, [2, 3]);
+
+    let file = File::new();
+    let mut wire = Wire::start("tight server", &file);
+    wire.open("2025-03-26");
+    wire.send(json!([call(1, "gate", json!({})), call(2, "gate", json!({})), call(3, "gate", json!({}))]));
+    for id in [3, 2, 1] {
+        wire.tell("notifications/cancelled", json!({"requestId": id}));
+    }
+    assert_eq!(wire.rest(), [] as [Value; 0], "all of it is cancelled: no answer, and no empty array");
+    wire.send(json!([call(1, "echo", json!({"message": "again"}))]));
+    assert_eq!(text_of(&wire.next()[0]), "again");
+}
+
+#[test]
+fn rpc_16_batches_are_refused_everywhere_else() {
+    for revision in [None, Some("2024-11-05"), Some("2025-06-18"), Some("2025-11-25")] {
+        let mut wire = Wire::start("server", &File::new());
+        if let Some(revision) = revision {
+            wire.open(revision);
+        }
+        wire.send_text(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#);
+        let answer = wire.next();
+        assert_eq!((code(&answer), answer.get("id")), (-32600, None), "{revision:?}");
+    }
+}
+
+#[test]
+fn disc_28_both_eras_at_once_on_one_pipe() {
+    let file = File::new();
+    let mut wire = Wire::start("server", &file);
+    // Modern calls need no opening, and run across the handshake.
+    wire.request("m1", "tools/call", modern(json!({"name": "gate"})));
+    wire.open("2024-11-05");
+    wire.send(call("l1", "gate", json!({})));
+    wire.request("m2", "tools/call", modern(json!({"name": "structured", "arguments": {"city": "Oslo"}})));
+    let answer = wire.answer("m2");
+    assert_eq!(answer["result"]["resultType"], "complete");
+    assert_eq!(answer["result"]["structuredContent"]["city"], "Oslo");
+    wire.send(call("l2", "structured", json!({"city": "Oslo"})));
+    let answer = wire.answer("l2");
+    assert_eq!((answer["result"].get("resultType"), answer["result"].get("structuredContent")), (None, None));
+    assert_eq!(code(&wire.ask("m3", "ping", modern(json!({})))), -32601, "PING-04");
+    assert_eq!(wire.ask("l3", "ping", json!({}))["result"], json!({}), "PING-01");
+    let other = json!({"_meta": {VERSION: "2025-11-25", CAPABILITIES: {}}});
+    let refused = wire.ask("m4", "tools/list", other);
+    assert_eq!(refused["error"]["data"], json!({"supported": ["2026-07-28"], "requested": "2025-11-25"}), "DISC-12");
+    assert_eq!(code(&wire.ask("l4", "initialize", json!({}))), -32600);
+    file.create();
+    for id in ["m1", "l1"] {
+        assert_eq!(text_of(&wire.answer(id)), "open");
+    }
+    assert_eq!(wire.rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn life_05_and_tool_05_a_session_hears_once_of_changes_made_together() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut wire = Wire::start("server", &File::new());
+        let info = json!({"name": "raw", "version": "1"});
+        wire.ask(0, "initialize", json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": info}));
+        wire.call(1, "change", json!({"add": ["early"], "remove": []}));
+        assert_eq!(wire.rest(), [] as [Value; 0], "LIFE-05: nothing before it is initialized");
+        wire.tell("notifications/initialized", json!({}));
+        wire.call(2, "change", json!({"add": ["a", "b", "c"], "remove": ["early", "a"]}));
+        let notification = wire.told("notifications/tools/list_changed");
+        assert_eq!(notification, json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        assert_eq!(names(&mut wire), ["b", "c"], "{revision}");
+        assert_eq!(wire.rest(), [] as [Value; 0], "once");
+        wire.call(3, "change", json!({"add": [], "remove": ["none"]}));
+        assert_eq!(wire.call(4, "b", json!({})), "added");
+        assert_eq!(wire.rest(), [] as [Value; 0], "nothing has changed");
+    }
+}
+
+/// The tools that were added, page by page (PAG-04).
+fn names(wire: &mut Wire) -> Vec<String> {
+    let (mut names, mut params) = (Vec::new(), json!({}));
+    loop {
+        let page = wire.ask("page", "tools/list", params);
+        names.extend(page["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
+        match page["result"].get("nextCursor") {
+            Some(cursor) => params = json!({"cursor": cursor}),
+            None => break,
+        }
+    }
+    names.split_off(names.iter().position(|name| name == "drop").unwrap() + 1)
+}
+
+#[test]
+fn sub_01_to_08_streams_of_changes() {
+    let mut wire = Wire::start("server", &File::new());
+    let listen = |filter: Value| modern(json!({"notifications": filter}));
+    wire.request(7, "subscriptions/listen", listen(json!({"toolsListChanged": true})));
+    wire.request("7", "subscriptions/listen", listen(json!({"toolsListChanged": true, "promptsListChanged": true})));
+    wire.request("deaf", "subscriptions/listen", listen(json!({})));
+    for (id, honoured) in [(json!(7), json!({"toolsListChanged": true})), (json!("7"), json!({"toolsListChanged": true})), (json!("deaf"), json!({}))] {
+        let acknowledged = wire.next();
+        assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "SUB-02");
+        assert_eq!(acknowledged["params"]["notifications"], honoured);
+        assert_eq!(acknowledged["params"]["_meta"][SUBSCRIPTION], id, "SUB-03: {acknowledged}");
+    }
+    let change = |name: &str| modern(json!({"name": "change", "arguments": {"add": [name], "remove": []}}));
+    let streams = |wire: &mut Wire, count: usize| {
+        let mut ids: Vec<_> = (0..count)
+            .map(|_| wire.told("notifications/tools/list_changed")["params"]["_meta"][SUBSCRIPTION].to_string())
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(text_of(&wire.ask(1, "tools/call", change("a"))), "0");
+    assert_eq!(streams(&mut wire, 2), ["\"7\"", "7"]);
+    assert_eq!(wire.rest(), [] as [Value; 0], "SUB-01: nobody else asked, and there is no session that would hear of it");
+
+    // Beside a session, which hears of it in its own way.
+    wire.open("2025-06-18");
+    wire.tell("notifications/cancelled", json!({"requestId": 7}));
+    wire.ask(2, "tools/call", change("b"));
+    assert_eq!(streams(&mut wire, 2), ["\"7\"", "null"], "SUB-08");
+    assert_eq!(wire.rest(), [] as [Value; 0]);
+
+    for params in [listen(json!(true)), listen(json!({"toolsListChanged": 1})), modern(json!({}))] {
+        assert_eq!(code(&wire.ask("bad", "subscriptions/listen", params)), -32602);
+    }
+    assert_eq!(code(&wire.ask("7", "subscriptions/listen", listen(json!({})))), -32600, "the id is in use");
+
+    let (last, status, _) = wire.close();
+    assert!(status.success());
+    let mut ended: Vec<_> = last.iter().map(|one| (one["id"].to_string(), one["result"]["_meta"][SUBSCRIPTION].to_string())).collect();
+    ended.sort();
+    let expected = ["\"7\"", "\"deaf\""].map(|id| (id.to_owned(), id.to_owned()));
+    assert_eq!(ended, expected, "SUB-06: each stream ends with a result that names it");
+    assert!(last.iter().all(|one| one["result"]["resultType"] == "complete"));
+}
+
+#[test]
+fn life_05_a_stream_does_not_make_a_session_initialized() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.request("s", "subscriptions/listen", modern(json!({"notifications": {"toolsListChanged": true}})));
+    let info = json!({"name": "raw", "version": "1"});
+    wire.ask(0, "initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}));
+    wire.call(1, "change", json!({"add": ["a"], "remove": []}));
+    let changed = wire.told("notifications/tools/list_changed");
+    assert_eq!(changed["params"]["_meta"][SUBSCRIPTION], "s");
+    wire.told("notifications/subscriptions/acknowledged");
+    assert_eq!(wire.rest(), [] as [Value; 0], "the session is not initialized yet");
+}
+
+#[test]
+fn prg_01_to_05_progress_over_the_wire() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.open("2024-11-05");
+    for (id, revision) in [("old", "2024-11-05"), ("new", "2026-07-28")] {
+        let mut params = json!({"name": "count", "arguments": {"steps": 3}, "_meta": {"progressToken": id}});
+        if id == "new" {
+            params = modern(params);
+        }
+        wire.request(id, "tools/call", params);
+        for step in 1..=3 {
+            let progress = wire.next();
+            let mut expected = json!({"progressToken": id, "progress": f64::from(step), "total": 3.0});
+            if id == "new" {
+                expected["message"] = "counting".into();
+            }
+            assert_eq!(progress["params"], expected, "{revision}");
+        }
+        assert_eq!(text_of(&wire.next()), "done");
+    }
+    assert_eq!(wire.call("quiet", "count", json!({"steps": 3})), "done");
+    assert_eq!(wire.rest(), [] as [Value; 0], "nobody asked");
+}
+
+#[test]
+fn can_05_cancelled_calls_are_not_answered_and_make_room() {
+    let file = File::new();
+    let mut wire = Wire::start("tight server", &file);
+    wire.open("2025-11-25");
+    (1..=5).for_each(|id| wire.send(call(id, "gate", json!({}))));
+    assert_eq!(wire.ask(6, "tools/list", json!({}))["error"]["data"]["reason"], "busy");
+    // One that runs, one that waits; twice, and some that do not exist.
+    for id in [json!(1), json!(4), json!(1), json!("2"), json!(99), json!(null)] {
+        wire.tell("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
+    }
+    assert_eq!(wire.rest(), [] as [Value; 0]);
+    wire.send(call(7, "echo", json!({"message": "in the room of 4"})));
+    file.create();
+    for id in [2, 3, 5] {
+        assert_eq!(text_of(&wire.answer(id)), "open");
+    }
+    assert_eq!(text_of(&wire.answer(7)), "in the room of 4");
+    let (last, status, stderr) = wire.close();
+    assert!(last.is_empty() && status.success());
+    assert_eq!(stderr.matches("a call was cancelled").count(), 1, "{stderr}");
+}
+
+#[test]
+fn std_12_calls_in_flight_when_the_input_ends_are_answered_if_they_end_soon() {
+    let file = File::new();
+    let mut wire = Wire::start("server", &file);
+    wire.open("2025-06-18");
+    wire.send(call(1, "gate", json!({})));
+    wire.send_text(&call(2, "echo", json!({"message": "x"})).to_string());
+    assert_eq!(wire.rest().len(), 1);
+    file.create();
+    let (last, status, _) = wire.close();
+    assert!(status.success());
+    assert_eq!(last.len(), 1);
+    assert_eq!(text_of(&last[0]), "open");
+}
+
+#[test]
+fn std_12_calls_that_go_on_when_the_input_ends_are_cancelled() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.open("2025-06-18");
+    (0..100).for_each(|id| wire.send(call(id, "gate", json!({}))));
+    assert_eq!(wire.rest(), [] as [Value; 0]);
+    let (last, status, stderr) = wire.close();
+    assert!(status.success() && last.is_empty());
+    assert_eq!(stderr.matches("a call was cancelled").count(), 64, "those that ran heard of it");
+}
+
+#[test]
+fn a_last_line_without_a_newline_is_served() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.try_send(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();
+    let (last, status, _) = wire.close();
+    assert!(status.success());
+    assert_eq!(last, [json!({"jsonrpc": "2.0", "id": 1, "result": {}})]);
+}
+
+#[test]
+fn std_02_stray_prints_go_to_standard_error() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.open("2025-06-18");
+    wire.call(1, "print", json!({}));
+    assert_eq!(wire.call(2, "echo", json!({"message": "clean"})), "clean");
+    let (last, _, stderr) = wire.close();
+    assert!(last.is_empty());
+    for stray in ["a stray print", "a print of a child"] {
+        assert!(stderr.contains(stray), "{stderr}");
+    }
+}
+
+#[test]
+fn handlers_that_panic_or_never_answer_cost_their_call_only() {
+    let file = File::new();
+    let mut wire = Wire::start("server", &file);
+    wire.open("2025-11-25");
+    wire.send(call("survivor", "gate", json!({})));
+    for tool in ["panic", "drop"] {
+        let answer = wire.ask(tool, "tools/call", json!({"name": tool}));
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+    }
+    file.create();
+    assert_eq!(text_of(&wire.answer("survivor")), "open");
+}
+
+#[test]
+fn large_messages_pass_and_those_over_the_limit_are_refused_one_by_one() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.open("2025-06-18");
+    let message = "ä\n\"\\".repeat((1 << 20) / 5);
+    assert_eq!(wire.call(1, "echo", json!({"message": message})), message);
+    let long = json!({"message": "x".repeat(MAX_MESSAGE)});
+    for id in 2..4 {
+        wire.send_text(&call(id, "echo", long.clone()).to_string());
+        let refused = wire.next();
+        assert_eq!((code(&refused), refused.get("id")), (-32600, None));
+        assert!(refused["error"]["message"].as_str().unwrap().contains(&MAX_MESSAGE.to_string()), "{refused}");
+        assert_eq!(wire.call("after", "echo", json!({"message": "as ever"})), "as ever");
+    }
+    // Exactly as long as allowed.
+    let frame = call(9, "echo", json!({"message": ""})).to_string().len();
+    let just = "x".repeat(MAX_MESSAGE - frame - 1);
+    assert_eq!(wire.call(9, "echo", json!({"message": just})).len(), just.len());
+}
+
+#[test]
+fn a_flood_is_served_up_to_the_bounds_refused_above_and_answered_in_full() {
+    const CALLS: usize = 10_000;
+    let file = File::new();
+    let mut wire = Wire::start("server", &file);
+    wire.open("2025-11-25");
+    let mut flood = String::new();
+    for id in 0..CALLS {
+        let call = call(id, "gate", json!({}));
+        wire.note(&call);
+        flood.push_str(&format!("{call}\n"));
+    }
+    wire.try_send(flood.as_bytes()).unwrap();
+    let mut refused = 0;
+    for _ in 0..CALLS - 64 - 1024 {
+        let answer = wire.next();
+        assert_eq!(answer["error"]["data"]["reason"], "busy", "{answer}");
+        refused += 1;
+    }
+    assert_eq!(wire.rest(), [] as [Value; 0], "pings pass, and nothing else is refused");
+    file.create();
+    let mut answered: Vec<_> = (0..CALLS - refused).map(|_| wire.next()["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    answered.dedup();
+    assert_eq!(answered.len(), 64 + 1024, "each once");
+    assert_eq!(wire.call("after", "echo", json!({"message": "as ever"})), "as ever");
+}
+
+#[test]
+fn a_client_that_does_not_read_costs_bounded_memory_and_gets_every_answer_in_the_end() {
+    const CALLS: usize = 4_000;
+    let mut wire = Wire::start_unread("server", &File::new());
+    let big = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": modern(json!({"name": "big"}))});
+    for id in 0..CALLS {
+        wire.send(big(id));
+    }
+    // The server has read everything when it has answered this, which is behind all the rest.
+    wire.request("ping", "ping", json!({}));
+    wire.read();
+    let (mut served, mut busy) = (0, 0);
+    for _ in 0..CALLS {
+        let answer = wire.next();
+        match answer["error"]["data"]["reason"].as_str() {
+            Some("busy") => busy += 1,
+            _ => {
+                assert_eq!(text_of(&answer).len(), BIG);
+                served += 1;
+            }
+        }
+    }
+    assert_eq!(wire.next()["result"], json!({}), "pings pass");
+    assert!(busy > CALLS / 2 && served > 0, "{served} served, {busy} busy");
+    if let Some(peak) = peak_memory(wire.id()) {
+        assert!(peak < CALLS * BIG / 4, "{peak} bytes");
+    }
+    assert_eq!(text_of(&wire.ask("after", "tools/call", modern(json!({"name": "echo", "arguments": {"message": "as ever"}})))), "as ever");
+}
+
+/// The most memory that a process has used, where the system tells.
+fn peak_memory(id: u32) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    peak.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+/// Makes answers that fill the pipe and the server's queue.
+fn congest(wire: &mut Wire) {
+    for id in 0..200 {
+        wire.request(id, "tools/call", modern(json!({"name": "big"})));
+    }
+}
+
+#[test]
+fn a_client_that_only_ever_writes_is_let_go() {
+    let mut wire = Wire::start_unread("server", &File::new());
+    congest(&mut wire);
+    let ping = format!("{}\n", json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).repeat(1000);
+    let started = Instant::now();
+    while wire.try_send(ping.as_bytes()).is_ok() {
+        assert!(started.elapsed() < crate::process::DEADLINE, "it listens for ever");
+    }
+    assert!(wire.ended().success());
+}
+
+#[test]
+fn std_12_a_client_that_leaves_without_reading_does_not_keep_the_server_alive() {
+    let mut wire = Wire::start_unread("server", &File::new());
+    congest(&mut wire);
+    wire.end_input();
+    assert!(wire.ended().success());
+}
+
+#[test]
+fn life_18_a_client_that_closes_its_ears_ends_the_server() {
+    let file = File::new();
+    let mut wire = Wire::start_unread("server", &file);
+    wire.request(1, "tools/call", modern(json!({"name": "gate"})));
+    wire.deafen();
+    // The server notices when it has something to say.
+    let started = Instant::now();
+    eventually("the pipe breaks", || wire.try_send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_err() || wire.has_ended());
+    assert!(wire.ended().success(), "{:?}", started.elapsed());
+}

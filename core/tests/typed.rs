@@ -1,0 +1,98 @@
+//! Typed handlers and the conveniences of the Rust client, as a program uses them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use trunkline::{
+    client::{Client, ErrorKind, RequestOptions},
+    server::{CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError},
+};
+
+/// Where to look.
+#[derive(Deserialize, JsonSchema)]
+struct Place {
+    /// The name of the city
+    city: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(title = "A day")]
+struct Day {
+    day: u8,
+}
+
+async fn forecast(ctx: Context, Params(place): Params<Place>) -> Result<String, CallError> {
+    if place.city.is_empty() {
+        return Err(ToolError::new("no city has no name").into());
+    }
+    ctx.progress(1.0, None).await;
+    ctx.progress_message(2.0, Some(2.0), "done").await;
+    Ok(format!("{}: sunny", place.city))
+}
+
+fn server() -> Server {
+    Server::builder("typed", "1.0.0")
+        .options(ServerOptions { debug: true, ..ServerOptions::default() })
+        .tool("forecast", "Forecast.", forecast)
+        .tool("day", "A day.", |Params(day): Params<Day>| async move { Ok(vec![day.day]) })
+        .tool("broken", "Fails.", || async { Err::<(), _>(CallError::internal("no std error")) })
+        .entry(
+            ToolEntry::typed("any", "Takes anything.", |Params(value): Params<Value>| async move { Ok(value) })
+                .with("inputSchema", json!({"type": "object", "$comment": "untouched"})),
+        )
+        .build()
+}
+
+#[tokio::test]
+async fn schemas_hold_what_was_written_and_not_the_names_of_types() {
+    let client = Client::connect(&server()).await.unwrap();
+    let tools = client.list_tools().await.unwrap();
+    let input = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap().input_schema.clone();
+    assert_eq!(
+        input("forecast"),
+        json!({
+            "type": "object",
+            "description": "Where to look.",
+            "properties": {"city": {"type": "string", "description": "The name of the city"}},
+            "required": ["city"],
+        })
+    );
+    assert_eq!(input("day")["title"], "A day");
+    assert_eq!(input("day")["properties"]["day"], json!({"type": "integer", "minimum": 0, "maximum": 255}));
+    assert_eq!(input("any"), json!({"type": "object", "$comment": "untouched"}));
+    let output = tools.iter().find(|tool| tool.name == "day").unwrap().output_schema.clone().unwrap();
+    assert_eq!(output["properties"]["result"].get("title"), None, "{output}");
+}
+
+#[tokio::test]
+async fn progress_arrives_in_order_before_the_answer() {
+    let client = Client::connect(&server()).await.unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let options = RequestOptions::default().with_progress(move |progress, total, message| {
+        sink.lock().unwrap().push((progress, total, message.map(str::to_owned)));
+    });
+    let result = client.call_tool_with("forecast", json!({"city": "Oslo"}), &options).await.unwrap();
+    assert_eq!(result.joined_text(), "Oslo: sunny");
+    assert_eq!(*seen.lock().unwrap(), [(1.0, None, None), (2.0, Some(2.0), Some("done".to_owned()))]);
+}
+
+#[tokio::test]
+async fn arguments_are_an_object_or_nothing() {
+    let client = Client::connect(&server()).await.unwrap();
+    assert_eq!(client.call_tool("any", ()).await.unwrap().joined_text(), "{}");
+    let error = client.call_tool("any", [1]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("any"), "{error}");
+}
+
+#[tokio::test]
+async fn failures_that_are_no_std_errors_can_be_told() {
+    let client = Client::connect(&server()).await.unwrap();
+    let result = client.call_tool("broken", ()).await.unwrap();
+    assert!(result.is_error && result.joined_text().contains("no std error"), "{result:?}");
+    let refused = client.call_tool("forecast", json!({"city": ""})).await.unwrap();
+    assert!(refused.is_error);
+    assert_eq!(refused.joined_text(), "no city has no name");
+}
