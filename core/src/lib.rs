@@ -1,4 +1,36 @@
 //! The Model Context Protocol: servers and clients, every revision, one core.
+//!
+//! A server is written once and answers every revision on every transport; a client speaks whatever its server speaks.
+//!
+//! ```
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//! use serde_json::json;
+//! use trunkline::{Client, Context, Params, Server};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Forecast {
+//!     city: String,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), trunkline::ClientError> {
+//! let server = Server::builder("weather", "1.0.0")
+//!     .tool("forecast", "Forecast the weather of a city.", |_: Context, Params(f): Params<Forecast>| async move {
+//!         Ok(format!("{}: sunny", f.city))
+//!     })
+//!     .build();
+//!
+//! // In memory here; `server.serve_stdio()` and `server.listen("127.0.0.1:8000")` serve other processes.
+//! let client = Client::connect(&server).await?;
+//! let result = client.call_tool("forecast", json!({"city": "Oslo"})).await?;
+//! assert_eq!(result.content[0].as_text(), Some("Oslo: sunny"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Modules import downwards only: `protocol`, `engine` and `http` are pure; `server` and `client` are async over traits;
+//! `transport` drives them with tokio; `bridge` is the one waist for other languages.
 
 pub mod bridge;
 pub mod client;
@@ -9,3 +41,9 @@ pub mod runtime;
 pub mod server;
 pub mod transport;
 pub mod wire_log;
+
+pub use client::{Client, ClientError, ClientEvents, ClientOptions, RequestOptions};
+pub use engine::RevisionChoice;
+pub use protocol::{Revision, RpcError, model::ContentBlock};
+pub use server::{CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError};
+pub use transport::{ChildCommand, HttpOptions, Listener};

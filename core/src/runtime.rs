@@ -1,7 +1,13 @@
 //! What async code above the pure modules needs from its surroundings: tasks and time. `transport` provides it with tokio.
 
 use crate::wire_log::WireLog;
-use std::{future::Future, pin::Pin, time::Instant};
+use parking_lot::Mutex;
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{Poll, Waker},
+    time::Instant,
+};
 
 /// A boxed future.
 pub type Task<T = ()> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -16,4 +22,44 @@ pub trait Runtime: Send + Sync + 'static {
     fn sleep_until(&self, at: Instant) -> Task;
     /// Where messages are recorded, if anywhere.
     fn wire_log(&self) -> Option<&dyn WireLog>;
+}
+
+/// A value that one side keeps and the other waits for.
+pub(crate) struct Promise<T> {
+    state: Mutex<(Option<T>, Option<Waker>)>,
+}
+
+impl<T> Default for Promise<T> {
+    fn default() -> Self {
+        Self { state: Mutex::new((None, None)) }
+    }
+}
+
+impl<T> Promise<T> {
+    /// Keeps it. Whoever waits is woken with no lock held.
+    pub(crate) fn keep(&self, value: T) {
+        let waker = {
+            let mut state = self.state.lock();
+            state.0 = Some(value);
+            state.1.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Waits for it; one task at a time.
+    pub(crate) async fn kept(&self) -> T {
+        poll_fn(|context| {
+            let mut state = self.state.lock();
+            match state.0.take() {
+                Some(value) => Poll::Ready(value),
+                None => {
+                    state.1 = Some(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
 }

@@ -37,6 +37,8 @@ pub struct Exchange<'a> {
     pub side: Side,
     /// Which way the message went, seen from that side.
     pub direction: Direction,
+    /// How it travelled.
+    pub transport: Transport,
     /// The revision that governs it; `None` before one is settled.
     pub revision: Option<Revision>,
     /// The method of the request that a response answers.
@@ -52,6 +54,28 @@ pub enum Side {
     Server,
     /// A client of ours.
     Client,
+}
+
+/// What carries messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// The standard streams of a process.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// Queues of one process.
+    Memory,
+}
+
+impl Transport {
+    /// Its name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Memory => "memory",
+        }
+    }
 }
 
 /// The way of a message.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use trunkline::{
     client::{Client, ErrorKind, RequestOptions},
-    server::{CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError},
+    server::{Call, CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError},
 };
 
 /// Where to look.
@@ -95,4 +95,25 @@ async fn failures_that_are_no_std_errors_can_be_told() {
     let refused = client.call_tool("forecast", json!({"city": ""})).await.unwrap();
     assert!(refused.is_error);
     assert_eq!(refused.joined_text(), "no city has no name");
+}
+
+#[test]
+fn sch_05_the_documented_dialects_are_the_supported_ones() {
+    let documentation = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema.md");
+    let text = std::fs::read_to_string(documentation).unwrap();
+    let dialects: Vec<_> = text.split('`').filter(|word| word.contains("json-schema.org/draft")).collect();
+    assert_eq!(dialects.len(), 5, "{dialects:?}");
+    let server = Server::builder("dialects", "1").build();
+    for (number, dialect) in dialects.into_iter().enumerate() {
+        let definitions = if dialect.contains("draft-0") { "definitions" } else { "$defs" };
+        let id = if dialect.contains("draft-04") { "id" } else { "$id" };
+        let schema = json!({
+            "$schema": dialect,
+            "type": "object",
+            "properties": {"a": {"$ref": "urn:inner"}},
+            definitions: {"inner": {id: "urn:inner", "type": "integer"}},
+        });
+        let descriptor = json!({"name": format!("tool_{number}"), "inputSchema": schema});
+        server.add_tool(ToolEntry::new(descriptor, |_: Call| {})).unwrap();
+    }
 }

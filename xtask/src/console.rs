@@ -31,11 +31,7 @@ impl Console {
             Colour::Dim => "2",
             Colour::Bold => "1",
         };
-        if self.colours {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
+        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     /// A line that stays.
@@ -48,20 +44,13 @@ impl Console {
     /// A line that the next one replaces; in a pipe it is left out.
     pub(crate) fn progress(&self, text: &str) {
         if self.terminal {
-            print!(
-                "\r\x1b[2K{}",
-                self.paint(Colour::Dim, &text.chars().take(100).collect::<String>())
-            );
+            print!("\r\x1b[2K{}", self.paint(Colour::Dim, &text.chars().take(100).collect::<String>()));
             let _ = stdout().flush();
         }
     }
 
     /// The start of a longer step: shown in place on a terminal, as a line in a pipe.
     pub(crate) fn step(&self, text: &str) {
-        if self.terminal {
-            self.progress(text)
-        } else {
-            self.line(text)
-        }
+        if self.terminal { self.progress(text) } else { self.line(text) }
     }
 }

@@ -36,11 +36,7 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
         .zip(&table.rows)
         .flat_map(|(pair, row)| row.iter().flatten().map(|cell| matrix::to_json(pair, cell)))
         .collect();
-    report::write(
-        house,
-        "demo",
-        json!({"cells": cells, "passed": passed, "failed": failed, "seconds": seconds}),
-    )?;
+    report::write(house, "demo", json!({"cells": cells, "passed": passed, "failed": failed, "seconds": seconds}))?;
     if let Err(stubborn) = &stopped {
         console.line(&console.paint(Colour::Red, stubborn));
     }
@@ -48,10 +44,7 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
 }
 
 fn heading() -> String {
-    let columns: String = REVISIONS
-        .iter()
-        .map(|revision| format!("{revision:>12}"))
-        .collect();
+    let columns: String = REVISIONS.iter().map(|revision| format!("{revision:>12}")).collect();
     format!("{:<8}{:<8}{:<7}{columns}", "client", "server", "over")
 }
 
@@ -66,12 +59,7 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     fn new(console: &'a Console, pairs: &'a [Pair]) -> Self {
         console.progress(&format!("0 of {} pairs …", pairs.len()));
-        Self {
-            console,
-            pairs,
-            rows: pairs.iter().map(|_| None).collect(),
-            drawn: 0,
-        }
+        Self { console, pairs, rows: pairs.iter().map(|_| None).collect(), drawn: 0 }
     }
 
     fn add(&mut self, index: usize, cells: Vec<Cell>) {
@@ -92,17 +80,10 @@ impl<'a> Table<'a> {
     }
 
     fn row(&self, pair: &Pair, cells: &[Cell]) -> String {
-        let mut row = format!(
-            "{:<8}{:<8}{:<7}",
-            pair.client.name(),
-            pair.server.name(),
-            pair.transport.name()
-        );
+        let mut row = format!("{:<8}{:<8}{:<7}", pair.client.name(), pair.server.name(), pair.transport.name());
         for cell in cells {
             row.push_str(&match &cell.outcome {
-                Ok(ms) => self
-                    .console
-                    .paint(Colour::Green, &format!("{:>12}", format!("✓ {ms:.1} ms"))),
+                Ok(ms) => self.console.paint(Colour::Green, &format!("{:>12}", format!("✓ {ms:.1} ms"))),
                 Err(_) => self.console.paint(Colour::Red, &format!("{:>12}", "✗")),
             });
         }
@@ -128,11 +109,7 @@ impl<'a> Table<'a> {
                     pair.transport.name(),
                     cell.revision
                 );
-                let reason_once = if last_reason == reason {
-                    "the same"
-                } else {
-                    reason
-                };
+                let reason_once = if last_reason == reason { "the same" } else { reason };
                 self.console.line(&format!(
                     "{} {}",
                     self.console.paint(Colour::Red, &name),
@@ -141,18 +118,8 @@ impl<'a> Table<'a> {
                 last_reason = reason;
             }
         }
-        let sum = format!(
-            "{passed} of {} calls answered as they should in {seconds:.1} s",
-            passed + failed
-        );
-        self.console.line(&self.console.paint(
-            if failed == 0 {
-                Colour::Green
-            } else {
-                Colour::Red
-            },
-            &sum,
-        ));
+        let sum = format!("{passed} of {} calls answered as they should in {seconds:.1} s", passed + failed);
+        self.console.line(&self.console.paint(if failed == 0 { Colour::Green } else { Colour::Red }, &sum));
         (passed, failed)
     }
 }

@@ -16,17 +16,11 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) fn find() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .context("xtask lies in the source tree")?
-            .to_path_buf();
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), |folder| root.join(folder));
-        Ok(Self {
-            root,
-            target,
-            records: None,
-        })
+        let root =
+            Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the source tree")?.to_path_buf();
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
+        Ok(Self { root, target, records: None })
     }
 
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
@@ -35,9 +29,7 @@ impl House {
 
     /// The program that `cargo build` made.
     pub(crate) fn built(&self, name: &str) -> PathBuf {
-        self.target
-            .join("debug")
-            .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+        self.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
     /// The shared library that `cargo build` made for the crate `name`.
@@ -47,11 +39,7 @@ impl House {
 
     /// The file name that cargo gives to a shared library.
     pub(crate) fn library_file(&self, name: &str) -> String {
-        format!(
-            "{}{name}{}",
-            std::env::consts::DLL_PREFIX,
-            std::env::consts::DLL_SUFFIX
-        )
+        format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
     }
 
     pub(crate) fn venv(&self, name: &str) -> PathBuf {
@@ -61,9 +49,7 @@ impl House {
     /// A program of a virtual environment.
     pub(crate) fn venv_program(&self, venv: &str, program: &str) -> PathBuf {
         let folder = if cfg!(windows) { "Scripts" } else { "bin" };
-        self.venv(venv)
-            .join(folder)
-            .join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+        self.venv(venv).join(folder).join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
     }
 
     /// A command that runs in the root of the tree.

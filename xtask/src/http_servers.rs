@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::Process;
 
-const START: Duration = Duration::from_secs(20);
+const START: Duration = Duration::from_secs(60);
 
 /// The running servers. They stop when asked, or when this is dropped.
 pub(crate) struct HttpServers(Vec<Process>);
@@ -15,10 +15,7 @@ pub(crate) struct Urls(Vec<(String, Result<String, String>)>);
 
 /// Starts servers that print `listening URL` when they are ready, all at once.
 pub(crate) fn start(commands: Vec<(String, Command)>) -> (HttpServers, Urls) {
-    let started: Vec<_> = commands
-        .into_iter()
-        .map(|(name, command)| (name, Process::start(command)))
-        .collect();
+    let started: Vec<_> = commands.into_iter().map(|(name, command)| (name, Process::start(command))).collect();
     let until = Instant::now() + START;
     let (mut servers, mut urls) = (HttpServers(Vec::new()), Urls(Vec::new()));
     for (name, process) in started {
@@ -47,26 +44,15 @@ fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String>
         Some(status) => {
             format!("the server {name} ended with {status} before it listened\n{last_words}")
         }
-        None => format!(
-            "the server {name} did not print `listening URL` within {} s\n{last_words}",
-            START.as_secs()
-        ),
+        None => format!("the server {name} did not print `listening URL` within {} s\n{last_words}", START.as_secs()),
     })
 }
 
 impl HttpServers {
     /// Asks all to stop. The error names those that had to be killed.
     pub(crate) fn stop(self) -> Result<(), String> {
-        let stubborn: Vec<String> = self
-            .0
-            .into_iter()
-            .filter_map(|process| process.stop().err())
-            .collect();
-        if stubborn.is_empty() {
-            Ok(())
-        } else {
-            Err(stubborn.join("\n"))
-        }
+        let stubborn: Vec<String> = self.0.into_iter().filter_map(|process| process.stop().err()).collect();
+        if stubborn.is_empty() { Ok(()) } else { Err(stubborn.join("\n")) }
     }
 }
 

@@ -32,10 +32,7 @@ impl Language {
     }
 
     fn parse(name: &str) -> Result<Self> {
-        match Self::ALL
-            .into_iter()
-            .find(|language| language.name() == name)
-        {
+        match Self::ALL.into_iter().find(|language| language.name() == name) {
             Some(language) => Ok(language),
             None => bail!("there is no language {name:?}; there are rust, python, node and c"),
         }
@@ -52,11 +49,6 @@ impl Language {
     /// The command that `cargo xtask build` wrote for a fixture.
     pub(crate) fn launcher(self, house: &House, role: &str) -> PathBuf {
         let extension = if cfg!(windows) { ".cmd" } else { "" };
-        house
-            .root
-            .join("tests")
-            .join("fixtures")
-            .join(self.name())
-            .join(format!("{role}{extension}"))
+        house.root.join("tests").join("fixtures").join(self.name()).join(format!("{role}{extension}"))
     }
 }

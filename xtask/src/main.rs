@@ -25,9 +25,9 @@ cargo xtask COMMAND
 
   build                 build everything that the demo and the tests run, and the commands tests/fixtures/<language>/{server,client}
   demo [--lang A,B]     servers and clients of all languages call each other over stdio and HTTP, in all revisions
-  test [--lang A,B] [--only WORD]
+  test [--lang A,B] [--only WORD,WORD]
                         formatters, linters and all tests; ends with `N passed, N failed`
-                        --only runs the steps whose name contains WORD
+                        --only runs the steps whose name contains one of the words
   bench [--build-only] [--rounds N] [--work A,B]
                         measures our servers and clients beside other implementations (see benches/README.md)
 
@@ -48,9 +48,7 @@ fn main() {
 
 /// `Ok(false)`: the command did its work, and what it looked at failed.
 fn run(arguments: &[String]) -> Result<bool> {
-    let (command, options) = arguments
-        .split_first()
-        .map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let (command, options) = arguments.split_first().map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
     match command {
         "build" => {
             no_options(options)?;

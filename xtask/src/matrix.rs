@@ -11,13 +11,7 @@ use crate::language::Language;
 use crate::process::{Process, tail};
 use crate::workers;
 
-pub(crate) const REVISIONS: [&str; 5] = [
-    "2024-11-05",
-    "2025-03-26",
-    "2025-06-18",
-    "2025-11-25",
-    "2026-07-28",
-];
+pub(crate) const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 /// For one client with one server: five connections.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// A client mostly waits for a server, so a few more pairs than processors.
@@ -57,11 +51,7 @@ pub(crate) fn pairs(languages: &[Language]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for &client in languages {
         for &server in languages {
-            pairs.extend(Transport::BOTH.map(|transport| Pair {
-                client,
-                server,
-                transport,
-            }));
+            pairs.extend(Transport::BOTH.map(|transport| Pair { client, server, transport }));
         }
     }
     pairs
@@ -69,18 +59,10 @@ pub(crate) fn pairs(languages: &[Language]) -> Vec<Pair> {
 
 /// Runs all pairs, a few at a time; `done` sees each one's cells, with its index, as soon as they are there.
 /// An error names the servers that did not stop when asked.
-pub(crate) fn run(
-    house: &House,
-    pairs: &[Pair],
-    done: impl FnMut(usize, Vec<Cell>),
-) -> Result<(), String> {
+pub(crate) fn run(house: &House, pairs: &[Pair], done: impl FnMut(usize, Vec<Cell>)) -> Result<(), String> {
     let commands = Language::ALL
         .into_iter()
-        .filter(|language| {
-            pairs
-                .iter()
-                .any(|pair| pair.server == *language && pair.transport == Transport::Http)
-        })
+        .filter(|language| pairs.iter().any(|pair| pair.server == *language && pair.transport == Transport::Http))
         .map(|language| {
             let mut command = house.command(language.server(house));
             command.args(["--http", "0"]);
@@ -96,10 +78,7 @@ fn call(house: &House, pair: &Pair, urls: &Urls) -> Vec<Cell> {
     command.arg("--matrix");
     match pair.transport {
         Transport::Stdio => {
-            command
-                .arg("--stdio")
-                .arg(pair.server.server(house))
-                .arg("--stdio");
+            command.arg("--stdio").arg(pair.server.server(house)).arg("--stdio");
         }
         Transport::Http => match urls.of(pair.server.name()) {
             Ok(url) => {
@@ -126,10 +105,7 @@ fn read_cells(mut client: Process) -> Vec<Cell> {
     let ended = client.wait(until);
     let last_words = client.last_words();
     let silence = || {
-        let stray: Vec<&str> = answers
-            .iter()
-            .filter_map(|answer| answer["stray"].as_str())
-            .collect();
+        let stray: Vec<&str> = answers.iter().filter_map(|answer| answer["stray"].as_str()).collect();
         let ending = ended.map_or_else(
             || format!("no end after {} s, killed", DEADLINE.as_secs()),
             |status| format!("the client ended with {status}"),
@@ -145,12 +121,10 @@ fn read_cells(mut client: Process) -> Vec<Cell> {
         .map(|revision| {
             let outcome = match answers.iter().find(|answer| answer["revision"] == revision) {
                 None => Err(silence()),
-                Some(answer) if answer["ok"] == true => answer["ms"]
-                    .as_f64()
-                    .ok_or_else(|| format!("an answer without its time: {answer}")),
-                Some(answer) => Err(answer["error"]
-                    .as_str()
-                    .map_or_else(|| answer.to_string(), str::to_owned)),
+                Some(answer) if answer["ok"] == true => {
+                    answer["ms"].as_f64().ok_or_else(|| format!("an answer without its time: {answer}"))
+                }
+                Some(answer) => Err(answer["error"].as_str().map_or_else(|| answer.to_string(), str::to_owned)),
             };
             Cell { revision, outcome }
         })
@@ -158,13 +132,7 @@ fn read_cells(mut client: Process) -> Vec<Cell> {
 }
 
 fn all_failed(error: &str) -> Vec<Cell> {
-    REVISIONS
-        .into_iter()
-        .map(|revision| Cell {
-            revision,
-            outcome: Err(error.to_owned()),
-        })
-        .collect()
+    REVISIONS.into_iter().map(|revision| Cell { revision, outcome: Err(error.to_owned()) }).collect()
 }
 
 /// For the report.

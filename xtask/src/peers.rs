@@ -18,12 +18,7 @@ use crate::workers;
 const DEADLINE: Duration = Duration::from_secs(40);
 const PAIRS_AT_ONCE: usize = 3;
 
-/// A program of tests/peers, or one of our fixtures.
-enum Party {
-    Peer(&'static Peer),
-    Ours(Language),
-}
-
+/// A program of tests/peers.
 struct Peer {
     name: &'static str,
     program: Program,
@@ -34,34 +29,21 @@ struct Peer {
 }
 
 enum Program {
-    Python {
-        venv: &'static str,
-        file: &'static str,
-    },
-    Node {
-        file: &'static str,
-    },
-    Rust {
-        name: &'static str,
-    },
+    Python { venv: &'static str, file: &'static str },
+    Node { file: &'static str },
+    Rust { name: &'static str },
 }
 
 const PEERS: [Peer; 5] = [
     Peer {
         name: "mcp 1.30.0",
-        program: Program::Python {
-            venv: "mcp-1",
-            file: "mcp_v1.py",
-        },
+        program: Program::Python { venv: "mcp-1", file: "mcp_v1.py" },
         clients: &[&[]],
         http_servers: &["http"],
     },
     Peer {
         name: "mcp 2.3.0",
-        program: Program::Python {
-            venv: "mcp-2",
-            file: "mcp_v2.py",
-        },
+        program: Program::Python { venv: "mcp-2", file: "mcp_v2.py" },
         clients: &[&[]],
         http_servers: &["http"],
     },
@@ -88,10 +70,9 @@ const PEERS: [Peer; 5] = [
 impl Peer {
     fn words(&self, house: &House) -> Vec<PathBuf> {
         match self.program {
-            Program::Python { venv, file } => vec![
-                house.venv_program(venv, "python"),
-                house.path("tests/peers/python").join(file),
-            ],
+            Program::Python { venv, file } => {
+                vec![house.venv_program(venv, "python"), house.path("tests/peers/python").join(file)]
+            }
             Program::Node { file } => {
                 vec!["node".into(), house.path("tests/peers/node").join(file)]
             }
@@ -100,12 +81,21 @@ impl Peer {
     }
 }
 
-/// One client with one server, and how it went: the negotiated revision, or why it failed.
+/// One client with one server, of which one is ours.
 struct Meeting {
-    client: Party,
+    peer: &'static Peer,
+    ours: Language,
+    caller: Caller,
+    /// Arguments of the peer's client.
     client_form: &'static [&'static str],
-    server: Party,
+    /// `stdio`, or how the server serves HTTP.
     server_form: &'static str,
+}
+
+#[derive(Clone, Copy)]
+enum Caller {
+    Peer,
+    Ours,
 }
 
 pub(crate) struct Tally {
@@ -114,11 +104,7 @@ pub(crate) struct Tally {
 }
 
 /// Runs all meetings of the given languages with all peers.
-pub(crate) fn meet(
-    house: &House,
-    languages: &[Language],
-    progress: impl Fn(&str),
-) -> Result<Tally> {
+pub(crate) fn meet(house: &House, languages: &[Language], progress: impl Fn(&str)) -> Result<Tally> {
     let meetings = meetings(languages);
     let (servers, urls) = start_http_servers(house, &meetings);
     let mut outcomes: Vec<Option<Result<String, String>>> = meetings.iter().map(|_| None).collect();
@@ -133,10 +119,7 @@ pub(crate) fn meet(
     );
     drop(servers);
 
-    let mut tally = Tally {
-        passed: 0,
-        failures: Vec::new(),
-    };
+    let mut tally = Tally { passed: 0, failures: Vec::new() };
     let mut report = Vec::new();
     for (meeting, outcome) in meetings.iter().zip(outcomes.into_iter().flatten()) {
         report.push(meeting.to_json(&outcome));
@@ -145,35 +128,21 @@ pub(crate) fn meet(
             Err(error) => tally.failures.push(format!("{}: {error}", meeting.name())),
         }
     }
-    report::write(
-        house,
-        "peers",
-        json!({"meetings": report, "passed": tally.passed, "failed": tally.failures.len()}),
-    )?;
+    report::write(house, "peers", json!({"meetings": report, "passed": tally.passed, "failed": tally.failures.len()}))?;
     Ok(tally)
 }
 
 fn meetings(languages: &[Language]) -> Vec<Meeting> {
     let mut meetings = Vec::new();
-    for &language in languages {
+    for &ours in languages {
         for peer in &PEERS {
             for client_form in peer.clients {
                 for server_form in ["stdio", "http"] {
-                    meetings.push(Meeting {
-                        client: Party::Peer(peer),
-                        client_form,
-                        server: Party::Ours(language),
-                        server_form,
-                    });
+                    meetings.push(Meeting { peer, ours, caller: Caller::Peer, client_form, server_form });
                 }
             }
             for server_form in ["stdio"].iter().chain(peer.http_servers) {
-                meetings.push(Meeting {
-                    client: Party::Ours(language),
-                    client_form: &[],
-                    server: Party::Peer(peer),
-                    server_form,
-                });
+                meetings.push(Meeting { peer, ours, caller: Caller::Ours, client_form: &[], server_form });
             }
         }
     }
@@ -182,13 +151,10 @@ fn meetings(languages: &[Language]) -> Vec<Meeting> {
 
 fn start_http_servers(house: &House, meetings: &[Meeting]) -> (HttpServers, Urls) {
     let mut commands: Vec<(String, Command)> = Vec::new();
-    for meeting in meetings
-        .iter()
-        .filter(|meeting| meeting.transport() == Transport::Http)
-    {
-        let name = meeting.server_name();
-        if commands.iter().all(|(started, _)| *started != name) {
-            commands.push((name, command(house, &meeting.server_words(house))));
+    for meeting in meetings.iter().filter(|meeting| meeting.transport() == Transport::Http) {
+        let key = meeting.server_key();
+        if commands.iter().all(|(started, _)| *started != key) {
+            commands.push((key, meeting.command(house, &meeting.server_words(house))));
         }
     }
     http_servers::start(commands)
@@ -196,29 +162,30 @@ fn start_http_servers(house: &House, meetings: &[Meeting]) -> (HttpServers, Urls
 
 impl Meeting {
     fn transport(&self) -> Transport {
-        if self.server_form == "stdio" {
-            Transport::Stdio
-        } else {
-            Transport::Http
-        }
+        if self.server_form == "stdio" { Transport::Stdio } else { Transport::Http }
     }
 
     fn client_name(&self) -> String {
-        let form: String = self
-            .client_form
-            .iter()
-            .map(|word| format!(" {word}"))
-            .collect();
-        match self.client {
-            Party::Peer(peer) => format!("{}{form}", peer.name),
-            Party::Ours(language) => format!("our {}", language.name()),
+        match self.caller {
+            Caller::Peer => {
+                std::iter::once(self.peer.name).chain(self.client_form.iter().copied()).collect::<Vec<_>>().join(" ")
+            }
+            Caller::Ours => format!("our {}", self.ours.name()),
         }
     }
 
     fn server_name(&self) -> String {
-        match self.server {
-            Party::Peer(peer) => format!("{} ({})", peer.name, self.server_form),
-            Party::Ours(language) => format!("our {} ({})", language.name(), self.server_form),
+        match self.caller {
+            Caller::Peer => format!("our {} ({})", self.ours.name(), self.server_form),
+            Caller::Ours => format!("{} ({})", self.peer.name, self.server_form),
+        }
+    }
+
+    /// Each peer has a server of ours for itself, so that the records of what they say lie in the peer's folder.
+    fn server_key(&self) -> String {
+        match self.caller {
+            Caller::Peer => format!("{} for {}", self.server_name(), self.peer.name),
+            Caller::Ours => self.server_name(),
         }
     }
 
@@ -227,60 +194,41 @@ impl Meeting {
     }
 
     fn server_words(&self, house: &House) -> Vec<PathBuf> {
-        let mut words = match self.server {
-            Party::Peer(peer) => peer.words(house),
-            Party::Ours(language) => vec![language.server(house)],
-        };
-        let arguments: &[&str] = match (&self.server, self.transport()) {
-            (Party::Peer(_), Transport::Stdio) => &["server", "stdio"],
-            (Party::Peer(_), Transport::Http) => &["server", self.server_form, "0"],
-            (Party::Ours(_), Transport::Stdio) => &["--stdio"],
-            (Party::Ours(_), Transport::Http) => &["--http", "0"],
+        let (mut words, arguments): (_, &[&str]) = match (self.caller, self.transport()) {
+            (Caller::Ours, Transport::Stdio) => (self.peer.words(house), &["server", "stdio"]),
+            (Caller::Ours, Transport::Http) => (self.peer.words(house), &["server", self.server_form, "0"]),
+            (Caller::Peer, Transport::Stdio) => (vec![self.ours.server(house)], &["--stdio"]),
+            (Caller::Peer, Transport::Http) => (vec![self.ours.server(house)], &["--http", "0"]),
         };
         words.extend(arguments.iter().map(PathBuf::from));
         words
     }
 
-    /// The revision that both agreed on, or why they did not.
-    fn hold(&self, house: &House, urls: &Urls) -> Result<String, String> {
-        let target: Vec<PathBuf> = match self.transport() {
-            Transport::Stdio => self.server_words(house),
-            Transport::Http => vec![urls.of(&self.server_name())?.into()],
-        };
-        let mut words = match self.client {
-            Party::Peer(peer) => peer.words(house),
-            Party::Ours(language) => vec![language.client(house)],
-        };
-        match self.client {
-            Party::Peer(_) => {
-                words.push("client".into());
-                words.extend(self.client_form.iter().map(PathBuf::from));
-                words.push(self.transport().name().into());
+    fn client_words(&self, house: &House) -> Vec<PathBuf> {
+        match self.caller {
+            Caller::Peer => {
+                let arguments = std::iter::once("client").chain(self.client_form.iter().copied());
+                let arguments = arguments.chain([self.transport().name()]).map(PathBuf::from);
+                self.peer.words(house).into_iter().chain(arguments).collect()
             }
-            Party::Ours(_) => {
-                words.push("--auto".into());
-                words.extend(
-                    (self.transport() == Transport::Stdio).then(|| PathBuf::from("--stdio")),
-                );
+            Caller::Ours => {
+                let stdio = (self.transport() == Transport::Stdio).then_some("--stdio");
+                let arguments = ["--auto"].into_iter().chain(stdio).map(PathBuf::from);
+                std::iter::once(self.ours.client(house)).chain(arguments).collect()
             }
         }
-        words.extend(target);
+    }
+
+    /// The revision that both agreed on, or why they did not.
+    fn hold(&self, house: &House, urls: &Urls) -> Result<String, String> {
+        let mut words = self.client_words(house);
+        match self.transport() {
+            Transport::Stdio => words.extend(self.server_words(house)),
+            Transport::Http => words.push(urls.of(&self.server_key())?.into()),
+        }
         let start = Instant::now();
-        let output = run(command(house, &words), DEADLINE).map_err(|error| format!("{error:#}"))?;
-        let revision = match self.client {
-            Party::Peer(_) => output
-                .stdout
-                .lines()
-                .find_map(|line| line.strip_prefix("ok "))
-                .map(str::to_owned),
-            Party::Ours(_) => output
-                .stdout
-                .lines()
-                .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-                .find(|answer| answer["ok"] == true)
-                .and_then(|answer| answer["revision"].as_str().map(str::to_owned)),
-        };
-        match revision {
+        let output = run(self.command(house, &words), DEADLINE).map_err(|error| format!("{error:#}"))?;
+        match self.revision(&output.stdout) {
             Some(revision) if output.success() => Ok(revision),
             _ => Err(format!(
                 "{} after {:.1} s\n{}",
@@ -291,6 +239,28 @@ impl Meeting {
         }
     }
 
+    /// What a client says when its calls went well.
+    fn revision(&self, said: &str) -> Option<String> {
+        let mut lines = said.lines();
+        match self.caller {
+            Caller::Peer => lines.find_map(|line| line.strip_prefix("ok ")).map(str::to_owned),
+            Caller::Ours => lines
+                .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+                .find(|answer| answer["ok"] == true)
+                .and_then(|answer| answer["revision"].as_str().map(str::to_owned)),
+        }
+    }
+
+    /// What our side of it records goes to the folder of the peer.
+    fn command(&self, house: &House, words: &[PathBuf]) -> Command {
+        let mut command = house.command(&words[0]);
+        command.args(&words[1..]);
+        if let Some(records) = &house.records {
+            command.env("TRUNKLINE_WIRE_LOG", records.join(self.peer.name));
+        }
+        command
+    }
+
     fn to_json(&self, outcome: &Result<String, String>) -> Value {
         let mut value = json!({"client": self.client_name(), "server": self.server_name(), "transport": self.transport().name(), "ok": outcome.is_ok()});
         match outcome {
@@ -299,10 +269,4 @@ impl Meeting {
         }
         value
     }
-}
-
-fn command(house: &House, words: &[PathBuf]) -> Command {
-    let mut command = house.command(&words[0]);
-    command.args(&words[1..]);
-    command
 }

@@ -45,10 +45,7 @@ impl Output {
 
     /// How it ended, in words.
     pub(crate) fn ending(&self) -> String {
-        self.status.map_or_else(
-            || format!("no end after {:.0} s, killed", self.seconds),
-            |status| status.to_string(),
-        )
+        self.status.map_or_else(|| format!("no end after {:.0} s, killed", self.seconds), |status| status.to_string())
     }
 }
 
@@ -71,12 +68,7 @@ pub(crate) fn run(command: Command, deadline: Duration) -> Result<Output> {
         text.push('\n');
     }
     let status = process.wait(until);
-    Ok(Output {
-        status,
-        text,
-        stdout,
-        seconds: start.elapsed().as_secs_f64(),
-    })
+    Ok(Output { status, text, stdout, seconds: start.elapsed().as_secs_f64() })
 }
 
 /// Runs a command that has to succeed; its output is only shown when it does not.
@@ -84,11 +76,7 @@ pub(crate) fn must(command: Command, deadline: Duration) -> Result<Output> {
     let name = describe(&command);
     let output = run(command, deadline)?;
     if !output.success() {
-        bail!(
-            "{name}\n{}\nends with {}",
-            tail(&output.text, 60),
-            output.ending()
-        );
+        bail!("{name}\n{}\nends with {}", tail(&output.text, 60), output.ending());
     }
     Ok(output)
 }
@@ -96,21 +84,14 @@ pub(crate) fn must(command: Command, deadline: Duration) -> Result<Output> {
 impl Process {
     pub(crate) fn start(mut command: Command) -> Result<Self> {
         let name = describe(&command);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut wrapped = CommandWrap::from(command);
         #[cfg(unix)]
         wrapped.wrap(process_wrap::std::ProcessGroup::leader());
         #[cfg(windows)]
         wrapped.wrap(process_wrap::std::JobObject);
-        let mut child = wrapped
-            .spawn()
-            .with_context(|| format!("cannot start {name}"))?;
-        LIVE.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(child.id(), ());
+        let mut child = wrapped.spawn().with_context(|| format!("cannot start {name}"))?;
+        LIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(child.id(), ());
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout().take() {
             read_lines(stdout, sender.clone(), Line::Out);
@@ -118,12 +99,7 @@ impl Process {
         if let Some(stderr) = child.stderr().take() {
             read_lines(stderr, sender, Line::Err);
         }
-        Ok(Self {
-            child,
-            name,
-            lines,
-            stderr: VecDeque::new(),
-        })
+        Ok(Self { child, name, lines, stderr: VecDeque::new() })
     }
 
     /// The next line of stdout; `None` at its end or at the deadline.
@@ -140,12 +116,8 @@ impl Process {
     fn line(&mut self, until: Instant) -> Option<Line> {
         let mut ended = None;
         loop {
-            let limit = ended.map_or(until, |ended: Instant| {
-                until.min(ended + Duration::from_millis(300))
-            });
-            let wait = limit
-                .saturating_duration_since(Instant::now())
-                .min(Duration::from_millis(100));
+            let limit = ended.map_or(until, |ended: Instant| until.min(ended + Duration::from_millis(300)));
+            let wait = limit.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
             match self.lines.recv_timeout(wait) {
                 Ok(line) => {
                     if let Line::Err(text) = &line {
@@ -180,15 +152,8 @@ impl Process {
 
     /// The last lines of stderr, for an error message.
     pub(crate) fn last_words(&mut self) -> String {
-        while self
-            .line(Instant::now() + Duration::from_millis(50))
-            .is_some()
-        {}
-        self.stderr
-            .iter()
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join("\n")
+        while self.line(Instant::now() + Duration::from_millis(50)).is_some() {}
+        self.stderr.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -204,11 +169,7 @@ impl Process {
         let _ = self.child.start_kill();
         match self.wait(Instant::now() + GRACE) {
             Some(_) => Ok(()),
-            None => Err(format!(
-                "{} did not stop within {} s of SIGTERM, killed",
-                self.name,
-                GRACE.as_secs()
-            )),
+            None => Err(format!("{} did not stop within {} s of SIGTERM, killed", self.name, GRACE.as_secs())),
         }
     }
 }
@@ -218,9 +179,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.start_kill();
         self.wait(Instant::now() + GRACE);
-        LIVE.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.child.id());
+        LIVE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.child.id());
     }
 }
 
@@ -229,9 +188,7 @@ fn read_lines(stream: impl Read + Send + 'static, lines: Sender<Line>, make: fn(
         let mut stream = BufReader::new(stream);
         let mut bytes = Vec::new();
         while matches!(stream.read_until(b'\n', &mut bytes), Ok(count) if count > 0) {
-            let line = String::from_utf8_lossy(&bytes)
-                .trim_end_matches(['\n', '\r'])
-                .to_owned();
+            let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
             bytes.clear();
             if lines.send(make(line)).is_err() {
                 return;
@@ -248,10 +205,7 @@ pub(crate) fn stop_children_when_interrupted() {
     let _ = ctrlc::set_handler(|| {
         #[cfg(unix)]
         for leader in LIVE.lock().unwrap_or_else(PoisonError::into_inner).keys() {
-            if let Some(group) = i32::try_from(*leader)
-                .ok()
-                .and_then(rustix::process::Pid::from_raw)
-            {
+            if let Some(group) = i32::try_from(*leader).ok().and_then(rustix::process::Pid::from_raw) {
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             }
         }
@@ -285,34 +239,17 @@ mod tests {
 
     #[test]
     fn both_streams_and_the_status_arrive() {
-        let output = run(
-            shell("echo out; echo err >&2; exit 3"),
-            Duration::from_secs(10),
-        )
-        .expect("it starts");
-        assert_eq!(
-            (output.stdout.as_str(), output.ending().as_str()),
-            ("out\n", "exit status: 3")
-        );
+        let output = run(shell("echo out; echo err >&2; exit 3"), Duration::from_secs(10)).expect("it starts");
+        assert_eq!((output.stdout.as_str(), output.ending().as_str()), ("out\n", "exit status: 3"));
         assert!(output.text.contains("err\n") && !output.success());
     }
 
     #[test]
     fn a_command_that_hangs_is_killed_with_its_children() {
         let start = Instant::now();
-        let output = run(
-            shell("sleep 60 & echo $!; sleep 60"),
-            Duration::from_millis(300),
-        )
-        .expect("it starts");
+        let output = run(shell("sleep 60 & echo $!; sleep 60"), Duration::from_millis(300)).expect("it starts");
         assert!(output.status.is_none() && start.elapsed() < Duration::from_secs(5));
-        let child = output
-            .stdout
-            .trim()
-            .parse()
-            .ok()
-            .and_then(rustix::process::Pid::from_raw)
-            .expect("a process id");
+        let child = output.stdout.trim().parse().ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
         let gone = || rustix::process::test_kill_process(child).is_err();
         let until = Instant::now() + Duration::from_secs(5);
         while !gone() && Instant::now() < until {
@@ -324,8 +261,7 @@ mod tests {
     #[test]
     fn a_child_left_behind_does_not_hold_the_output() {
         let start = Instant::now();
-        let output =
-            run(shell("echo done; sleep 60 &"), Duration::from_secs(20)).expect("it starts");
+        let output = run(shell("echo done; sleep 60 &"), Duration::from_secs(20)).expect("it starts");
         assert!(output.success() && start.elapsed() < Duration::from_secs(5));
         assert_eq!(output.stdout, "done\n");
     }
@@ -333,14 +269,8 @@ mod tests {
     #[test]
     fn a_stubborn_process_is_killed_and_named() {
         let mut process =
-            Process::start(shell("trap '' TERM; echo ready; while :; do sleep 1; done"))
-                .expect("it starts");
-        assert_eq!(
-            process
-                .stdout_line(Instant::now() + Duration::from_secs(10))
-                .as_deref(),
-            Some("ready")
-        );
+            Process::start(shell("trap '' TERM; echo ready; while :; do sleep 1; done")).expect("it starts");
+        assert_eq!(process.stdout_line(Instant::now() + Duration::from_secs(10)).as_deref(), Some("ready"));
         assert!(process.stop().is_err());
     }
 }

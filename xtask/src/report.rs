@@ -21,6 +21,5 @@ pub(crate) fn write(house: &House, name: &str, fields: Value) -> Result<()> {
     }
     let file = house.target.join("reports").join(format!("{name}.json"));
     std::fs::create_dir_all(house.target.join("reports"))?;
-    std::fs::write(&file, format!("{report:#}\n"))
-        .with_context(|| format!("cannot write {}", file.display()))
+    std::fs::write(&file, format!("{report:#}\n")).with_context(|| format!("cannot write {}", file.display()))
 }

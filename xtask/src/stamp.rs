@@ -15,10 +15,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     pub(crate) fn new(house: &House, step: &str) -> Self {
-        Self {
-            file: house.target.join("stamps").join(step),
-            hash: DefaultHasher::new(),
-        }
+        Self { file: house.target.join("stamps").join(step), hash: DefaultHasher::new() }
     }
 
     pub(crate) fn on(mut self, word: &str) -> Self {
@@ -30,19 +27,13 @@ impl Stamp {
     pub(crate) fn on_files(mut self, path: &Path) -> Result<Self> {
         for file in files_under(path)? {
             file.hash(&mut self.hash);
-            std::fs::read(&file)
-                .with_context(|| format!("cannot read {}", file.display()))?
-                .hash(&mut self.hash);
+            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?.hash(&mut self.hash);
         }
         Ok(self)
     }
 
     /// Does the work unless it was done for exactly this and `result` is still there.
-    pub(crate) fn unless_done(
-        self,
-        result: &Path,
-        work: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn unless_done(self, result: &Path, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let hash = format!("{:016x}", self.hash.finish());
         if result.exists() && std::fs::read_to_string(&self.file).is_ok_and(|done| done == hash) {
             return Ok(());
@@ -52,19 +43,14 @@ impl Stamp {
         if let Some(folder) = self.file.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(&self.file, hash)
-            .with_context(|| format!("cannot write {}", self.file.display()))
+        std::fs::write(&self.file, hash).with_context(|| format!("cannot write {}", self.file.display()))
     }
 }
 
 /// All files under a path in a fixed order, without `node_modules`, caches and hidden ones.
 pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
-        return Ok(if path.exists() {
-            vec![path.to_path_buf()]
-        } else {
-            vec![]
-        });
+        return Ok(if path.exists() { vec![path.to_path_buf()] } else { vec![] });
     }
     let mut entries: Vec<PathBuf> = std::fs::read_dir(path)
         .with_context(|| format!("cannot read {}", path.display()))?
@@ -73,11 +59,7 @@ pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     entries.sort();
     let mut files = Vec::new();
     for entry in entries {
-        let name = entry
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !name.starts_with('.') && !matches!(&*name, "node_modules" | "__pycache__" | "target") {
             files.extend(files_under(&entry)?);
         }

@@ -16,8 +16,8 @@ pub(crate) fn run<J: Sync, R: Send>(
         for _ in 0..threads.min(jobs.len()) {
             let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
-                while let Some((index, job)) = Some(next.fetch_add(1, Ordering::Relaxed))
-                    .and_then(|index| Some((index, jobs.get(index)?)))
+                while let Some((index, job)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, jobs.get(index)?)))
                 {
                     if sender.send((index, work(job))).is_err() {
                         return;

@@ -2,7 +2,7 @@
 mod proc;
 mod wire;
 use proc::*;
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 use std::{
     fs::File,
     io::{BufRead, BufReader, Write},
@@ -33,9 +33,7 @@ struct Opt {
 fn opts() -> Opt {
     let mut a = std::env::args().skip(1);
     let mut o = Opt {
-        work: a
-            .next()
-            .expect("usage: mcpload calls|cold|sessions|check|client [options] -- server command"),
+        work: a.next().expect("usage: mcpload calls|cold|sessions|check|client [options] -- server command"),
         name: "?".into(),
         calls: 5000,
         warmup: 500,
@@ -104,14 +102,7 @@ impl Drop for Server {
 fn spawn(cmd: &[String], piped: bool) -> Child {
     let err = std::env::var("MCPLOAD_STDERR")
         .ok()
-        .map_or(Io::null(), |p| {
-            File::options()
-                .create(true)
-                .append(true)
-                .open(p)
-                .unwrap()
-                .into()
-        });
+        .map_or(Io::null(), |p| File::options().create(true).append(true).open(p).unwrap().into());
     let mut c = Command::new(&cmd[0]);
     c.args(&cmd[1..]).stderr(err);
     if piped {
@@ -122,22 +113,12 @@ fn spawn(cmd: &[String], piped: bool) -> Child {
     c.spawn().unwrap_or_else(|e| panic!("{}: {e}", cmd[0]))
 }
 fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 fn http(o: &Opt) -> Option<(Vec<String>, u16)> {
     o.cmd.iter().any(|x| x.contains("{port}")).then(|| {
         let p = free_port();
-        (
-            o.cmd
-                .iter()
-                .map(|x| x.replace("{port}", &p.to_string()))
-                .collect(),
-            p,
-        )
+        (o.cmd.iter().map(|x| x.replace("{port}", &p.to_string())).collect(), p)
     })
 }
 fn connect_wait(srv: &mut Server, port: u16) -> Http {
@@ -149,10 +130,7 @@ fn connect_wait(srv: &mut Server, port: u16) -> Http {
         if let Ok(Some(s)) = srv.0.try_wait() {
             panic!("server exited: {s}")
         }
-        assert!(
-            t.elapsed() < Duration::from_secs(60),
-            "server never listened"
-        );
+        assert!(t.elapsed() < Duration::from_secs(60), "server never listened");
         std::thread::sleep(Duration::from_micros(500));
     }
 }
@@ -193,10 +171,7 @@ fn run_stdio(s: &mut Stdio, g: &Gen, id0: u64, n: u64, inflight: usize) -> Stats
         loop {
             st.resp_bytes += l.len() as u64 + 1;
             match g.check(&l) {
-                Ok(Some(id)) => match t0
-                    .get_mut((id.wrapping_sub(id0)) as usize)
-                    .and_then(|t| t.take())
-                {
+                Ok(Some(id)) => match t0.get_mut((id.wrapping_sub(id0)) as usize).and_then(|t| t.take()) {
                     Some(t) => {
                         st.lat.push(t.elapsed().as_nanos() as u64);
                         done += 1
@@ -228,14 +203,8 @@ fn run_stdio(s: &mut Stdio, g: &Gen, id0: u64, n: u64, inflight: usize) -> Stats
 fn run_http(cs: &mut [Http], g: &Gen, id0: u64, n: u64) -> Stats {
     let mut st = Stats::default();
     let mut cur: Vec<Option<(u64, Instant)>> = vec![None; cs.len()];
-    let mut fds: Vec<libc::pollfd> = cs
-        .iter()
-        .map(|c| libc::pollfd {
-            fd: c.s.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        })
-        .collect();
+    let mut fds: Vec<libc::pollfd> =
+        cs.iter().map(|c| libc::pollfd { fd: c.s.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
     let (mut sent, mut done) = (0, 0);
     while done < n {
         for (c, q) in cs.iter_mut().zip(cur.iter_mut()) {
@@ -258,11 +227,8 @@ fn run_http(cs: &mut [Http], g: &Gen, id0: u64, n: u64) -> Stats {
             st.lat.push(t.elapsed().as_nanos() as u64);
             st.resp_bytes += r.wire as u64;
             done += 1;
-            let mut found = Err(format!(
-                "HTTP {}: {}",
-                r.status,
-                String::from_utf8_lossy(&r.body[..r.body.len().min(300)])
-            ));
+            let mut found =
+                Err(format!("HTTP {}: {}", r.status, String::from_utf8_lossy(&r.body[..r.body.len().min(300)])));
             for m in r.messages() {
                 match g.check(m) {
                     Ok(Some(x)) if x == id || g.fixed => {
@@ -294,11 +260,7 @@ fn measure(o: &Opt, pid: u32, mut f: impl FnMut(u64, u64) -> Stats) -> Value {
     let (dt, c, gc) = (t0.elapsed(), cpu(pid) - c0, own_cpu_ns() - g0);
     let (n, rss1) = (o.calls as f64, rss(pid));
     st.lat.sort_unstable();
-    let q = |p: f64| {
-        st.lat
-            .get((st.lat.len() as f64 * p) as usize)
-            .map_or(0.0, |&x| x as f64 / 1e3)
-    };
+    let q = |p: f64| st.lat.get((st.lat.len() as f64 * p) as usize).map_or(0.0, |&x| x as f64 / 1e3);
     json!({"calls": o.calls, "errors": st.errors, "first_error": st.first_error,
         "cpu_us_call": c.clock_ns as f64 / n / 1e3, "cpu_stat_us_call": (c.user_us + c.sys_us) as f64 / n,
         "user_us_call": c.user_us as f64 / n, "sys_us_call": c.sys_us as f64 / n,
@@ -321,11 +283,7 @@ fn calls(o: &Opt) -> Value {
                     Tool::Add => ("tools/call", "Mcp-Name: add\r\n"),
                     Tool::List => ("tools/list", ""),
                 };
-                c.set_head(
-                    port,
-                    &o.path,
-                    &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {m}\r\n{nm}"),
-                );
+                c.set_head(port, &o.path, &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {m}\r\n{nm}"));
             } else {
                 c.handshake(port, &o.path);
             }
@@ -384,14 +342,9 @@ fn sessions(o: &Opt) -> Value {
     let (r0, c0) = (rss(pid), cpu(pid));
     let mut heads = vec![];
     for _ in 0..o.sessions {
-        assert!(
-            c.handshake(port, &o.path).session.is_some(),
-            "no session id"
-        );
+        assert!(c.handshake(port, &o.path).session.is_some(), "no session id");
         heads.push(
-            c.head
-                .replacen("POST", "GET", 1)
-                .replace("application/json, text/event-stream", "text/event-stream"),
+            c.head.replacen("POST", "GET", 1).replace("application/json, text/event-stream", "text/event-stream"),
         );
     }
     std::thread::sleep(Duration::from_millis(500));
@@ -403,11 +356,7 @@ fn sessions(o: &Opt) -> Value {
             s.s.write_all(format!("{h}\r\n").as_bytes()).unwrap();
             let mut b = [0; 16];
             std::io::Read::read_exact(&mut s.s, &mut b).unwrap();
-            assert!(
-                b.starts_with(b"HTTP/1.1 200"),
-                "GET: {}",
-                String::from_utf8_lossy(&b)
-            );
+            assert!(b.starts_with(b"HTTP/1.1 200"), "GET: {}", String::from_utf8_lossy(&b));
             open.push(s);
         }
         std::thread::sleep(Duration::from_millis(500));
@@ -428,28 +377,10 @@ fn check(o: &Opt) -> Value {
         let l = ask("tools/list", "", "{}");
         let empty = vec![];
         let tools = pick(&l, "/result/tools").as_array().unwrap_or(&empty);
-        let t = |n: &str| {
-            tools
-                .iter()
-                .find(|t| t["name"] == n)
-                .cloned()
-                .unwrap_or(Value::Null)
-        };
-        let e = ask(
-            "tools/call",
-            "echo",
-            r#"{"name":"echo","arguments":{"message":"h\u00e9llo"}}"#,
-        );
-        let s = ask(
-            "tools/call",
-            "add",
-            r#"{"name":"add","arguments":{"a":2,"b":3}}"#,
-        );
-        let bad = ask(
-            "tools/call",
-            "add",
-            r#"{"name":"add","arguments":{"a":"x","b":3}}"#,
-        );
+        let t = |n: &str| tools.iter().find(|t| t["name"] == n).cloned().unwrap_or(Value::Null);
+        let e = ask("tools/call", "echo", r#"{"name":"echo","arguments":{"message":"h\u00e9llo"}}"#);
+        let s = ask("tools/call", "add", r#"{"name":"add","arguments":{"a":2,"b":3}}"#);
+        let bad = ask("tools/call", "add", r#"{"name":"add","arguments":{"a":"x","b":3}}"#);
         let miss = ask("tools/call", "add", r#"{"name":"add","arguments":{"a":2}}"#);
         let verdict = |v: &Value| {
             if v.get("error").is_some() {
@@ -472,12 +403,7 @@ fn check(o: &Opt) -> Value {
         }
         v
     };
-    let body = |m: &str, p: &str| {
-        format!(
-            r#"{{"jsonrpc":"2.0","id":9,"method":"{m}","params":{}}}"#,
-            meta(p)
-        )
-    };
+    let body = |m: &str, p: &str| format!(r#"{{"jsonrpc":"2.0","id":9,"method":"{m}","params":{}}}"#, meta(p));
     if let Some((cmd, port)) = http(o) {
         let mut srv = Server(spawn(&cmd, false));
         let mut c = connect_wait(&mut srv, port);
@@ -491,20 +417,12 @@ fn check(o: &Opt) -> Value {
                     &o.path,
                     &format!(
                         "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {m}\r\n{}",
-                        if n.is_empty() {
-                            String::new()
-                        } else {
-                            format!("Mcp-Name: {n}\r\n")
-                        }
+                        if n.is_empty() { String::new() } else { format!("Mcp-Name: {n}\r\n") }
                     ),
                 )
             }
             let r = c.roundtrip(&body(m, p));
-            r.messages()
-                .iter()
-                .rev()
-                .find_map(|b| serde_json::from_slice(b).ok())
-                .unwrap_or(json!({"http": r.status}))
+            r.messages().iter().rev().find_map(|b| serde_json::from_slice(b).ok()).unwrap_or(json!({"http": r.status}))
         });
     } else {
         let mut s = Stdio::new(spawn(&o.cmd, true));
@@ -523,41 +441,28 @@ fn check(o: &Opt) -> Value {
 /// An SDK's client: prints READY, waits for a line, makes its calls, prints DONE.
 fn client(o: &Opt) -> Value {
     let mut ch = spawn(&o.cmd, true);
-    let (mut w, mut r) = (
-        ch.stdin.take().unwrap(),
-        BufReader::new(ch.stdout.take().unwrap()),
-    );
+    let (mut w, mut r) = (ch.stdin.take().unwrap(), BufReader::new(ch.stdout.take().unwrap()));
     let pid = ch.id();
     let _srv = Server(ch);
     let mut wait = |what: &str| {
         let mut l = String::new();
         while l.trim() != what {
             l.clear();
-            assert!(
-                r.read_line(&mut l).unwrap() > 0,
-                "client exited before {what}"
-            )
+            assert!(r.read_line(&mut l).unwrap() > 0, "client exited before {what}")
         }
     };
     wait("READY");
     let (c0, all0, t0) = (cpu_one(pid), cpu(pid), Instant::now());
     w.write_all(b"GO\n").unwrap();
     wait("DONE");
-    let (dt, c, all) = (
-        t0.elapsed().as_secs_f64(),
-        cpu_one(pid) - c0,
-        cpu(pid) - all0,
-    );
+    let (dt, c, all) = (t0.elapsed().as_secs_f64(), cpu_one(pid) - c0, cpu(pid) - all0);
     let n = o.calls as f64;
     json!({"calls": o.calls, "errors": 0, "cpu_us_call": c.clock_ns as f64 / n / 1e3, "cpu_stat_us_call": (c.user_us + c.sys_us) as f64 / n,
         "server_cpu_us_call": (all.clock_ns - c.clock_ns) as f64 / n / 1e3, "calls_s": n / dt})
 }
 
 fn main() {
-    let mut lim = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut lim = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut lim);
         lim.rlim_cur = lim.rlim_max;

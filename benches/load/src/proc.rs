@@ -21,10 +21,7 @@ impl std::ops::Sub for Cpu {
 }
 
 fn clock(id: libc::clockid_t) -> u64 {
-    let mut t = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     if unsafe { libc::clock_gettime(id, &mut t) } != 0 {
         return 0;
     }
@@ -37,20 +34,11 @@ pub fn own_cpu_ns() -> u64 {
 /// CPU of exactly one process.
 pub fn cpu_one(pid: u32) -> Cpu {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let f: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .collect();
+    let f: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
     let tick = 1_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as u64;
     let g = |i: usize| f.get(i).and_then(|x| x.parse::<u64>().ok()).unwrap_or(0) * tick;
     // The kernel's encoding of "CPU clock of process pid" (what clock_getcpuclockid returns).
-    Cpu {
-        clock_ns: clock((!(pid as libc::clockid_t) << 3) | 2),
-        user_us: g(11),
-        sys_us: g(12),
-    }
+    Cpu { clock_ns: clock((!(pid as libc::clockid_t) << 3) | 2), user_us: g(11), sys_us: g(12) }
 }
 
 pub fn tree(root: u32) -> Vec<u32> {
@@ -79,30 +67,19 @@ pub fn tree(root: u32) -> Vec<u32> {
     out
 }
 pub fn cpu(root: u32) -> Cpu {
-    tree(root)
-        .into_iter()
-        .map(cpu_one)
-        .fold(Cpu::default(), |a, b| Cpu {
-            clock_ns: a.clock_ns + b.clock_ns,
-            user_us: a.user_us + b.user_us,
-            sys_us: a.sys_us + b.sys_us,
-        })
+    tree(root).into_iter().map(cpu_one).fold(Cpu::default(), |a, b| Cpu {
+        clock_ns: a.clock_ns + b.clock_ns,
+        user_us: a.user_us + b.user_us,
+        sys_us: a.sys_us + b.sys_us,
+    })
 }
 
 /// (VmRSS, RssAnon) in KiB, over the process tree.
 pub fn rss(root: u32) -> (u64, u64) {
     let mut r = (0, 0);
     for pid in tree(root) {
-        for l in fs::read_to_string(format!("/proc/{pid}/status"))
-            .unwrap_or_default()
-            .lines()
-        {
-            let kb = || {
-                l.split_whitespace()
-                    .nth(1)
-                    .and_then(|x| x.parse::<u64>().ok())
-                    .unwrap_or(0)
-            };
+        for l in fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default().lines() {
+            let kb = || l.split_whitespace().nth(1).and_then(|x| x.parse::<u64>().ok()).unwrap_or(0);
             if l.starts_with("VmRSS:") {
                 r.0 += kb()
             } else if l.starts_with("RssAnon:") {

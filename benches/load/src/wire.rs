@@ -52,22 +52,9 @@ impl Gen {
     pub fn new(tool: Tool, size: usize, modern: bool, fixed: bool, list_len: usize) -> Gen {
         // Text with newlines every 80 bytes: escaping work, but ordinary.
         let filler: String = (0..size.saturating_sub(24))
-            .map(|i| {
-                if i % 80 == 79 {
-                    '\n'
-                } else {
-                    (b'a' + (i % 26) as u8) as char
-                }
-            })
+            .map(|i| if i % 80 == 79 { '\n' } else { (b'a' + (i % 26) as u8) as char })
             .collect();
-        Gen {
-            tool,
-            modern,
-            fixed,
-            list_len,
-            filler_json: filler.replace('\n', "\\n"),
-            filler,
-        }
+        Gen { tool, modern, fixed, list_len, filler_json: filler.replace('\n', "\\n"), filler }
     }
     pub fn body(&self, id: u64, out: &mut Vec<u8>) {
         let meta = if self.modern {
@@ -83,12 +70,7 @@ impl Gen {
     }
     /// Some(id) when `b` is a response; Err when it is a wrong one.
     pub fn check(&self, b: &[u8]) -> Result<Option<u64>, String> {
-        let bad = |w: &str| {
-            Err(format!(
-                "{w}: {}",
-                String::from_utf8_lossy(&b[..b.len().min(300)])
-            ))
-        };
+        let bad = |w: &str| Err(format!("{w}: {}", String::from_utf8_lossy(&b[..b.len().min(300)])));
         let Ok(m) = serde_json::from_slice::<Msg>(b) else {
             return bad("not a JSON-RPC message");
         };
@@ -109,12 +91,7 @@ impl Gen {
                 bad("wrong tool count")
             };
         }
-        let Some(text) = r
-            .content
-            .as_ref()
-            .and_then(|c| c.first())
-            .and_then(|c| c.text.as_ref())
-        else {
+        let Some(text) = r.content.as_ref().and_then(|c| c.first()).and_then(|c| c.text.as_ref()) else {
             return bad("no text");
         };
         let ok = match self.tool {
@@ -125,11 +102,7 @@ impl Gen {
             }
             _ => text.0 == (id + 7).to_string(),
         };
-        if ok {
-            Ok(Some(id))
-        } else {
-            bad("wrong text")
-        }
+        if ok { Ok(Some(id)) } else { bad("wrong text") }
     }
 }
 
@@ -146,13 +119,7 @@ pub struct Stdio {
 impl Stdio {
     pub fn new(mut child: Child) -> Stdio {
         let (w, r) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Stdio {
-            child,
-            w,
-            r,
-            buf: Vec::new(),
-            pos: 0,
-        }
+        Stdio { child, w, r, buf: Vec::new(), pos: 0 }
     }
     pub fn send(&mut self, b: &[u8]) {
         self.w.write_all(b).expect("server closed stdin")
@@ -212,11 +179,7 @@ impl Reply {
     /// The JSON-RPC messages in the reply.
     pub fn messages(&self) -> Vec<&[u8]> {
         if !self.sse {
-            return if self.body.is_empty() {
-                vec![]
-            } else {
-                vec![&self.body]
-            };
+            return if self.body.is_empty() { vec![] } else { vec![&self.body] };
         }
         self.body
             .split(|&c| c == b'\n')
@@ -238,33 +201,21 @@ impl Http {
     pub fn connect(port: u16) -> std::io::Result<Http> {
         let s = TcpStream::connect(("127.0.0.1", port))?;
         s.set_nodelay(true)?;
-        Ok(Http {
-            s,
-            inb: vec![],
-            out: vec![],
-            scratch: vec![],
-            head: String::new(),
-        })
+        Ok(Http { s, inb: vec![], out: vec![], scratch: vec![], head: String::new() })
     }
     /// Headers that every following request carries.
     pub fn set_head(&mut self, port: u16, path: &str, extra: &str) {
-        self.head = format!("POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{extra}");
+        self.head = format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{extra}"
+        );
     }
     pub fn post(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
         self.scratch.clear();
         fill(&mut self.scratch);
         self.out.clear();
-        write!(
-            self.out,
-            "{}Content-Length: {}\r\n\r\n",
-            self.head,
-            self.scratch.len()
-        )
-        .unwrap();
+        write!(self.out, "{}Content-Length: {}\r\n\r\n", self.head, self.scratch.len()).unwrap();
         self.out.extend_from_slice(&self.scratch);
-        self.s
-            .write_all(&self.out)
-            .expect("server closed the connection");
+        self.s.write_all(&self.out).expect("server closed the connection");
     }
     /// One read(); Some when a whole response has arrived.
     pub fn poll_reply(&mut self) -> Option<Reply> {
@@ -293,12 +244,7 @@ impl Http {
     pub fn handshake(&mut self, port: u16, path: &str) -> Reply {
         self.set_head(port, path, "");
         let r = self.roundtrip(INIT);
-        assert!(
-            r.status == 200,
-            "initialize: HTTP {} {}",
-            r.status,
-            String::from_utf8_lossy(&r.body)
-        );
+        assert!(r.status == 200, "initialize: HTTP {} {}", r.status, String::from_utf8_lossy(&r.body));
         let mut extra = "MCP-Protocol-Version: 2025-11-25\r\n".to_string();
         if let Some(s) = &r.session {
             extra += &format!("Mcp-Session-Id: {s}\r\n")
@@ -338,15 +284,7 @@ fn parse(b: &[u8]) -> Option<(Reply, usize)> {
     if chunked {
         loop {
             let e = p + find(&b[p..b.len().min(p + 64)], b"\r\n")?;
-            let n = usize::from_str_radix(
-                std::str::from_utf8(&b[p..e])
-                    .ok()?
-                    .split(';')
-                    .next()?
-                    .trim(),
-                16,
-            )
-            .ok()?;
+            let n = usize::from_str_radix(std::str::from_utf8(&b[p..e]).ok()?.split(';').next()?.trim(), 16).ok()?;
             if b.len() < e + 2 + n + 2 {
                 return None;
             }
@@ -364,16 +302,7 @@ fn parse(b: &[u8]) -> Option<(Reply, usize)> {
         body.extend_from_slice(&b[p..p + n]);
         p += n;
     }
-    Some((
-        Reply {
-            status,
-            body,
-            sse,
-            session,
-            wire: p,
-        },
-        p,
-    ))
+    Some((Reply { status, body, sse, session, wire: p }, p))
 }
 
 pub fn pick<'a>(v: &'a Value, path: &str) -> &'a Value {

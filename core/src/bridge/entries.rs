@@ -3,7 +3,7 @@
 use super::{BridgeError, Event, EventKind, Lane, Reply, port::PortInner, queue::Latest};
 use crate::{
     client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
-    protocol::{RawJson, method},
+    protocol::{RawJson, RequestId, method},
     server::{Call, CallFacts, Handler, Server},
     transport::Listener,
 };
@@ -14,7 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::task::AbortHandle;
-
 
 /// Requests that may wait for their connection to open; as many as may be in flight on an open one.
 pub(super) const MAX_WAITING: usize = 16_384;
@@ -47,11 +46,19 @@ pub(super) enum Entry {
     },
     Request {
         slot: Option<Arc<Slot>>,
-        sent: Option<(Client, InFlight)>,
+        sent: Option<Sent>,
         connection: u64,
     },
     /// A request whose reply waits to be fetched.
     Done(Arc<Slot>),
+}
+
+/// A request on its way.
+pub(super) enum Sent {
+    /// Of a client.
+    ToServer(Client, InFlight),
+    /// Of a server, to the client of a call.
+    ToClient(CallFacts, RequestId),
 }
 
 /// A request that was made before its connection was open.
@@ -159,7 +166,7 @@ impl ClientEvents for HostEvents {
             name: method.to_owned(),
             body,
         };
-        port.push(Lane::Queue, event);
+        port.queue.push_notification(event);
     }
 
     fn closed(&self, error: Option<&ClientError>) {

@@ -1,6 +1,6 @@
 //! Errors as they cross the waist.
 
-use crate::{client::ClientError, protocol::RpcError};
+use crate::{client::ClientError, protocol::RpcError, server::AskError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -61,6 +61,21 @@ impl From<ClientError> for BridgeError {
                 Self { kind, message: message.clone(), code: Some(*code), data: data.clone() }
             }
             None => Self::new(kind, error.to_string()),
+        }
+    }
+}
+
+impl From<AskError> for BridgeError {
+    fn from(error: AskError) -> Self {
+        let kind = match &error {
+            AskError::Refused(_) => ErrorKind::Protocol,
+            AskError::Cancelled => ErrorKind::Cancelled,
+            AskError::Timeout => ErrorKind::Timeout,
+            AskError::Closed => ErrorKind::Closed,
+        };
+        match error {
+            AskError::Refused(RpcError { code, message, data }) => Self { kind, message, code: Some(code), data },
+            other => Self::new(kind, other.to_string()),
         }
     }
 }

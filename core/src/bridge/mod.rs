@@ -9,6 +9,7 @@ mod opening;
 mod port;
 mod process;
 mod queue;
+mod requests;
 mod table;
 
 pub use error::{BridgeError, ErrorKind};

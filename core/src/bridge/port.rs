@@ -2,17 +2,15 @@
 
 use super::{
     Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
-    config::{
-        self, FailConfig, FailKind, NotificationConfig, ProgressConfig, RequestConfig, ServerConfig, ToolConfig, millis,
-    },
-    entries::{Entry, HostHandler, HostReply, HostTool, MAX_WAITING, Slot, WaitingRequest},
+    config::{self, FailConfig, FailKind, NotificationConfig, ProgressConfig, ServerConfig, ToolConfig, millis},
+    entries::{Entry, HostHandler, HostTool, Slot},
     log::{self, LogRecord},
     process::ProcessRuntime,
-    queue::{Latest, Queue},
+    queue::Queue,
     table::Table,
 };
 use crate::{
-    client::{Client, RequestOptions, ServerFacts},
+    client::{Client, ServerFacts},
     protocol::{RawJson, RpcError},
     server::{Call, Outcome, Server, ToolEntry},
 };
@@ -55,7 +53,7 @@ pub struct Reply {
 
 pub(super) struct PortInner {
     pid: u32,
-    table: Mutex<Table<Entry>>,
+    pub(super) table: Mutex<Table<Entry>>,
     pub(super) queue: Queue,
     process: Mutex<Option<Arc<ProcessRuntime>>>,
     closing: AtomicBool,
@@ -147,7 +145,7 @@ impl Port {
         Ok(())
     }
 
-    /// Sends a client request; its `Reply` follows.
+    /// Sends a request, on a connection or to the client of a call; its `Reply` follows.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
@@ -186,21 +184,13 @@ impl Port {
         }
     }
 
-    /// Cancels a client request. One that is done already is no error.
+    /// Cancels a request. One that is done already is no error.
     ///
     /// # Errors
     /// Only if the port is another process's.
     pub fn cancel(&self, ticket: u64, reason: &str) -> Result<(), BridgeError> {
         let inner = self.inner()?;
-        let sent = match inner.table.lock().get_mut(ticket) {
-            Some(Entry::Request { sent, .. }) => sent.take(),
-            _ => return Ok(()),
-        };
-        match sent {
-            Some((client, in_flight)) => client.cancel(&in_flight, reason),
-            // Not sent yet: its connection is still being opened.
-            None => inner.answered(ticket, Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"))),
-        }
+        inner.cancel(ticket, reason);
         Ok(())
     }
 
@@ -346,7 +336,7 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
-fn full() -> BridgeError {
+pub(super) fn full() -> BridgeError {
     BridgeError::new(ErrorKind::Busy, "The port has no numbers left")
 }
 
@@ -459,116 +449,6 @@ impl PortInner {
                 call
             }
             _ => None,
-        }
-    }
-
-    fn request(self: &Arc<Self>, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
-        let given = config::read_request(json)?;
-        let slot = given.wait.then(Arc::<Slot>::default);
-        let mut table = self.table.lock();
-        let client = match table.get(handle) {
-            Some(Entry::Connection { client, .. }) => Some(client.clone()),
-            Some(Entry::Opening { connection: true, waiting, .. }) if waiting.len() >= MAX_WAITING => {
-                let text = format!("{MAX_WAITING} requests wait for the connection to open");
-                return Err(BridgeError::new(ErrorKind::Busy, text));
-            }
-            Some(Entry::Opening { connection: true, .. }) => None,
-            _ => return Err(BridgeError::new(ErrorKind::Closed, "The connection is closed")),
-        };
-        let ticket = table
-            .insert(Entry::Request { slot, sent: None, connection: handle })
-            .ok_or_else(full)?;
-        let Some(client) = client else {
-            if let Some(Entry::Opening { waiting, .. }) = table.get_mut(handle) {
-                waiting.push(WaitingRequest { ticket, json: json.to_vec() });
-            }
-            return Ok(ticket);
-        };
-        drop(table);
-        match self.send(&client, handle, ticket, &given) {
-            Ok(()) => Ok(ticket),
-            Err(error) => {
-                self.remove(ticket);
-                Err(error)
-            }
-        }
-    }
-
-    fn send(
-        self: &Arc<Self>,
-        client: &Client,
-        connection: u64,
-        ticket: u64,
-        given: &RequestConfig<'_>,
-    ) -> Result<(), BridgeError> {
-        let params = given.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes())));
-        let options = RequestOptions {
-            timeout: given.timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
-            max_timeout: given.max_timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
-            on_progress: None,
-        };
-        let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default() };
-        let in_flight = client
-            .start(&given.method, params.as_ref(), &options, given.progress, Arc::new(reply))
-            .map_err(BridgeError::from)?;
-        let sending = self.with_entry(ticket, |entry| match entry {
-            Entry::Request { sent, .. } => *sent = Some((client.clone(), in_flight.clone())),
-            // Answered already, and its reply waits to be fetched.
-            _ => {}
-        });
-        if sending.is_none() {
-            // Answered already, or cancelled while it was being sent; in the first case there is nothing left to cancel.
-            client.cancel(&in_flight, "");
-        }
-        Ok(())
-    }
-
-    /// Sends what was asked for while its connection was being opened.
-    pub(super) fn send_waiting(self: &Arc<Self>, client: &Client, connection: u64, waiting: Vec<WaitingRequest>) {
-        for request in waiting {
-            if self.with_entry(request.ticket, |_| ()).is_none() {
-                continue;
-            }
-            let sent = config::read_request(&request.json)
-                .and_then(|given| self.send(client, connection, request.ticket, &given));
-            if let Err(error) = sent {
-                self.answered(request.ticket, Err(error));
-            }
-        }
-    }
-
-    /// The outcome of a request: to whoever waits for it, or into the queue. Exactly once.
-    pub(super) fn answered(&self, ticket: u64, outcome: Result<Bytes, BridgeError>) {
-        let reply = match outcome {
-            Ok(body) => Reply { ok: true, body },
-            Err(error) => Reply { ok: false, body: error.to_json().into() },
-        };
-        let mut table = self.table.lock();
-        let Some(Entry::Request { slot, connection, .. }) = table.get_mut(ticket) else { return };
-        let (slot, handle) = (slot.take(), *connection);
-        match slot {
-            Some(slot) => {
-                if let Some(entry) = table.get_mut(ticket) {
-                    *entry = Entry::Done(Arc::clone(&slot));
-                }
-                drop(table);
-                slot.fill(reply);
-            }
-            None => {
-                table.remove(ticket);
-                drop(table);
-                self.push(
-                    Lane::Queue,
-                    Event {
-                        kind: EventKind::Reply,
-                        ticket,
-                        handle,
-                        ok: reply.ok,
-                        name: String::new(),
-                        body: reply.body,
-                    },
-                );
-            }
         }
     }
 

@@ -5,9 +5,10 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -21,6 +22,8 @@ pub(super) struct Queue {
     /// The host is gone: its bell is not touched any more.
     muted: AtomicBool,
     logs: Mutex<Logs>,
+    /// Notifications of peers that wait in the queue.
+    notifications: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -51,6 +54,8 @@ struct Logs {
 }
 
 const MAX_LOGS: usize = 1000;
+/// A peer that sends notifications faster than the host takes them loses the newest beyond this many.
+const MAX_NOTIFICATIONS: usize = 10_000;
 
 impl Queue {
     pub(super) fn new(bell: impl Bell) -> Self {
@@ -60,12 +65,23 @@ impl Queue {
             stopped: AtomicBool::new(false),
             muted: AtomicBool::new(false),
             logs: Mutex::default(),
+            notifications: AtomicUsize::new(0),
         }
     }
 
     /// Adds an event. Rings if the lane was empty, with no lock held.
     pub(super) fn push(&self, lane: Lane, event: Event) {
         self.push_item(lane, Item::Event(event));
+    }
+
+    /// Adds a notification of a peer, unless too many wait already.
+    pub(super) fn push_notification(&self, event: Event) {
+        if self.notifications.fetch_add(1, Ordering::Relaxed) < MAX_NOTIFICATIONS {
+            self.push(Lane::Queue, event);
+        } else {
+            self.notifications.fetch_sub(1, Ordering::Relaxed);
+            tracing::debug!(target: "trunkline", "a notification was dropped: the host does not take them");
+        }
     }
 
     /// Notes progress; an older value that was not drained yet is replaced.
@@ -93,9 +109,7 @@ impl Queue {
 
     /// Adds the last event: nothing follows it, and drainers that wait in vain come back.
     pub(super) fn stop(&self, event: Event) {
-        if !self.stopped.swap(true, Ordering::AcqRel) {
-            self.add(Lane::Queue, Item::Event(event));
-        }
+        self.add(Lane::Queue, Item::Event(event), true);
         for lane in &self.lanes {
             // With the lock, so that nobody is between the question whether it is over and the wait.
             let _items = lane.items.lock();
@@ -109,21 +123,31 @@ impl Queue {
     }
 
     fn push_item(&self, lane: Lane, item: Item) {
-        if !self.stopped.load(Ordering::Acquire) {
-            self.add(lane, item);
-        }
+        self.add(lane, item, false);
     }
 
-    fn add(&self, lane: Lane, item: Item) {
+    fn add(&self, lane: Lane, item: Item, last: bool) {
         let queue = &self.lanes[lane as usize];
         let was_empty = {
             let mut items = queue.items.lock();
+            // Asked and answered under the lock of the lane that gets the last event: nothing slips in behind it.
+            if self.stopped.load(Ordering::Acquire) {
+                return;
+            }
+            self.stopped.store(last, Ordering::Release);
             items.push_back(item);
             items.len() == 1
         };
         queue.news.notify_one();
         if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) {
-            self.bell.ring();
+            self.ring();
+        }
+    }
+
+    /// A bell that panics costs neither the event nor whoever brought it.
+    fn ring(&self) {
+        if catch_unwind(AssertUnwindSafe(|| self.bell.ring())).is_err() {
+            tracing::error!(target: "trunkline", "the bell of a port panicked");
         }
     }
 
@@ -147,7 +171,12 @@ impl Queue {
 
     fn finish(&self, item: Item) -> Event {
         match item {
-            Item::Event(event) => event,
+            Item::Event(event) => {
+                if event.kind == EventKind::Notification {
+                    self.notifications.fetch_sub(1, Ordering::Relaxed);
+                }
+                event
+            }
             Item::Progress { ticket, handle, method, latest } => Event {
                 kind: EventKind::Notification,
                 ticket,
@@ -222,6 +251,16 @@ mod tests {
     }
 
     #[test]
+    fn notifications_are_bounded() {
+        let (queue, _) = queue();
+        let event = Event { kind: EventKind::Notification, ..Event::default() };
+        (0..MAX_NOTIFICATIONS + 5).for_each(|_| queue.push_notification(event.clone()));
+        assert_eq!(queue.drain(Lane::Queue, usize::MAX, Duration::ZERO).len(), MAX_NOTIFICATIONS);
+        queue.push_notification(event);
+        assert_eq!(queue.drain(Lane::Queue, usize::MAX, Duration::ZERO).len(), 1);
+    }
+
+    #[test]
     fn logs_are_batched_bounded_and_counted() {
         let (queue, _) = queue();
         for number in 0..MAX_LOGS + 5 {
@@ -232,6 +271,39 @@ mod tests {
         let records: Vec<serde_json::Value> = serde_json::from_slice(&events[0].body).unwrap();
         assert_eq!(records.len(), MAX_LOGS + 1);
         assert!(records[0]["message"].as_str().unwrap().contains('5'));
+    }
+
+    #[test]
+    fn nothing_follows_the_last_event_and_nobody_waits_for_more() {
+        let (queue, rings) = queue();
+        std::thread::scope(|scope| {
+            let drained = scope.spawn(|| queue.drain(Lane::Pool, 1, Duration::from_secs(600)));
+            queue.stop(Event::default());
+            assert!(drained.join().unwrap().is_empty());
+        });
+        queue.push(Lane::Queue, call(1));
+        queue.push(Lane::Pool, call(2));
+        queue.stop(Event::default());
+        let kinds: Vec<_> = queue.drain(Lane::Queue, 9, Duration::ZERO).into_iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [EventKind::Stopped]);
+        assert!(queue.drain(Lane::Queue, 9, Duration::from_secs(600)).is_empty());
+        assert_eq!(rings.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_bell_that_is_muted_or_panics_loses_no_event() {
+        struct Broken;
+        impl Bell for Broken {
+            fn ring(&self) {
+                panic!("the bell is broken");
+            }
+        }
+        let queue = Queue::new(Broken);
+        queue.push(Lane::Queue, call(1));
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
+        queue.mute();
+        queue.push(Lane::Queue, call(2));
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
     }
 
     #[test]

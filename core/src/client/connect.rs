@@ -30,7 +30,7 @@ impl Client {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         let deadline = later(runtime.now(), options.connect_timeout);
-        let inner = Inner::new(Arc::clone(&runtime), options, events);
+        let inner = Inner::new(Arc::clone(&runtime), connector.transport(), options, events);
         let opened = until(&*runtime, deadline, inner.negotiate(&*connector, deadline)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
             Ok(()) => Ok(Self { inner }),

@@ -3,6 +3,7 @@
 use crate::{
     protocol::{RequestId, Revision},
     runtime::Task,
+    wire_log::Transport,
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
@@ -13,6 +14,10 @@ pub trait Connector: Send + Sync + 'static {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>>;
     /// Whether the server is a process on a pipe and not a URL (it may be silent or exit when probed).
     fn is_pipe(&self) -> bool;
+    /// What a record of the messages calls it.
+    fn transport(&self) -> Transport {
+        if self.is_pipe() { Transport::Stdio } else { Transport::Http }
+    }
 }
 
 /// A connection to a server.

@@ -23,7 +23,7 @@ use crate::{
         method::{self, Method},
     },
     runtime::Runtime,
-    wire_log::{Direction, Exchange, Side},
+    wire_log::{Direction, Exchange, Side, Transport},
 };
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -47,6 +47,7 @@ pub struct Client {
 
 pub(crate) struct Inner {
     runtime: Arc<dyn Runtime>,
+    transport: Transport,
     options: ClientOptions,
     events: Arc<dyn ClientEvents>,
     conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
@@ -207,10 +208,16 @@ impl Drop for CancelOnDrop<'_> {
 }
 
 impl Inner {
-    fn new(runtime: Arc<dyn Runtime>, options: ClientOptions, events: Arc<dyn ClientEvents>) -> Arc<Self> {
+    fn new(
+        runtime: Arc<dyn Runtime>,
+        transport: Transport,
+        options: ClientOptions,
+        events: Arc<dyn ClientEvents>,
+    ) -> Arc<Self> {
         let identity = ClientIdentity { info: options.info.clone(), capabilities: options.capabilities.clone() };
         Arc::new(Self {
             runtime,
+            transport,
             options,
             events,
             conversation: Mutex::new(ClientConversation::new(identity)),
@@ -283,10 +290,8 @@ impl Inner {
                 ClientReceived::Answered { method, .. } => Some(&**method),
                 _ => None,
             };
-            log.message(
-                &Exchange { side: Side::Client, direction: Direction::Received, revision, method, refused: false },
-                &copy,
-            );
+            let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
+            log.message(&Exchange { side, direction, transport, revision, method, refused: false }, &copy);
         }
         match received {
             ClientReceived::Answered { item, outcome, .. } => item.answered(outcome.map_err(ClientError::Protocol)),
@@ -371,7 +376,8 @@ impl Inner {
 
     fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
         if let Some(log) = self.runtime.wire_log() {
-            log.text(&Exchange { side: Side::Client, direction, revision, method: Some(method), refused: false }, text);
+            let (side, transport) = (Side::Client, self.transport);
+            log.text(&Exchange { side, direction, transport, revision, method: Some(method), refused: false }, text);
         }
     }
 }

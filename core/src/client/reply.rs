@@ -1,12 +1,7 @@
 //! Who gets the answer of a request.
 
 use super::{ClientError, options::ProgressHook};
-use crate::protocol::RawJson;
-use parking_lot::Mutex;
-use std::{
-    future::poll_fn,
-    task::{Poll, Waker},
-};
+use crate::{protocol::RawJson, runtime::Promise};
 
 /// Takes the outcome of one request, once, and its progress before that. Called without locks held; must not block.
 pub(crate) trait ReplyTo: Send + Sync + 'static {
@@ -25,46 +20,23 @@ impl std::fmt::Debug for dyn ReplyTo {
 /// A reply that a future waits for.
 pub(super) struct Waiter {
     on_progress: Option<ProgressHook>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    outcome: Option<Result<RawJson, ClientError>>,
-    waker: Option<Waker>,
+    promise: Promise<Result<RawJson, ClientError>>,
 }
 
 impl Waiter {
     pub(super) fn new(on_progress: Option<ProgressHook>) -> Self {
-        Self { on_progress, state: Mutex::default() }
+        Self { on_progress, promise: Promise::default() }
     }
 
     /// Completes with the outcome.
     pub(super) async fn outcome(&self) -> Result<RawJson, ClientError> {
-        poll_fn(|context| {
-            let mut state = self.state.lock();
-            match state.outcome.take() {
-                Some(outcome) => Poll::Ready(outcome),
-                None => {
-                    state.waker = Some(context.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+        self.promise.kept().await
     }
 }
 
 impl ReplyTo for Waiter {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        let waker = {
-            let mut state = self.state.lock();
-            state.outcome = Some(outcome);
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        self.promise.keep(outcome);
     }
 
     fn progress(&self, params: RawJson) {

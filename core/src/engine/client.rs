@@ -259,11 +259,7 @@ impl<T: Clone> ClientConversation<T> {
         let sent = self.outgoing.finish(id)?;
         // CAN-03: initialize is never cancelled. Nor is a probe that was given up: its server is taken for one that hears nothing
         // before initialize, and a late answer is ignored by its id.
-        let told = self.revision.is_some().then(|| {
-            let params =
-                serde_json::to_vec(&serde_json::json!({"requestId": id, "reason": reason})).unwrap_or_default();
-            envelope::encode_notification(method::CANCELLED, Some(&params))
-        });
+        let told = self.revision.is_some().then(|| envelope::cancellation(id, reason));
         Some((sent.item, told))
     }
 
@@ -423,8 +419,7 @@ mod tests {
             for progress in [false, true] {
                 let mut conversation = conversation(revision);
                 let params = RawJson::from_value(&json!(["t"])).unwrap();
-                let sent =
-                    conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), progress, "x");
+                let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), progress, "x");
                 assert_eq!(sent.unwrap_err().code, -32602, "{revision}");
                 assert_eq!(conversation.in_flight(), 0);
             }

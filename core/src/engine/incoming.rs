@@ -178,7 +178,6 @@ impl<T> Incoming<T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
 }
 
 #[cfg(test)]

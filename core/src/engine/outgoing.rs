@@ -85,10 +85,10 @@ impl<T> Outgoing<T> {
         self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, id)| RequestId::Integer(*id))
     }
 
-    /// Ends one request whose time is over.
-    pub fn expire(&mut self, now: Instant) -> Option<(RequestId, T)> {
-        let id = self.first_due(now)?;
-        self.finish(&id).map(|item| (id, item))
+    /// When a request times out.
+    pub fn deadline_of(&self, id: &RequestId) -> Option<Instant> {
+        let RequestId::Integer(id) = id else { return None };
+        self.pending.get(id).map(|pending| pending.deadline)
     }
 
     /// Ends every request, oldest first.
@@ -103,11 +103,6 @@ impl<T> Outgoing<T> {
     pub fn len(&self) -> usize {
         self.pending.len()
     }
-
-    /// Whether nothing is in flight.
-    pub fn is_empty(&self) -> bool {
-        self.pending.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -121,11 +116,12 @@ mod tests {
     fn life_13_a_request_times_out_and_a_late_answer_is_ignored() {
         let (mut table, now) = (Outgoing::default(), Instant::now());
         let id = table.start(now, PATIENCE, "a");
-        assert_eq!(table.expire(now), None);
+        assert_eq!(table.first_due(now), None);
         assert_eq!(table.next_deadline(), Some(now + SECOND));
-        assert_eq!(table.expire(now + SECOND), Some((id.clone(), "a")));
+        assert_eq!(table.first_due(now + SECOND), Some(id.clone()));
+        assert_eq!(table.finish(&id), Some("a"));
         assert_eq!(table.finish(&id), None);
-        assert!(table.is_empty());
+        assert_eq!(table.len(), 0);
     }
 
     #[test]
@@ -135,10 +131,11 @@ mod tests {
         for step in 1..=5 {
             let at = now + SECOND * step / 2;
             assert!(table.progress(at, &id).is_some());
-            assert_eq!(table.expire(at), None);
+            assert_eq!(table.first_due(at), None);
         }
         assert_eq!(table.next_deadline(), Some(now + SECOND * 3));
-        assert!(table.expire(now + SECOND * 3).is_some());
+        assert!(table.first_due(now + SECOND * 3).is_some());
+        assert_eq!(table.deadline_of(&id), Some(now + SECOND * 3));
     }
 
     #[test]

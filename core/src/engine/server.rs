@@ -9,7 +9,7 @@ use super::{
 };
 use crate::protocol::{
     RawJson, RequestId, Revision, RpcError,
-    envelope::{self, Message, Notification, Request},
+    envelope::{self, Message, Notification, Request, cancellation},
     meta::RequestMeta,
     method::{self, Kind, Method, Role},
 };
@@ -219,29 +219,42 @@ impl<T, U> ServerConversation<T, U> {
         Some(envelope::encode_notification(method::PROGRESS, Some(&params.ok()?)))
     }
 
-    /// Starts a request of our own: its id.
-    pub fn ask(&mut self, now: Instant, patience: Patience, item: U) -> RequestId {
-        self.outgoing.start(now, patience, item)
+    /// Makes a request of our own, which belongs to a call of that revision.
+    ///
+    /// # Errors
+    /// If the revision has no such request: servers of the modern era ask nothing (RPC-31).
+    pub fn ask(
+        &mut self,
+        now: Instant,
+        patience: Patience,
+        revision: Revision,
+        method: &str,
+        params: Option<&RawJson>,
+        item: U,
+    ) -> Result<(RequestId, Bytes), RpcError> {
+        if Method::find(method, Kind::Request, Role::Server, revision).is_none() {
+            let text = format!("{method} (servers cannot ask it in revision {revision})");
+            return Err(RpcError::method_not_found(&text));
+        }
+        let id = self.outgoing.start(now, patience, item);
+        let request = envelope::encode_request(&id, method, params.map(RawJson::as_bytes));
+        Ok((id, request))
     }
 
-    /// Ends a request of our own that is no longer wanted.
-    pub fn give_up(&mut self, id: &RequestId) -> Option<U> {
-        self.outgoing.finish(id)
-    }
-
-    /// When the next request of our own times out.
-    pub fn next_deadline(&self) -> Option<Instant> {
-        self.outgoing.next_deadline()
-    }
-
-    /// A request of our own whose time is over.
-    pub fn expire(&mut self, now: Instant) -> Option<(RequestId, U)> {
-        self.outgoing.expire(now)
+    /// Ends a request of our own that is no longer wanted: what travelled with it, and the notification that says so.
+    pub fn cancel_asked(&mut self, id: &RequestId, reason: &str) -> Option<(U, Bytes)> {
+        let item = self.outgoing.finish(id)?;
+        Some((item, cancellation(id, reason)))
     }
 
     /// Every request of our own, ended.
-    pub fn drain_asked(&mut self) -> Vec<(RequestId, U)> {
-        self.outgoing.drain()
+    pub fn drain_asked(&mut self) -> Vec<U> {
+        self.outgoing.drain().into_iter().map(|(_, item)| item).collect()
+    }
+
+    /// How long a request of our own may still take: progress has moved its deadline (LIFE-15).
+    pub fn deadline_of(&self, id: &RequestId) -> Option<Instant> {
+        self.outgoing.deadline_of(id)
     }
 }
 

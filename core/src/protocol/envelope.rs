@@ -207,6 +207,12 @@ pub fn encode_notification(method: &str, params: Option<&[u8]>) -> Bytes {
     text.freeze()
 }
 
+/// Writes the notification that a request is no longer wanted.
+pub fn cancellation(id: &RequestId, reason: &str) -> Bytes {
+    let params = serde_json::json!({"requestId": id, "reason": reason}).to_string();
+    encode_notification(super::method::CANCELLED, Some(params.as_bytes()))
+}
+
 /// Writes a response with a result.
 pub fn encode_result(id: &RequestId, result: &[u8]) -> Bytes {
     let mut text = begin(result.len());

@@ -1,6 +1,7 @@
 //! One call on its way through a handler.
 
 use super::{
+    asking::AskError,
     cancellation::{Cancellation, Cancelled},
     connection::Connection,
     outbound::{Outbound, Outgoing},
@@ -8,10 +9,10 @@ use super::{
     registry::RegisteredTool,
 };
 use crate::{
-    engine::{CallKey, Scope},
-    protocol::RawJson,
+    engine::{CallKey, Patience, Scope},
+    protocol::{RawJson, RequestId},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// A call to answer. Dropping it unanswered fails the call.
 pub struct Call {
@@ -82,6 +83,28 @@ impl CallFacts {
         if let Some(message) = self.inner.connection.progress_of(&self.inner, progress, total, message) {
             self.inner.reply.send(Outgoing::Notification(message));
         }
+    }
+
+    /// Sends a request to the client of this call; `asked` takes the outcome, exactly once unless this fails. Only the
+    /// handshake era has such requests. `timeout` starts anew with each progress notification, up to `max`.
+    ///
+    /// # Errors
+    /// [`AskError::Refused`] if the revision has no such request, [`AskError::Closed`] if the connection is closed.
+    pub fn ask(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        timeout: Duration,
+        max: Duration,
+        asked: impl FnOnce(Result<RawJson, AskError>) + Send + 'static,
+    ) -> Result<RequestId, AskError> {
+        let patience = Patience { timeout, max };
+        self.inner.connection.ask(&self.inner, patience, method, params, Box::new(asked))
+    }
+
+    /// Cancels a request of [`Self::ask`] and tells the client; its outcome is [`AskError::Cancelled`].
+    pub fn cancel_asked(&self, id: &RequestId, reason: &str) {
+        self.inner.connection.give_up(id, reason, &*self.inner.reply, AskError::Cancelled);
     }
 
     /// Whether the call is no longer wanted.

@@ -2,6 +2,7 @@
 
 use super::{
     Server,
+    asking::{AskError, Asked},
     batch::BatchReply,
     call::{Call, CallInner},
     cancellation::Cancellation,
@@ -19,10 +20,10 @@ use crate::{
         method,
     },
     runtime::Runtime,
-    wire_log::{Direction, Exchange, Side},
+    wire_log::{Direction, Exchange, Side, Transport},
 };
 use bytes::Bytes;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,
     future::poll_fn,
@@ -49,6 +50,7 @@ pub(crate) struct Connection {
     server: Server,
     number: u64,
     runtime: Arc<dyn Runtime>,
+    transport: Transport,
     unrelated: Arc<dyn Outbound>,
     conversation: Mutex<ServerConversation<Reply, Asked>>,
     calls: Mutex<HashMap<CallKey, Started>>,
@@ -75,15 +77,17 @@ impl Started {
     }
 }
 
-/// A request of the server's own: nothing waits for its answer yet but its deadline.
-#[derive(Debug)]
-pub(crate) struct Asked;
-
 /// Changes made within this time are told once.
 const COALESCE: Duration = Duration::from_millis(5);
 
 impl Connection {
-    pub(super) fn new(server: Server, runtime: Arc<dyn Runtime>, unrelated: Reply, opening: Opening) -> Arc<Self> {
+    pub(super) fn new(
+        server: Server,
+        runtime: Arc<dyn Runtime>,
+        transport: Transport,
+        unrelated: Reply,
+        opening: Opening,
+    ) -> Arc<Self> {
         let limits = &server.options().limits;
         let conversation = match opening {
             Opening::Session => ServerConversation::new(limits),
@@ -94,6 +98,7 @@ impl Connection {
             conversation: Mutex::new(conversation),
             server,
             runtime,
+            transport,
             unrelated,
             calls: Mutex::default(),
             subscriptions: Mutex::default(),
@@ -111,6 +116,14 @@ impl Connection {
 
     pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.runtime
+    }
+
+    pub(super) fn conversation(&self) -> MutexGuard<'_, ServerConversation<Reply, Asked>> {
+        self.conversation.lock()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// The revision that the handshake fixed.
@@ -202,10 +215,8 @@ impl Connection {
                 _ => self.revision(),
             };
             let refused = matches!(received, Received::Refuse(_));
-            log.message(
-                &Exchange { side: Side::Server, direction: Direction::Received, revision, method: None, refused },
-                &message,
-            );
+            let (side, direction, transport) = (Side::Server, Direction::Received, self.transport);
+            log.message(&Exchange { side, direction, transport, revision, method: None, refused }, &message);
         }
         match received {
             Received::Initialize(id, revision) => {
@@ -230,9 +241,7 @@ impl Connection {
                 }
                 self.start_next(next);
             }
-            Received::Answered(Asked, outcome) => {
-                tracing::debug!(target: "trunkline", "the client answered: {outcome:?}")
-            }
+            Received::Answered(asked, outcome) => asked(outcome.map_err(AskError::Refused)),
             Received::Nothing(why) => {
                 tracing::debug!(target: "trunkline", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
             }
@@ -434,6 +443,8 @@ impl Connection {
         for (_, started) in calls {
             started.cancel("the connection is closed");
         }
+        let asked = self.conversation.lock().drain_asked();
+        asked.into_iter().for_each(|asked| asked(Err(AskError::Closed)));
         self.wake_if_idle();
     }
 
@@ -481,7 +492,7 @@ impl Connection {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    fn log_sent(&self, outgoing: &Outgoing, revision: Option<Revision>, method: &str) {
+    pub(super) fn log_sent(&self, outgoing: &Outgoing, revision: Option<Revision>, method: &str) {
         let Some(log) = self.runtime.wire_log() else { return };
         let (text, refused) = match outgoing {
             Outgoing::Response { message, failure } => (message, failure.is_some_and(|failure| failure.refused)),
@@ -489,10 +500,8 @@ impl Connection {
             Outgoing::Abandoned => return,
         };
         let revision = revision.or_else(|| self.revision());
-        log.text(
-            &Exchange { side: Side::Server, direction: Direction::Sent, revision, method: Some(method), refused },
-            text,
-        );
+        let (side, direction, transport) = (Side::Server, Direction::Sent, self.transport);
+        log.text(&Exchange { side, direction, transport, revision, method: Some(method), refused }, text);
     }
 }
 

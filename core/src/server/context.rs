@@ -1,10 +1,15 @@
 //! What an async handler in Rust knows about its call.
 
-use super::call::CallFacts;
+use super::{asking::AskError, call::CallFacts};
 use crate::{
     engine::Scope,
-    protocol::{RawJson, Revision},
+    protocol::{RawJson, Revision, method},
+    runtime::Promise,
 };
+use std::{sync::Arc, time::Duration};
+
+/// How long a client may take to show that it is alive.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The call that a handler serves. Cheap to clone.
 #[derive(Clone)]
@@ -35,6 +40,17 @@ impl Context {
     /// Whether the call is cancelled; for loops that do not await.
     pub fn is_cancelled(&self) -> bool {
         self.facts.is_cancelled()
+    }
+
+    /// Asks whether the client is alive. Clients of the modern era cannot be asked.
+    ///
+    /// # Errors
+    /// As [`AskError`] says.
+    pub async fn ping(&self) -> Result<(), AskError> {
+        let answer = Arc::new(Promise::default());
+        let kept = Arc::clone(&answer);
+        self.facts.ask(method::PING, None, PING_TIMEOUT, PING_TIMEOUT, move |outcome| kept.keep(outcome))?;
+        answer.kept().await.map(drop)
     }
 
     /// The revision that governs the call.

@@ -1,5 +1,6 @@
 //! What a server offers: builder, registry, handlers and their context.
 
+mod asking;
 mod batch;
 mod call;
 mod cancellation;
@@ -14,6 +15,7 @@ mod subscriptions;
 mod tools;
 mod typed;
 
+pub use asking::AskError;
 pub use call::{Call, CallFacts};
 pub use context::Context;
 pub use handler::Handler;
@@ -28,6 +30,7 @@ pub(crate) use connection::{Connection, Opening};
 use crate::{
     protocol::{Feature, RawJson, Revision, meta, model::Implementation, project},
     runtime::Runtime,
+    wire_log::Transport,
 };
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -208,10 +211,11 @@ impl Server {
     pub(crate) fn connect(
         &self,
         runtime: Arc<dyn Runtime>,
+        transport: Transport,
         unrelated: Arc<dyn Outbound>,
         opening: Opening,
     ) -> Arc<Connection> {
-        Connection::new(self.clone(), runtime, unrelated, opening)
+        Connection::new(self.clone(), runtime, transport, unrelated, opening)
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {

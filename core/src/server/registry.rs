@@ -2,9 +2,12 @@
 
 use super::handler::Handler;
 use crate::protocol::{
-    Feature, RawJson, Revision, project,
+    Feature, RawJson, Revision,
+    model::Tool,
+    project,
     schema::{self, Schema},
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -77,6 +80,8 @@ impl ToolEntry {
         if requires.as_ref().is_some_and(|requires| !requires.is_object()) {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }
+        // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
+        Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         Ok(RegisteredTool { name, number, descriptor, input, output, requires, handler, rendered: Default::default() })
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{Runtime, Task},
     server::{Connection, Opening, Outbound, Outgoing, Server},
+    wire_log::Transport,
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
@@ -28,7 +29,8 @@ impl Connector for MemoryConnector {
         let (to_server, mut from_client) = mpsc::unbounded_channel::<Bytes>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
-        let connection = self.server.connect(Arc::clone(&self.runtime), Arc::clone(&out), Opening::Session);
+        let connection =
+            self.server.connect(Arc::clone(&self.runtime), Transport::Memory, Arc::clone(&out), Opening::Session);
         let max_nesting = self.server.options().limits.max_nesting;
         let served = Arc::clone(&connection);
         self.runtime.spawn(Box::pin(async move {
@@ -51,6 +53,10 @@ impl Connector for MemoryConnector {
 
     fn is_pipe(&self) -> bool {
         true
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Memory
     }
 }
 

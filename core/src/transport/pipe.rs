@@ -8,6 +8,7 @@ use crate::{
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
     server::{Connection, Opening, Outbound, Outgoing, Server},
+    wire_log::Transport,
 };
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
@@ -47,7 +48,7 @@ impl PipeServer {
         writer: impl Write + Send + 'static,
     ) -> io::Result<Self> {
         let pipe = Arc::new(PipeWriter::default());
-        let connection = server.connect(runtime, pipe.clone(), Opening::Session);
+        let connection = server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session);
         let (end, ended) = watch::channel(false);
         let written = end.clone();
         let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));

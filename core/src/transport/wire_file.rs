@@ -19,6 +19,7 @@ pub(super) struct WireFile {
 struct Record<'a> {
     role: &'static str,
     direction: &'static str,
+    transport: &'static str,
     revision: Option<&'static str>,
     method: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -56,6 +57,7 @@ impl WireLog for WireFile {
         let record = Record {
             role: if exchange.side == Side::Server { "server" } else { "client" },
             direction: if sent { "sent" } else { "received" },
+            transport: exchange.transport.name(),
             revision: exchange.revision.map(|revision| revision.as_str()),
             method: exchange.method.filter(|method| !method.is_empty()),
             malformed: exchange.refused && !sent,

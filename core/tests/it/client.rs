@@ -4,6 +4,7 @@ mod negotiation;
 mod processes;
 mod requests;
 
+use crate::wire::checker;
 use serde_json::{Value, json};
 use std::{
     future::poll_fn,
@@ -21,7 +22,7 @@ use trunkline::{
     runtime::{Runtime, Task},
     wire_log::WireLog,
 };
-use trunkline_wire::{Checker, Direction, Record};
+use trunkline_wire::{Direction, Record};
 
 /// Time that passes only when the test says so.
 #[derive(Default)]
@@ -136,7 +137,9 @@ impl Fake {
 
     /// What the server saw: the number of the connection, and the method or the id.
     fn seen(&self) -> Vec<(usize, String)> {
-        let name = |message: &Value| message["method"].as_str().map_or_else(|| format!("answer {}", message["id"]), str::to_owned);
+        let name = |message: &Value| {
+            message["method"].as_str().map_or_else(|| format!("answer {}", message["id"]), str::to_owned)
+        };
         self.seen.lock().unwrap().iter().map(|(connection, message)| (*connection, name(message))).collect()
     }
 
@@ -182,7 +185,9 @@ impl Peer {
     }
 
     fn error(&self, request: &Value, code: i64, data: Value) {
-        self.say(json!({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": "no", "data": data}}));
+        self.say(
+            json!({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": "no", "data": data}}),
+        );
     }
 
     fn exit(&self) {
@@ -234,7 +239,7 @@ fn check(message: &Value) {
         .unwrap_or(Revision::NEWEST_LEGACY);
     let (direction, message) = (Direction::ClientToServer, message.clone());
     let record = Record { revision, direction, method: Some("ping".into()), extensions: Vec::new(), message };
-    let violations = Checker::new().unwrap().check(&record);
+    let violations = checker().check(&record);
     assert!(violations.is_empty(), "{revision}: {}\n{violations:?}", record.message);
 }
 

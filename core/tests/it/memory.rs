@@ -192,3 +192,20 @@ fn registration_errors_name_what_is_wrong() {
     server.add_tool(entry(json!({"name": "t"}))).unwrap();
     assert!(server.add_tool(entry(json!({"name": "t"}))).unwrap_err().to_string().contains("already"));
 }
+
+#[tokio::test]
+async fn ping_01_a_server_pings_the_client_of_a_call() {
+    let server = Server::builder("pinging", "1")
+        .tool("ping", "Asks whether the client is alive.", |ctx: Context| async move {
+            ctx.ping().await?;
+            Ok("alive".to_owned())
+        })
+        .build();
+    for revision in Revision::ALL {
+        let result = connect(&server, revision).await.call_tool("ping", json!({})).await.unwrap();
+        // RPC-31: servers of the modern era ask nothing; the handler is told at once.
+        let alive = revision < Revision::V2026_07_28;
+        assert_eq!(result.content[0].as_text() == Some("alive"), alive, "{revision}: {result:?}");
+        assert_eq!(result.is_error, !alive);
+    }
+}

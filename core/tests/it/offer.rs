@@ -73,7 +73,11 @@ fn server(limits: Limits, file: PathBuf) -> Server {
         .instructions("For tests.")
         .options(ServerOptions { limits, page_size: 5, ..ServerOptions::default() })
         .tool("echo", "Gives the message back", |Params(echo): Params<Echo>| async move { Ok(echo.message) })
-        .tool("add_numbers", "Adds two numbers", |Params(n): Params<Numbers>| async move { Ok((n.a + n.b).to_string()) })
+        .tool(
+            "add_numbers",
+            "Adds two numbers",
+            |Params(n): Params<Numbers>| async move { Ok((n.a + n.b).to_string()) },
+        )
         .tool("structured", "Returns structured content", |Params(place): Params<Place>| async move {
             Ok(Weather { city: place.city, temperature: 21.5 })
         })

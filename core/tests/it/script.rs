@@ -1,2 +1,59 @@
-//! placeholder
-pub(crate) fn play(_: &str, _: &std::path::Path) {}
+//! Server processes that behave as badly as real ones. They write down what they see.
+
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, Write, stdin},
+    path::Path,
+};
+
+/// Plays a script:
+/// - `fragile` exits on anything before `initialize`;
+/// - `mortal` serves, and dies of its first call of a tool, with a reason;
+/// - `mute` takes everything and says nothing.
+pub(crate) fn play(script: &str, file: &Path) {
+    let mut diary = Diary::open(file);
+    diary.note("starts");
+    for line in stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let method = message["method"].as_str().unwrap_or("an answer");
+        diary.note(method);
+        match (script, method) {
+            ("mute", _) => {}
+            ("fragile", "server/discover") => {
+                eprintln!("what is this?");
+                std::process::exit(3);
+            }
+            ("mortal", "tools/call") => {
+                (1..30).for_each(|line| eprintln!("line {line}"));
+                eprint!("fatal: out of cheese");
+                std::process::exit(7);
+            }
+            ("mortal", "server/discover") => {
+                say(&json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}))
+            }
+            (_, "initialize") => {
+                let info = json!({"name": script, "version": "1"});
+                let result = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info});
+                say(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            }
+            _ => {}
+        }
+    }
+    diary.note("ends");
+}
+
+fn say(message: &Value) {
+    println!("{message}");
+}
+
+struct Diary(std::fs::File);
+
+impl Diary {
+    fn open(path: &Path) -> Self {
+        Self(std::fs::File::options().create(true).append(true).open(path).unwrap())
+    }
+
+    fn note(&mut self, what: &str) {
+        self.0.write_all(format!("{} {what}\n", std::process::id()).as_bytes()).unwrap();
+    }
+}

@@ -22,7 +22,8 @@ fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
     let mut wire = Wire::start("server", &file);
     wire.open("2025-06-18");
     wire.send(call("survivor", "gate", json!({})));
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
     for (text, expected, id) in [
         ("{", -32700, None),
         ("}", -32700, None),
@@ -110,7 +111,8 @@ fn rpc_14_batches_are_answered_where_their_revision_governs() {
         call(4, "none", json!({})),
     ]));
     let answers = wire.next();
-    let by_id: BTreeMap<String, &Value> = answers.as_array().unwrap().iter().map(|one| (one["id"].to_string(), one)).collect();
+    let by_id: BTreeMap<String, &Value> =
+        answers.as_array().unwrap().iter().map(|one| (one["id"].to_string(), one)).collect();
     assert_eq!(by_id.len(), 4, "{answers}");
     assert_eq!(text_of(by_id["1"]), "one");
     assert_eq!(by_id["\"2\""]["result"], json!({}));
@@ -121,7 +123,9 @@ fn rpc_14_batches_are_answered_where_their_revision_governs() {
     assert_eq!(answers.as_array().unwrap().iter().filter(|one| code(one) == -32600).count(), 2, "{answers}");
     assert_eq!(answers.as_array().unwrap().len(), 3);
 
-    wire.send(json!([{"jsonrpc": "2.0", "method": "notifications/nonsense"}, {"jsonrpc": "2.0", "id": 9, "result": {}}]));
+    wire.send(
+        json!([{"jsonrpc": "2.0", "method": "notifications/nonsense"}, {"jsonrpc": "2.0", "id": 9, "result": {}}]),
+    );
     assert_eq!(wire.rest(), [] as [Value; 0], "nothing in it asks for an answer");
 
     // RPC-17, and no request of the other era either.
@@ -143,6 +147,7 @@ fn rpc_14_and_can_05_a_batch_is_answered_without_its_cancelled_calls() {
     // Two run, one waits.
     wire.send(json!([call(1, "gate", json!({})), call(2, "gate", json!({})), call(3, "gate", json!({}))]));
     wire.tell("notifications/cancelled", json!({"requestId": 1}));
+    assert_eq!(wire.rest(), [] as [Value; 0]);
     file.create();
     let answers = wire.next();
     let ids: Vec<_> = answers.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
@@ -226,7 +231,9 @@ fn names(wire: &mut Wire) -> Vec<String> {
     let (mut names, mut params) = (Vec::new(), json!({}));
     loop {
         let page = wire.ask("page", "tools/list", params);
-        names.extend(page["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
+        names.extend(
+            page["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()),
+        );
         match page["result"].get("nextCursor") {
             Some(cursor) => params = json!({"cursor": cursor}),
             None => break,
@@ -242,7 +249,11 @@ fn sub_01_to_08_streams_of_changes() {
     wire.request(7, "subscriptions/listen", listen(json!({"toolsListChanged": true})));
     wire.request("7", "subscriptions/listen", listen(json!({"toolsListChanged": true, "promptsListChanged": true})));
     wire.request("deaf", "subscriptions/listen", listen(json!({})));
-    for (id, honoured) in [(json!(7), json!({"toolsListChanged": true})), (json!("7"), json!({"toolsListChanged": true})), (json!("deaf"), json!({}))] {
+    for (id, honoured) in [
+        (json!(7), json!({"toolsListChanged": true})),
+        (json!("7"), json!({"toolsListChanged": true})),
+        (json!("deaf"), json!({})),
+    ] {
         let acknowledged = wire.next();
         assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "SUB-02");
         assert_eq!(acknowledged["params"]["notifications"], honoured);
@@ -258,7 +269,11 @@ fn sub_01_to_08_streams_of_changes() {
     };
     assert_eq!(text_of(&wire.ask(1, "tools/call", change("a"))), "0");
     assert_eq!(streams(&mut wire, 2), ["\"7\"", "7"]);
-    assert_eq!(wire.rest(), [] as [Value; 0], "SUB-01: nobody else asked, and there is no session that would hear of it");
+    assert_eq!(
+        wire.rest(),
+        [] as [Value; 0],
+        "SUB-01: nobody else asked, and there is no session that would hear of it"
+    );
 
     // Beside a session, which hears of it in its own way.
     wire.open("2025-06-18");
@@ -274,7 +289,8 @@ fn sub_01_to_08_streams_of_changes() {
 
     let (last, status, _) = wire.close();
     assert!(status.success());
-    let mut ended: Vec<_> = last.iter().map(|one| (one["id"].to_string(), one["result"]["_meta"][SUBSCRIPTION].to_string())).collect();
+    let mut ended: Vec<_> =
+        last.iter().map(|one| (one["id"].to_string(), one["result"]["_meta"][SUBSCRIPTION].to_string())).collect();
     ended.sort();
     let expected = ["\"7\"", "\"deaf\""].map(|id| (id.to_owned(), id.to_owned()));
     assert_eq!(ended, expected, "SUB-06: each stream ends with a result that names it");
@@ -347,8 +363,7 @@ fn std_12_calls_in_flight_when_the_input_ends_are_answered_if_they_end_soon() {
     let mut wire = Wire::start("server", &file);
     wire.open("2025-06-18");
     wire.send(call(1, "gate", json!({})));
-    wire.send_text(&call(2, "echo", json!({"message": "x"})).to_string());
-    assert_eq!(wire.rest().len(), 1);
+    assert_eq!(wire.call(2, "echo", json!({"message": "x"})), "x");
     file.create();
     let (last, status, _) = wire.close();
     assert!(status.success());
@@ -478,7 +493,10 @@ fn a_client_that_does_not_read_costs_bounded_memory_and_gets_every_answer_in_the
     if let Some(peak) = peak_memory(wire.id()) {
         assert!(peak < CALLS * BIG / 4, "{peak} bytes");
     }
-    assert_eq!(text_of(&wire.ask("after", "tools/call", modern(json!({"name": "echo", "arguments": {"message": "as ever"}})))), "as ever");
+    assert_eq!(
+        text_of(&wire.ask("after", "tools/call", modern(json!({"name": "echo", "arguments": {"message": "as ever"}})))),
+        "as ever"
+    );
 }
 
 /// The most memory that a process has used, where the system tells.
@@ -523,6 +541,8 @@ fn life_18_a_client_that_closes_its_ears_ends_the_server() {
     wire.deafen();
     // The server notices when it has something to say.
     let started = Instant::now();
-    eventually("the pipe breaks", || wire.try_send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_err() || wire.has_ended());
+    eventually("the pipe breaks", || {
+        wire.try_send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_err() || wire.has_ended()
+    });
     assert!(wire.ended().success(), "{:?}", started.elapsed());
 }

@@ -41,12 +41,8 @@ impl Wire {
 
     /// Starts a server whose output nobody reads until [`Self::read`].
     pub(crate) fn start_unread(role: &str, file: &File) -> Self {
-        let mut child = command(role, file)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command(role, file).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         while line.trim_end() != READY {
@@ -206,9 +202,10 @@ impl Wire {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             let token = message["params"].get("progressToken").map(|token| format!("token {token}"));
             let asked = token.or_else(|| message.get("id").map(Value::to_string)).and_then(|id| self.asked.get(&id));
-            if let (Some(("initialize", _)), Some(answered)) =
-                (asked.map(|(method, revision)| (method.as_str(), revision)), message["result"]["protocolVersion"].as_str())
-            {
+            if let (Some(("initialize", _)), Some(answered)) = (
+                asked.map(|(method, revision)| (method.as_str(), revision)),
+                message["result"]["protocolVersion"].as_str(),
+            ) {
                 self.session = Revision::parse(answered);
             }
             let of_a_stream = message["params"]["_meta"].get(SUBSCRIPTION).map(|_| Revision::V2026_07_28);
@@ -291,7 +288,7 @@ pub(crate) fn text_of(answer: &Value) -> String {
     }
 }
 
-fn checker() -> &'static Checker {
+pub(crate) fn checker() -> &'static Checker {
     static CHECKER: OnceLock<Checker> = OnceLock::new();
     CHECKER.get_or_init(|| Checker::new().unwrap())
 }

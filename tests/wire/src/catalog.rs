@@ -55,21 +55,10 @@ impl Catalog {
         };
         let (envelopes, client, server) =
             derive().map_err(|problem: String| SchemaError::Unusable { revision, problem })?;
-        let batches = schema.definition("JSONRPCMessage").is_some_and(|message| {
-            schema
-                .members(message)
-                .iter()
-                .any(|member| schema.node(*member).items.is_some())
-        });
-        Ok(Self {
-            revision,
-            errors: errors(&schema),
-            envelopes,
-            batches,
-            client,
-            server,
-            schema,
-        })
+        let batches = schema
+            .definition("JSONRPCMessage")
+            .is_some_and(|message| schema.members(message).iter().any(|member| schema.node(*member).items.is_some()));
+        Ok(Self { revision, errors: errors(&schema), envelopes, batches, client, server, schema })
     }
 
     /// What the sender of this direction may send.
@@ -82,21 +71,14 @@ impl Catalog {
 }
 
 fn envelopes(schema: &Schema) -> Result<Envelopes, String> {
-    let message = schema
-        .definition("JSONRPCMessage")
-        .ok_or("defines no JSONRPCMessage")?;
+    let message = schema.definition("JSONRPCMessage").ok_or("defines no JSONRPCMessage")?;
     let members = schema.members(message);
     let find = |present: &[&str], absent: &[&str]| {
         let declares = |member: NodeId, name: &&str| schema.property(member, name).is_some();
         let fits = |member: &&NodeId| {
-            present.iter().all(|name| declares(**member, name))
-                && !absent.iter().any(|name| declares(**member, name))
+            present.iter().all(|name| declares(**member, name)) && !absent.iter().any(|name| declares(**member, name))
         };
-        members
-            .iter()
-            .find(fits)
-            .copied()
-            .ok_or_else(|| format!("JSONRPCMessage has no member with {present:?}"))
+        members.iter().find(fits).copied().ok_or_else(|| format!("JSONRPCMessage has no member with {present:?}"))
     };
     Ok(Envelopes {
         request: find(&["method", "id"], &[])?,
@@ -110,47 +92,29 @@ fn sender(schema: &Schema, direction: Direction) -> Result<Sender, String> {
     // A union that a revision does not have is empty: in 2026-07-28 servers send no requests.
     let union = |kind: &str| {
         let name = format!("{}{kind}", direction.sender());
-        schema
-            .definition(&name)
-            .map(|union| schema.members(union))
-            .unwrap_or_default()
+        schema.definition(&name).map(|union| schema.members(union)).unwrap_or_default()
     };
     let mut requests = HashMap::new();
     for request in union("Request") {
-        requests.insert(
-            method(schema, request)?,
-            RequestType {
-                request,
-                results: results(schema, request)?,
-            },
-        );
+        requests.insert(method(schema, request)?, RequestType { request, results: results(schema, request)? });
     }
     for_tasks(schema, &mut requests);
     let mut notifications = HashMap::new();
     for notification in union("Notification") {
         notifications.insert(method(schema, notification)?, notification);
     }
-    Ok(Sender {
-        requests,
-        notifications,
-        results: union("Result"),
-    })
+    Ok(Sender { requests, notifications, results: union("Result") })
 }
 
 fn method(schema: &Schema, message: NodeId) -> Result<String, String> {
-    let method = schema
-        .constant(message, "method")
-        .and_then(Value::as_str)
-        .map(str::to_owned);
+    let method = schema.constant(message, "method").and_then(Value::as_str).map(str::to_owned);
     method.ok_or_else(|| format!("{} has no method", schema.node(message).name))
 }
 
 /// `ListToolsRequest` is answered by the result of `ListToolsResultResponse`, else by `ListToolsResult`, else by nothing.
 fn results(schema: &Schema, request: NodeId) -> Result<Vec<NodeId>, String> {
     let name = &schema.node(request).name;
-    let stem = name
-        .strip_suffix("Request")
-        .ok_or_else(|| format!("{name} is not named as a request"))?;
+    let stem = name.strip_suffix("Request").ok_or_else(|| format!("{name} is not named as a request"))?;
     let response = schema.definition(&format!("{stem}ResultResponse"));
     let result = response
         .and_then(|response| schema.property(response, "result"))
@@ -166,26 +130,17 @@ fn for_tasks(schema: &Schema, requests: &mut HashMap<String, RequestType>) {
     let Some(created) = schema.definition("CreateTaskResult") else {
         return;
     };
-    let empty = schema
-        .definition("EmptyResult")
-        .map(|empty| schema.follow(empty));
+    let empty = schema.definition("EmptyResult").map(|empty| schema.follow(empty));
     let mut payloads = Vec::new();
     for request in requests.values_mut() {
-        let parameters = schema
-            .property(request.request, "params")
-            .map(|parameters| schema.members(parameters));
-        if parameters
-            .unwrap_or_default()
-            .iter()
-            .any(|member| schema.property(*member, "task").is_some())
-        {
+        let parameters = schema.property(request.request, "params").map(|parameters| schema.members(parameters));
+        if parameters.unwrap_or_default().iter().any(|member| schema.property(*member, "task").is_some()) {
             payloads.extend(request.results.iter().copied());
             request.results.push(created);
         }
     }
     for request in requests.values_mut() {
-        let says_nothing =
-            |result: &NodeId| schema.node(*result).values.is_some() && Some(*result) != empty;
+        let says_nothing = |result: &NodeId| schema.node(*result).values.is_some() && Some(*result) != empty;
         if request.results.iter().all(says_nothing) {
             request.results.clone_from(&payloads);
         }
@@ -193,13 +148,6 @@ fn for_tasks(schema: &Schema, requests: &mut HashMap<String, RequestType>) {
 }
 
 fn errors(schema: &Schema) -> HashMap<i64, NodeId> {
-    let code = |response: NodeId| {
-        schema
-            .constant(schema.property(response, "error")?, "code")?
-            .as_i64()
-    };
-    schema
-        .definitions()
-        .filter_map(|response| Some((code(response)?, response)))
-        .collect()
+    let code = |response: NodeId| schema.constant(schema.property(response, "error")?, "code")?.as_i64();
+    schema.definitions().filter_map(|response| Some((code(response)?, response))).collect()
 }

@@ -37,22 +37,13 @@ impl Checker {
     /// When a bundled schema is broken.
     pub fn new() -> Result<Self, SchemaError> {
         let load = |revision| Ok((revision, Catalog::load(revision)?));
-        Ok(Self {
-            catalogs: Revision::ALL
-                .into_iter()
-                .map(load)
-                .collect::<Result<_, _>>()?,
-        })
+        Ok(Self { catalogs: Revision::ALL.into_iter().map(load).collect::<Result<_, _>>()? })
     }
 
     /// Everything that is wrong with the message; empty when it is pure.
     pub fn check(&self, record: &Record) -> Vec<Violation> {
-        let mut check = Check {
-            catalogs: &self.catalogs,
-            catalog: &self.catalogs[&record.revision],
-            record,
-            found: Vec::new(),
-        };
+        let mut check =
+            Check { catalogs: &self.catalogs, catalog: &self.catalogs[&record.revision], record, found: Vec::new() };
         match &record.message {
             Value::Object(message) => check.message(&record.message, message),
             Value::Array(messages) => check.batch(messages),
@@ -77,15 +68,9 @@ impl Check<'_> {
         if messages.is_empty() {
             return self.no_message("", "a batch is not empty");
         }
-        let responses = messages
-            .iter()
-            .filter(|message| message.get("method").is_none())
-            .count();
+        let responses = messages.iter().filter(|message| message.get("method").is_none()).count();
         if responses != 0 && responses != messages.len() {
-            self.no_message(
-                "",
-                "a batch holds either responses or requests and notifications, not both",
-            );
+            self.no_message("", "a batch holds either responses or requests and notifications, not both");
         }
         for (index, value) in messages.iter().enumerate() {
             let outer = std::mem::take(&mut self.found);
@@ -97,63 +82,35 @@ impl Check<'_> {
                 other => self.no_message("", format!("{other} is no JSON-RPC message")),
             }
             let inner = std::mem::replace(&mut self.found, outer);
-            self.found.extend(
-                inner
-                    .into_iter()
-                    .map(|violation| violation.below(&format!("/{index}"))),
-            );
+            self.found.extend(inner.into_iter().map(|violation| violation.below(&format!("/{index}"))));
         }
     }
 
     fn message(&mut self, value: &Value, message: &Map<String, Value>) {
-        match (
-            message.get("method"),
-            message.get("result"),
-            message.get("error"),
-        ) {
-            (Some(Value::String(method)), ..) if message.contains_key("id") => {
-                self.request(value, method)
-            }
+        match (message.get("method"), message.get("result"), message.get("error")) {
+            (Some(Value::String(method)), ..) if message.contains_key("id") => self.request(value, method),
             (Some(Value::String(method)), ..) => self.notification(value, method),
             (Some(other), ..) => self.no_message("/method", format!("{other} is no method")),
             (None, Some(result), _) => self.result(value, message, result),
             (None, None, Some(_)) => self.error(value, message),
-            (None, None, None) => {
-                self.no_message("", "neither a request, a notification nor a response")
-            }
+            (None, None, None) => self.no_message("", "neither a request, a notification nor a response"),
         }
     }
 
     fn request(&mut self, value: &Value, method: &str) {
         let envelope = self.catalog.envelopes.request;
-        let known = self
-            .catalog
-            .sender(self.record.direction)
-            .requests
-            .get(method);
-        self.call(
-            value,
-            method,
-            envelope,
-            known.map(|known| known.request),
-            |catalog, direction| catalog.sender(direction).requests.contains_key(method),
-        );
+        let known = self.catalog.sender(self.record.direction).requests.get(method);
+        self.call(value, method, envelope, known.map(|known| known.request), |catalog, direction| {
+            catalog.sender(direction).requests.contains_key(method)
+        });
     }
 
     fn notification(&mut self, value: &Value, method: &str) {
         let envelope = self.catalog.envelopes.notification;
-        let known = self
-            .catalog
-            .sender(self.record.direction)
-            .notifications
-            .get(method);
-        self.call(
-            value,
-            method,
-            envelope,
-            known.copied(),
-            |catalog, direction| catalog.sender(direction).notifications.contains_key(method),
-        );
+        let known = self.catalog.sender(self.record.direction).notifications.get(method);
+        self.call(value, method, envelope, known.copied(), |catalog, direction| {
+            catalog.sender(direction).notifications.contains_key(method)
+        });
     }
 
     fn call(
@@ -187,9 +144,7 @@ impl Check<'_> {
                 Some(RequestType { results, .. }) => results,
                 None if may_be_of_an_extension => return,
                 None => {
-                    let has_it = |catalog: &Catalog, direction| {
-                        catalog.sender(direction).requests.contains_key(method)
-                    };
+                    let has_it = |catalog: &Catalog, direction| catalog.sender(direction).requests.contains_key(method);
                     return self.unknown_method("/result", method, asker, has_it);
                 }
             },
@@ -197,9 +152,8 @@ impl Check<'_> {
         let mut wrong = Vec::new();
         check_as_one_of(self.catalog, result, types, "/result", &mut wrong);
         // An extension's own kinds of result announce themselves there.
-        let names_its_type = result
-            .get("resultType")
-            .is_some_and(|kind| kind != "complete" && kind != "input_required");
+        let names_its_type =
+            result.get("resultType").is_some_and(|kind| kind != "complete" && kind != "input_required");
         if !(may_be_of_an_extension && names_its_type) {
             self.found.append(&mut wrong);
         }
@@ -208,10 +162,7 @@ impl Check<'_> {
     fn error(&mut self, value: &Value, message: &Map<String, Value>) {
         let envelope = self.catalog.envelopes.error;
         let code = value.pointer("/error/code").and_then(Value::as_i64);
-        let types = [
-            Some(envelope),
-            code.and_then(|code| self.catalog.errors.get(&code).copied()),
-        ];
+        let types = [Some(envelope), code.and_then(|code| self.catalog.errors.get(&code).copied())];
         // An error about a request whose id could not be read has none; only the newer schemas know that.
         let readable = message.contains_key("id").then(|| value.clone());
         let readable = readable.unwrap_or_else(|| {
@@ -219,10 +170,7 @@ impl Check<'_> {
             message.insert("id".into(), json!(0));
             Value::Object(message)
         });
-        types
-            .into_iter()
-            .flatten()
-            .for_each(|id| self.validate(id, &readable));
+        types.into_iter().flatten().for_each(|id| self.validate(id, &readable));
         find_unknown_fields(self.catalog, value, &[envelope], "", &mut self.found);
     }
 
@@ -233,15 +181,8 @@ impl Check<'_> {
     fn unknown_response_fields(&mut self, message: &Map<String, Value>, envelope: NodeId) {
         let is_declared = |name: &str| self.catalog.schema.property(envelope, name).is_some();
         for name in message.keys().filter(|name| !is_declared(name)) {
-            let problem = format!(
-                "\"{name}\" is not defined for a response in {}",
-                self.record.revision
-            );
-            self.found.push(Violation::new(
-                ViolationKind::UnknownField,
-                format!("/{name}"),
-                problem,
-            ));
+            let problem = format!("\"{name}\" is not defined for a response in {}", self.record.revision);
+            self.found.push(Violation::new(ViolationKind::UnknownField, format!("/{name}"), problem));
         }
     }
 
@@ -263,15 +204,8 @@ impl Check<'_> {
             some => format!("only {} do", some.join(", ")),
         };
         let party = sender.sender().to_lowercase();
-        let problem = format!(
-            "{} gives a {party} no \"{method}\" to send; {elsewhere}",
-            self.record.revision
-        );
-        self.found.push(Violation::new(
-            ViolationKind::UnknownMethod,
-            pointer,
-            problem,
-        ));
+        let problem = format!("{} gives a {party} no \"{method}\" to send; {elsewhere}", self.record.revision);
+        self.found.push(Violation::new(ViolationKind::UnknownMethod, pointer, problem));
     }
 
     fn may_be_of_an_extension(&self) -> bool {
@@ -279,7 +213,6 @@ impl Check<'_> {
     }
 
     fn no_message(&mut self, pointer: &str, problem: impl Into<String>) {
-        self.found
-            .push(Violation::new(ViolationKind::NoMessage, pointer, problem));
+        self.found.push(Violation::new(ViolationKind::NoMessage, pointer, problem));
     }
 }

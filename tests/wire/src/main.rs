@@ -72,8 +72,7 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     }
     let passed = tally.passed(arguments.tolerate_peers);
     if let Some(report) = &arguments.report {
-        write(report, &tally, passed)
-            .map_err(|error| format!("cannot write {}: {error}", report.display()))?;
+        write(report, &tally, passed).map_err(|error| format!("cannot write {}: {error}", report.display()))?;
     }
     Ok(passed)
 }

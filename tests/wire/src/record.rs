@@ -79,16 +79,8 @@ impl Entry {
     /// When the line is not a record.
     pub fn parse(line: &[u8]) -> Result<Self, LineError> {
         let line: Line = serde_json::from_slice(line)?;
-        let record = if line.malformed {
-            None
-        } else {
-            Some(line.record()?)
-        };
-        Ok(Self {
-            transport: line.transport,
-            flow: line.direction,
-            record,
-        })
+        let record = if line.malformed { None } else { Some(line.record()?) };
+        Ok(Self { transport: line.transport, flow: line.direction, record })
     }
 }
 
@@ -96,36 +88,21 @@ impl Line<'_> {
     fn record(&self) -> Result<Record, LineError> {
         let message: Value = serde_json::from_str(self.message.ok_or(LineError::NoMessage)?.get())?;
         let direction = match (self.role, self.direction) {
-            (Role::Client, Flow::Sent) | (Role::Server, Flow::Received) => {
-                Direction::ClientToServer
-            }
-            (Role::Server, Flow::Sent) | (Role::Client, Flow::Received) => {
-                Direction::ServerToClient
-            }
+            (Role::Client, Flow::Sent) | (Role::Server, Flow::Received) => Direction::ClientToServer,
+            (Role::Server, Flow::Sent) | (Role::Client, Flow::Received) => Direction::ServerToClient,
         };
         let revision = match &self.revision {
             Some(name) => Revision::parse(name).ok_or_else(|| LineError::Revision(name.clone()))?,
             None => undecided(&message, self.method.as_deref()),
         };
-        Ok(Record {
-            revision,
-            direction,
-            method: self.method.clone(),
-            extensions: self.extensions.clone(),
-            message,
-        })
+        Ok(Record { revision, direction, method: self.method.clone(), extensions: self.extensions.clone(), message })
     }
 }
 
 /// The revision of a message that crossed before one was decided: what it names itself, if it can.
 fn undecided(message: &Value, method: Option<&str>) -> Revision {
     let method = message.get("method").and_then(Value::as_str).or(method);
-    let named = |pointer: &str| {
-        message
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .and_then(Revision::parse)
-    };
+    let named = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).and_then(Revision::parse);
     match method {
         Some("server/discover") => Revision::PROBE,
         Some("initialize") => named("/params/protocolVersion")
@@ -133,7 +110,6 @@ fn undecided(message: &Value, method: Option<&str>) -> Revision {
             // An offer of a modern revision is still made in the words of a legacy one.
             .filter(|revision| revision.is_legacy())
             .unwrap_or(Revision::NEWEST_LEGACY),
-        _ => named("/params/_meta/io.modelcontextprotocol~1protocolVersion")
-            .unwrap_or(Revision::NEWEST_LEGACY),
+        _ => named("/params/_meta/io.modelcontextprotocol~1protocolVersion").unwrap_or(Revision::NEWEST_LEGACY),
     }
 }

@@ -26,13 +26,8 @@ pub enum Revision {
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 5] = [
-        Self::V2024_11_05,
-        Self::V2025_03_26,
-        Self::V2025_06_18,
-        Self::V2025_11_25,
-        Self::V2026_07_28,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
     /// The newest revision that `initialize` can open.
     pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
     /// The revision that the client's era probe (`server/discover`) speaks.
@@ -51,9 +46,7 @@ impl Revision {
 
     /// The revision of that name, if there is a schema for it.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|revision| revision.as_str() == name)
+        Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
     /// Whether conversations of this revision are opened by `initialize`.

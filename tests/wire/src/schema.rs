@@ -64,8 +64,8 @@ pub(crate) struct Schema {
 impl Schema {
     pub(crate) fn load(revision: Revision) -> Result<Self, SchemaError> {
         let unusable = |problem: String| SchemaError::Unusable { revision, problem };
-        let mut document: Value = serde_json::from_str(revision.schema_text())
-            .map_err(|source| SchemaError::Json { revision, source })?;
+        let mut document: Value =
+            serde_json::from_str(revision.schema_text()).map_err(|source| SchemaError::Json { revision, source })?;
         let (keyword, draft) = match document.get("$defs") {
             Some(_) => ("$defs", Draft::Draft202012),
             None => ("definitions", Draft::Draft7),
@@ -89,12 +89,7 @@ impl Schema {
             .add(&uri, document)
             .and_then(|registry| registry.prepare())
             .map_err(|error| unusable(error.to_string()))?;
-        Ok(Self {
-            nodes: builder.nodes,
-            names: builder.names,
-            draft,
-            registry,
-        })
+        Ok(Self { nodes: builder.nodes, names: builder.names, draft, registry })
     }
 
     /// The node, with references followed.
@@ -121,31 +116,16 @@ impl Schema {
     /// The declared property of a node without unions, looked up through `allOf`.
     pub(crate) fn property(&self, id: NodeId, name: &str) -> Option<NodeId> {
         let node = self.node(id);
-        let own = node
-            .properties
-            .as_ref()
-            .and_then(|properties| properties.get(name))
-            .copied();
-        own.or_else(|| {
-            node.all_of
-                .iter()
-                .find_map(|part| self.property(*part, name))
-        })
+        let own = node.properties.as_ref().and_then(|properties| properties.get(name)).copied();
+        own.or_else(|| node.all_of.iter().find_map(|part| self.property(*part, name)))
     }
 
     /// The constant that a property must be, looked up through `allOf`.
     pub(crate) fn constant(&self, id: NodeId, name: &str) -> Option<&Value> {
         let node = self.node(id);
-        let own = node
-            .properties
-            .as_ref()
-            .and_then(|properties| properties.get(name));
+        let own = node.properties.as_ref().and_then(|properties| properties.get(name));
         own.and_then(|property| self.node(*property).constant.as_ref())
-            .or_else(|| {
-                node.all_of
-                    .iter()
-                    .find_map(|part| self.constant(*part, name))
-            })
+            .or_else(|| node.all_of.iter().find_map(|part| self.constant(*part, name)))
     }
 
     /// The node itself, or the members of the union it is.
@@ -154,10 +134,7 @@ impl Schema {
         if node.union.is_empty() {
             return vec![self.follow(id)];
         }
-        node.union
-            .iter()
-            .flat_map(|branch| self.members(*branch))
-            .collect()
+        node.union.iter().flat_map(|branch| self.members(*branch)).collect()
     }
 
     /// The validator of a node.
@@ -186,16 +163,12 @@ fn make_references_absolute(value: &mut Value, uri: &str) {
         Value::Object(map) => {
             for (key, inner) in map {
                 match inner {
-                    Value::String(target) if key == "$ref" && target.starts_with('#') => {
-                        target.insert_str(0, uri)
-                    }
+                    Value::String(target) if key == "$ref" && target.starts_with('#') => target.insert_str(0, uri),
                     _ => make_references_absolute(inner, uri),
                 }
             }
         }
-        Value::Array(list) => list
-            .iter_mut()
-            .for_each(|inner| make_references_absolute(inner, uri)),
+        Value::Array(list) => list.iter_mut().for_each(|inner| make_references_absolute(inner, uri)),
         _ => {}
     }
 }
@@ -240,31 +213,20 @@ impl Builder {
         let node = Node {
             all_of: self.add_list(&name, source.get("allOf")),
             union: self.add_list(&name, source.get("anyOf").or(source.get("oneOf"))),
-            properties: source
-                .get("properties")
-                .and_then(Value::as_object)
-                .map(|properties| {
-                    let add = |(key, inner): (&String, &Value)| {
-                        (key.clone(), self.add(format!("{name}.{key}"), inner))
-                    };
-                    properties.iter().map(add).collect()
-                }),
+            properties: source.get("properties").and_then(Value::as_object).map(|properties| {
+                let add = |(key, inner): (&String, &Value)| (key.clone(), self.add(format!("{name}.{key}"), inner));
+                properties.iter().map(add).collect()
+            }),
             values: match source.get("additionalProperties") {
                 None | Some(Value::Bool(false)) => None,
                 Some(Value::Bool(true)) => Some(self.add(format!("{name}.*"), &json!({}))),
                 Some(inner) => Some(self.add(format!("{name}.*"), inner)),
             },
-            items: source
-                .get("items")
-                .map(|inner| self.add(format!("{name}[]"), inner)),
+            items: source.get("items").map(|inner| self.add(format!("{name}[]"), inner)),
             constant: source.get("const").cloned(),
             types: match source.get("type") {
                 Some(Value::String(single)) => vec![single.clone()],
-                Some(Value::Array(several)) => several
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
+                Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
                 _ => Vec::new(),
             },
             source: source.clone(),
@@ -276,22 +238,13 @@ impl Builder {
     }
 
     fn add_list(&mut self, name: &str, branches: Option<&Value>) -> Vec<NodeId> {
-        let branches = branches
-            .and_then(Value::as_array)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        branches
-            .iter()
-            .map(|branch| self.add(name.to_owned(), branch))
-            .collect()
+        let branches = branches.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        branches.iter().map(|branch| self.add(name.to_owned(), branch)).collect()
     }
 
     fn resolve(&mut self) -> Result<(), String> {
         for (id, definition) in &self.references {
-            let target = self
-                .names
-                .get(definition)
-                .ok_or_else(|| format!("refers to unknown {definition}"))?;
+            let target = self.names.get(definition).ok_or_else(|| format!("refers to unknown {definition}"))?;
             self.nodes[id.0].reference = Some(*target);
         }
         Ok(())
@@ -306,11 +259,7 @@ mod tests {
     fn every_subschema_of_every_revision_compiles() {
         for revision in Revision::ALL {
             let schema = Schema::load(revision).unwrap();
-            assert!(
-                schema.nodes.len() > 400,
-                "{revision} has {} nodes only",
-                schema.nodes.len()
-            );
+            assert!(schema.nodes.len() > 400, "{revision} has {} nodes only", schema.nodes.len());
             for index in 0..schema.nodes.len() {
                 schema.validator(NodeId(index)).unwrap();
             }

@@ -90,22 +90,15 @@ impl Tally {
     /// # Errors
     /// When something cannot be read.
     pub fn read(&mut self, checker: &Checker, path: &Path) -> io::Result<()> {
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         if !path.is_dir() {
             return self.read_file(checker, path).map_err(named);
         }
-        let mut entries: Vec<_> = path
-            .read_dir()
-            .map_err(named)?
-            .collect::<Result<_, _>>()
-            .map_err(named)?;
+        let mut entries: Vec<_> = path.read_dir().map_err(named)?.collect::<Result<_, _>>().map_err(named)?;
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let inner = entry.path();
-            if entry.file_type().map_err(named)?.is_dir()
-                || inner.extension().is_some_and(|kind| kind == "jsonl")
-            {
+            if entry.file_type().map_err(named)?.is_dir() || inner.extension().is_some_and(|kind| kind == "jsonl") {
                 self.read(checker, &inner)?;
             }
         }
@@ -129,13 +122,7 @@ impl Tally {
                 Err(_) if !is_whole => self.truncated += 1,
                 Err(error) => {
                     let violation = Violation::new(ViolationKind::NoMessage, "", error.to_string());
-                    self.keep(
-                        path,
-                        number,
-                        None,
-                        violation,
-                        &String::from_utf8_lossy(text),
-                    );
+                    self.keep(path, number, None, violation, &String::from_utf8_lossy(text));
                 }
             }
         }
@@ -148,10 +135,7 @@ impl Tally {
             return;
         };
         self.checked += 1;
-        let transports = self
-            .messages
-            .entry(record.revision.to_string())
-            .or_default();
+        let transports = self.messages.entry(record.revision.to_string()).or_default();
         let count = transports.entry(entry.transport.clone()).or_default();
         match entry.flow {
             Flow::Sent => count.sent += 1,
@@ -171,12 +155,7 @@ impl Tally {
         let origin = Origin {
             revision: record.revision,
             direction: record.direction,
-            method: record
-                .message
-                .get("method")
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-                .or(record.method),
+            method: record.message.get("method").and_then(Value::as_str).map(str::to_owned).or(record.method),
             transport: entry.transport,
             flow: entry.flow,
         };
@@ -186,29 +165,12 @@ impl Tally {
         }
     }
 
-    fn keep(
-        &mut self,
-        path: &Path,
-        line: usize,
-        origin: Option<Origin>,
-        violation: Violation,
-        text: &str,
-    ) {
+    fn keep(&mut self, path: &Path, line: usize, origin: Option<Origin>, violation: Violation, text: &str) {
         self.violation_count += 1;
-        self.by_peers += usize::from(
-            origin
-                .as_ref()
-                .is_some_and(|origin| origin.flow == Flow::Received),
-        );
+        self.by_peers += usize::from(origin.as_ref().is_some_and(|origin| origin.flow == Flow::Received));
         if self.violations.len() < KEPT_VIOLATIONS {
             let excerpt = excerpt(text, 400);
-            self.violations.push(Finding {
-                file: path.to_owned(),
-                line,
-                origin,
-                violation,
-                excerpt,
-            });
+            self.violations.push(Finding { file: path.to_owned(), line, origin, violation, excerpt });
         }
     }
 
@@ -229,13 +191,7 @@ fn likeness(record: &mut Record) -> String {
         };
         std::mem::replace(id, stand_in)
     });
-    let Record {
-        revision,
-        direction,
-        method,
-        extensions,
-        message,
-    } = &*record;
+    let Record { revision, direction, method, extensions, message } = &*record;
     let likeness = format!("{revision} {direction:?} {method:?} {extensions:?} {message}");
     if let Some(id) = id {
         record.message["id"] = id;
@@ -259,9 +215,7 @@ impl fmt::Display for Tally {
             names
         };
         write!(f, "{:<12}", "revision")?;
-        transports
-            .iter()
-            .try_for_each(|name| write!(f, "{name:>10}"))?;
+        transports.iter().try_for_each(|name| write!(f, "{name:>10}"))?;
         writeln!(f, "{:>10}", "sent")?;
         for (revision, row) in &self.messages {
             write!(f, "{revision:<12}")?;
@@ -269,56 +223,27 @@ impl fmt::Display for Tally {
                 let count = row.get(*transport).copied().unwrap_or_default();
                 write!(f, "{:>10}", count.sent + count.received)?;
             }
-            writeln!(
-                f,
-                "{:>10}",
-                row.values().map(|count| count.sent).sum::<usize>()
-            )?;
+            writeln!(f, "{:>10}", row.values().map(|count| count.sent).sum::<usize>())?;
         }
         write!(
             f,
             "{} messages checked in {} files, {} violations, {} of them by peers ({} broken on purpose, {} cut off: not checked)",
-            self.checked,
-            self.files,
-            self.violation_count,
-            self.by_peers,
-            self.malformed,
-            self.truncated
+            self.checked, self.files, self.violation_count, self.by_peers, self.malformed, self.truncated
         )
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{}:{}: {}",
-            self.file.display(),
-            self.line,
-            self.violation
-        )?;
-        if let Some(Origin {
-            revision,
-            direction,
-            method,
-            transport,
-            flow,
-        }) = &self.origin
-        {
+        writeln!(f, "{}:{}: {}", self.file.display(), self.line, self.violation)?;
+        if let Some(Origin { revision, direction, method, transport, flow }) = &self.origin {
             let method = method.as_deref().unwrap_or("unknown method");
             let [sender, receiver] = match direction {
                 crate::Direction::ClientToServer => ["client", "server"],
                 crate::Direction::ServerToClient => ["server", "client"],
             };
-            let writer = if *flow == Flow::Sent {
-                "ours"
-            } else {
-                "the peer's"
-            };
-            writeln!(
-                f,
-                "    {method}, {revision}, {sender} to {receiver} over {transport}, {writer}"
-            )?;
+            let writer = if *flow == Flow::Sent { "ours" } else { "the peer's" };
+            writeln!(f, "    {method}, {revision}, {sender} to {receiver} over {transport}, {writer}")?;
         }
         writeln!(f, "    {}", self.excerpt)
     }

@@ -41,18 +41,8 @@ pub struct Violation {
 }
 
 impl Violation {
-    pub(crate) fn new(
-        kind: ViolationKind,
-        pointer: impl Into<String>,
-        problem: impl Into<String>,
-    ) -> Self {
-        Self {
-            kind,
-            pointer: pointer.into(),
-            problem: problem.into(),
-            type_name: None,
-            unspecific: false,
-        }
+    pub(crate) fn new(kind: ViolationKind, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { kind, pointer: pointer.into(), problem: problem.into(), type_name: None, unspecific: false }
     }
 
     /// The same violation, in a message that lies at `place` in a greater whole.
@@ -64,15 +54,9 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pointer = if self.pointer.is_empty() {
-            "(message)"
-        } else {
-            &self.pointer
-        };
+        let pointer = if self.pointer.is_empty() { "(message)" } else { &self.pointer };
         write!(f, "{pointer}: {}", self.problem)?;
-        self.type_name
-            .iter()
-            .try_for_each(|name| write!(f, " (as {name})"))
+        self.type_name.iter().try_for_each(|name| write!(f, " (as {name})"))
     }
 }
 
@@ -83,15 +67,12 @@ pub(crate) fn condense(violations: Vec<Violation>) -> Vec<Violation> {
             let rest = pointer.strip_prefix(vague.pointer.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        violations
-            .iter()
-            .any(|violation| !violation.unspecific && is_below(&violation.pointer))
+        violations.iter().any(|violation| !violation.unspecific && is_below(&violation.pointer))
     };
     let mut kept: Vec<Violation> = Vec::new();
     for violation in &violations {
         let says_the_same = |other: &Violation| {
-            (other.kind, &other.pointer, &other.problem)
-                == (violation.kind, &violation.pointer, &violation.problem)
+            (other.kind, &other.pointer, &other.problem) == (violation.kind, &violation.pointer, &violation.problem)
         };
         let is_needless = violation.unspecific && is_explained(violation);
         if !is_needless && !kept.iter().any(says_the_same) {
@@ -102,13 +83,7 @@ pub(crate) fn condense(violations: Vec<Violation>) -> Vec<Violation> {
 }
 
 /// Appends what the schema of `id` rejects in `value`, which lies at `pointer` in the message.
-pub(crate) fn validate(
-    schema: &Schema,
-    id: NodeId,
-    value: &Value,
-    pointer: &str,
-    found: &mut Vec<Violation>,
-) {
+pub(crate) fn validate(schema: &Schema, id: NodeId, value: &Value, pointer: &str, found: &mut Vec<Violation>) {
     let validator = match schema.validator(id) {
         Ok(validator) => validator,
         Err(problem) => return found.push(Violation::new(ViolationKind::Schema, pointer, problem)),
@@ -118,18 +93,11 @@ pub(crate) fn validate(
     }
     for error in validator.iter_errors(value) {
         let kind = error.kind();
-        let unspecific = matches!(
-            kind,
-            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. }
-        );
+        let unspecific = matches!(kind, ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. });
         let place = format!("{pointer}{}", error.instance_path());
         let problem = excerpt(&error.to_string(), 300);
         let type_name = Some(schema.node(id).name.clone());
-        found.push(Violation {
-            type_name,
-            unspecific,
-            ..Violation::new(ViolationKind::Schema, place, problem)
-        });
+        found.push(Violation { type_name, unspecific, ..Violation::new(ViolationKind::Schema, place, problem) });
     }
 }
 
@@ -138,10 +106,7 @@ pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
-    let end = (0..=limit)
-        .rev()
-        .find(|end| text.is_char_boundary(*end))
-        .unwrap_or(0);
+    let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     format!("{}…", &text[..end])
 }
 
@@ -153,11 +118,7 @@ pub(crate) fn find_unknown_fields(
     pointer: &str,
     found: &mut Vec<Violation>,
 ) {
-    Walk {
-        catalog,
-        schema: &catalog.schema,
-    }
-    .value(value, types, pointer, found);
+    Walk { catalog, schema: &catalog.schema }.value(value, types, pointer, found);
 }
 
 /// Chooses among types one that fits the value best, and appends what is wrong with the value as that.
@@ -168,11 +129,7 @@ pub(crate) fn check_as_one_of(
     pointer: &str,
     found: &mut Vec<Violation>,
 ) {
-    Walk {
-        catalog,
-        schema: &catalog.schema,
-    }
-    .one_of(value, types, &[], pointer, found);
+    Walk { catalog, schema: &catalog.schema }.one_of(value, types, &[], pointer, found);
 }
 
 struct Walk<'a> {
@@ -186,26 +143,15 @@ impl Walk<'_> {
             return;
         }
         let (mut plain, mut unions) = (Vec::new(), Vec::new());
-        types
-            .iter()
-            .for_each(|id| self.flatten(*id, &mut plain, &mut unions));
+        types.iter().for_each(|id| self.flatten(*id, &mut plain, &mut unions));
         if let Some(union) = unions.pop() {
             plain.append(&mut unions);
-            return self.one_of(
-                value,
-                &self.schema.node(union).union,
-                &plain,
-                pointer,
-                found,
-            );
+            return self.one_of(value, &self.schema.node(union).union, &plain, pointer, found);
         }
         match value {
             Value::Object(fields) => self.object(fields, &plain, pointer, found),
             Value::Array(elements) => {
-                let items: Vec<NodeId> = plain
-                    .iter()
-                    .filter_map(|id| self.schema.node(*id).items)
-                    .collect();
+                let items: Vec<NodeId> = plain.iter().filter_map(|id| self.schema.node(*id).items).collect();
                 for (index, element) in elements.iter().enumerate() {
                     self.value(element, &items, &format!("{pointer}/{index}"), found);
                 }
@@ -216,25 +162,12 @@ impl Walk<'_> {
 
     fn flatten(&self, id: NodeId, plain: &mut Vec<NodeId>, unions: &mut Vec<NodeId>) {
         let node = self.schema.node(id);
-        let kind = if node.union.is_empty() {
-            &mut *plain
-        } else {
-            &mut *unions
-        };
+        let kind = if node.union.is_empty() { &mut *plain } else { &mut *unions };
         kind.push(self.schema.follow(id));
-        node.all_of
-            .iter()
-            .for_each(|part| self.flatten(*part, plain, unions));
+        node.all_of.iter().for_each(|part| self.flatten(*part, plain, unions));
     }
 
-    fn one_of(
-        &self,
-        value: &Value,
-        branches: &[NodeId],
-        others: &[NodeId],
-        pointer: &str,
-        found: &mut Vec<Violation>,
-    ) {
+    fn one_of(&self, value: &Value, branches: &[NodeId], others: &[NodeId], pointer: &str, found: &mut Vec<Violation>) {
         let attempt = |branch: &NodeId| {
             let mut wrong = Vec::new();
             validate(self.schema, *branch, value, pointer, &mut wrong);
@@ -242,19 +175,12 @@ impl Walk<'_> {
             self.value(value, &types, pointer, &mut wrong);
             wrong
         };
-        let possible = branches
-            .iter()
-            .filter(|branch| self.is_possible(**branch, value));
-        match possible
-            .map(attempt)
-            .min_by_key(|wrong| misfit(wrong, pointer))
-        {
+        let possible = branches.iter().filter(|branch| self.is_possible(**branch, value));
+        match possible.map(attempt).min_by_key(|wrong| misfit(wrong, pointer)) {
             Some(mut wrong) => found.append(&mut wrong),
             None => {
                 let mut names: Vec<&str> = Vec::new();
-                let members = branches
-                    .iter()
-                    .flat_map(|branch| self.schema.members(*branch));
+                let members = branches.iter().flat_map(|branch| self.schema.members(*branch));
                 members.for_each(|member| names.push(&self.schema.node(member).name));
                 names.dedup();
                 let problem = format!(
@@ -273,49 +199,28 @@ impl Walk<'_> {
         let node = self.schema.node(branch);
         let contradicts = |(name, inner): (&String, &NodeId)| {
             let constant = self.schema.node(*inner).constant.as_ref();
-            constant
-                .is_some_and(|constant| value.get(name).is_some_and(|present| present != constant))
+            constant.is_some_and(|constant| value.get(name).is_some_and(|present| present != constant))
         };
-        let of_type =
-            node.types.is_empty() || node.types.iter().any(|name| is_of_type(value, name));
+        let of_type = node.types.is_empty() || node.types.iter().any(|name| is_of_type(value, name));
         of_type
             && !node.properties.iter().flatten().any(contradicts)
-            && node
-                .all_of
-                .iter()
-                .all(|part| self.is_possible(*part, value))
-            && (node.union.is_empty()
-                || node.union.iter().any(|part| self.is_possible(*part, value)))
+            && node.all_of.iter().all(|part| self.is_possible(*part, value))
+            && (node.union.is_empty() || node.union.iter().any(|part| self.is_possible(*part, value)))
     }
 
-    fn object(
-        &self,
-        fields: &Map<String, Value>,
-        types: &[NodeId],
-        pointer: &str,
-        found: &mut Vec<Violation>,
-    ) {
+    fn object(&self, fields: &Map<String, Value>, types: &[NodeId], pointer: &str, found: &mut Vec<Violation>) {
         let nodes: Vec<&Node> = types.iter().map(|id| self.schema.node(*id)).collect();
-        let declares_fields = nodes
-            .iter()
-            .any(|node| node.properties.iter().flatten().next().is_some());
+        let declares_fields = nodes.iter().any(|node| node.properties.iter().flatten().next().is_some());
         // `additionalProperties` beside fields is the index signature of an open-world type, not a map: it frees nothing.
-        let maps: Vec<NodeId> = nodes
-            .iter()
-            .filter(|_| !declares_fields)
-            .filter_map(|node| node.values)
-            .collect();
+        let maps: Vec<NodeId> = nodes.iter().filter(|_| !declares_fields).filter_map(|node| node.values).collect();
         // An object of which nothing is said is free; one that is said to have no fields is not.
         let is_free = maps.is_empty() && nodes.iter().all(|node| node.properties.is_none());
         if is_free {
             return;
         }
         for (name, value) in fields {
-            let declared: Vec<NodeId> = nodes
-                .iter()
-                .filter_map(|node| node.properties.as_ref()?.get(name))
-                .copied()
-                .collect();
+            let declared: Vec<NodeId> =
+                nodes.iter().filter_map(|node| node.properties.as_ref()?.get(name)).copied().collect();
             let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
             if !declared.is_empty() {
                 match Freedom::of(name, &nodes) {
@@ -326,33 +231,18 @@ impl Walk<'_> {
             } else if !maps.is_empty() {
                 self.value(value, &maps, &place, found);
             } else if !is_extension_offer(name, value, &nodes) {
-                let definition = nodes
-                    .iter()
-                    .find(|node| node.properties.is_some())
-                    .map_or("it", |node| &node.name);
-                let problem = format!(
-                    "\"{name}\" is not defined by {definition} in {}",
-                    self.catalog.revision
-                );
+                let definition = nodes.iter().find(|node| node.properties.is_some()).map_or("it", |node| &node.name);
+                let problem = format!("\"{name}\" is not defined by {definition} in {}", self.catalog.revision);
                 found.push(Violation::new(ViolationKind::UnknownField, place, problem));
             }
         }
     }
 
     /// Walks only into those fields that the types declare.
-    fn declared_keys(
-        &self,
-        value: &Value,
-        types: &[NodeId],
-        pointer: &str,
-        found: &mut Vec<Violation>,
-    ) {
+    fn declared_keys(&self, value: &Value, types: &[NodeId], pointer: &str, found: &mut Vec<Violation>) {
         let Value::Object(fields) = value else { return };
         for (name, value) in fields {
-            let declared: Vec<NodeId> = types
-                .iter()
-                .filter_map(|id| self.schema.property(*id, name))
-                .collect();
+            let declared: Vec<NodeId> = types.iter().filter_map(|id| self.schema.property(*id, name)).collect();
             let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
             self.value(value, &declared, &place, found);
         }
@@ -362,16 +252,10 @@ impl Walk<'_> {
 /// How badly a value at `pointer` fits a type, by what is wrong with it as that: first by its own fields, then by all that is in them.
 fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
     let concerns_the_value_itself = |violation: &&Violation| match violation.kind {
-        ViolationKind::UnknownField => violation
-            .pointer
-            .rsplit_once('/')
-            .is_some_and(|(parent, _)| parent == pointer),
+        ViolationKind::UnknownField => violation.pointer.rsplit_once('/').is_some_and(|(parent, _)| parent == pointer),
         _ => violation.pointer == pointer,
     };
-    (
-        wrong.iter().filter(concerns_the_value_itself).count(),
-        wrong.len(),
-    )
+    (wrong.iter().filter(concerns_the_value_itself).count(), wrong.len())
 }
 
 /// What a declared field may hold beyond its type.
@@ -396,14 +280,8 @@ impl Freedom {
 
 /// Extensions are negotiated in `capabilities.extensions` on handshake revisions too, though their schemas lack the field.
 fn is_extension_offer(field: &str, value: &Value, owners: &[&Node]) -> bool {
-    let in_capabilities = owners
-        .iter()
-        .any(|owner| owner.name.ends_with("Capabilities"));
-    let is_map_of_settings = || {
-        value
-            .as_object()
-            .is_some_and(|offers| offers.values().all(Value::is_object))
-    };
+    let in_capabilities = owners.iter().any(|owner| owner.name.ends_with("Capabilities"));
+    let is_map_of_settings = || value.as_object().is_some_and(|offers| offers.values().all(Value::is_object));
     field == "extensions" && in_capabilities && is_map_of_settings()
 }
 
@@ -412,8 +290,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
         Value::Number(number) => {
-            name == "number"
-                || name == "integer" && number.as_f64().is_some_and(|n| n.fract() == 0.0)
+            name == "number" || name == "integer" && number.as_f64().is_some_and(|n| n.fract() == 0.0)
         }
         Value::String(_) => name == "string",
         Value::Array(_) => name == "array",

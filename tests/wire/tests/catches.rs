@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use trunkline_wire::ViolationKind::{NoMessage, Schema, UnknownMethod};
 
 fn before(first: Revision) -> impl Iterator<Item = Revision> {
-    Revision::ALL
-        .into_iter()
-        .filter(move |revision| *revision < first)
+    Revision::ALL.into_iter().filter(move |revision| *revision < first)
 }
 
 #[test]
@@ -26,48 +24,35 @@ fn fields_of_a_later_tool() {
     for (first, field, value) in later {
         let pointer = format!("/result/tools/0/{field}");
         for revision in before(first) {
-            tool_list(revision)
-                .with(&pointer, value.clone())
-                .has_unknown_field(&pointer);
+            tool_list(revision).with(&pointer, value.clone()).has_unknown_field(&pointer);
         }
     }
     let removed = "/result/tools/0/execution";
-    tool_list(V2026_07_28)
-        .with(removed, json!({"taskSupport": "optional"}))
-        .has_unknown_field(removed);
+    tool_list(V2026_07_28).with(removed, json!({"taskSupport": "optional"})).has_unknown_field(removed);
 }
 
 #[test]
 fn the_violation_names_field_type_and_revision() {
     let message = tool_list(V2025_03_26).with("/result/tools/0/title", json!("Add"));
     let violation = message.check().remove(0);
-    assert_eq!(
-        violation.to_string(),
-        "/result/tools/0/title: \"title\" is not defined by Tool in 2025-03-26"
-    );
+    assert_eq!(violation.to_string(), "/result/tools/0/title: \"title\" is not defined by Tool in 2025-03-26");
 }
 
 #[test]
 fn result_fields_of_a_later_revision() {
     for revision in before(V2025_06_18) {
         let pointer = "/result/structuredContent";
-        call_result(revision, text())
-            .with(pointer, json!({}))
-            .has_unknown_field(pointer);
+        call_result(revision, text()).with(pointer, json!({})).has_unknown_field(pointer);
     }
     for revision in LEGACY {
         call_result(revision, text())
             .with("/result/resultType", json!("complete"))
             .has_unknown_field("/result/resultType");
         let empty = result(revision, ServerToClient, "ping", json!({}));
-        empty
-            .with("/result/resultType", json!("complete"))
-            .has_unknown_field("/result/resultType");
+        empty.with("/result/resultType", json!("complete")).has_unknown_field("/result/resultType");
         for field in ["ttlMs", "cacheScope"] {
             let pointer = format!("/result/{field}");
-            tool_list(revision)
-                .with(&pointer, json!(0))
-                .has_unknown_field(&pointer);
+            tool_list(revision).with(&pointer, json!(0)).has_unknown_field(&pointer);
         }
         initialized(revision)
             .with("/result/supportedVersions", json!([]))
@@ -83,17 +68,12 @@ fn kinds_of_content_of_a_later_revision() {
         for revision in before(first) {
             call_result(revision, block.clone()).is_caught(Schema, "/result/content/0");
             let messages = json!({"messages": [{"role": "user", "content": block}]});
-            result(revision, ServerToClient, "prompts/get", messages)
-                .is_caught(Schema, "/result/messages/0/content");
+            result(revision, ServerToClient, "prompts/get", messages).is_caught(Schema, "/result/messages/0/content");
         }
     }
-    let violation = call_result(V2025_03_26, json!({"type": "resource_link"}))
-        .check()
-        .remove(0);
+    let violation = call_result(V2025_03_26, json!({"type": "resource_link"})).check().remove(0);
     assert!(
-        violation
-            .problem
-            .contains("none of TextContent, ImageContent, AudioContent, EmbeddedResource"),
+        violation.problem.contains("none of TextContent, ImageContent, AudioContent, EmbeddedResource"),
         "{violation}"
     );
 }
@@ -103,104 +83,49 @@ fn methods_of_another_revision() {
     for revision in LEGACY {
         let probe = request(revision, ClientToServer, "server/discover", json!({}));
         let violation = probe.is_caught(UnknownMethod, "/method");
-        assert!(
-            violation.problem.contains("only 2026-07-28 do"),
-            "{violation}"
-        );
-        request(revision, ClientToServer, "subscriptions/listen", json!({}))
+        assert!(violation.problem.contains("only 2026-07-28 do"), "{violation}");
+        request(revision, ClientToServer, "subscriptions/listen", json!({})).is_caught(UnknownMethod, "/method");
+        notification(revision, ServerToClient, "notifications/subscriptions/acknowledged", json!({}))
             .is_caught(UnknownMethod, "/method");
-        notification(
-            revision,
-            ServerToClient,
-            "notifications/subscriptions/acknowledged",
-            json!({}),
-        )
-        .is_caught(UnknownMethod, "/method");
     }
-    for method in [
-        "ping",
-        "initialize",
-        "logging/setLevel",
-        "resources/subscribe",
-        "tasks/get",
-    ] {
+    for method in ["ping", "initialize", "logging/setLevel", "resources/subscribe", "tasks/get"] {
         request(V2026_07_28, ClientToServer, method, json!({})).is_caught(UnknownMethod, "/method");
     }
-    for method in [
-        "notifications/initialized",
-        "notifications/progress",
-        "notifications/roots/list_changed",
-    ] {
-        notification(V2026_07_28, ClientToServer, method, json!({}))
-            .is_caught(UnknownMethod, "/method");
+    for method in ["notifications/initialized", "notifications/progress", "notifications/roots/list_changed"] {
+        notification(V2026_07_28, ClientToServer, method, json!({})).is_caught(UnknownMethod, "/method");
     }
     for revision in before(V2025_06_18) {
-        request(revision, ServerToClient, "elicitation/create", json!({}))
-            .is_caught(UnknownMethod, "/method");
+        request(revision, ServerToClient, "elicitation/create", json!({})).is_caught(UnknownMethod, "/method");
     }
-    request(V2025_06_18, ClientToServer, "tasks/get", json!({}))
-        .is_caught(UnknownMethod, "/method");
-    request(V2025_06_18, ClientToServer, "no/such/method", json!({}))
-        .is_caught(UnknownMethod, "/method");
+    request(V2025_06_18, ClientToServer, "tasks/get", json!({})).is_caught(UnknownMethod, "/method");
+    request(V2025_06_18, ClientToServer, "no/such/method", json!({})).is_caught(UnknownMethod, "/method");
 }
 
 #[test]
 fn methods_in_the_wrong_direction() {
     for revision in Revision::ALL {
-        request(revision, ServerToClient, "tools/call", json!({"name": "t"}))
+        request(revision, ServerToClient, "tools/call", json!({"name": "t"})).is_caught(UnknownMethod, "/method");
+        notification(revision, ClientToServer, "notifications/message", json!({"level": "info", "data": 1}))
             .is_caught(UnknownMethod, "/method");
-        notification(
-            revision,
-            ClientToServer,
-            "notifications/message",
-            json!({"level": "info", "data": 1}),
-        )
-        .is_caught(UnknownMethod, "/method");
-        result(
-            revision,
-            ClientToServer,
-            "tools/call",
-            json!({"content": []}),
-        )
-        .is_caught(UnknownMethod, "/result");
+        result(revision, ClientToServer, "tools/call", json!({"content": []})).is_caught(UnknownMethod, "/result");
     }
-    for method in [
-        "ping",
-        "roots/list",
-        "sampling/createMessage",
-        "elicitation/create",
-    ] {
+    for method in ["ping", "roots/list", "sampling/createMessage", "elicitation/create"] {
         request(V2026_07_28, ServerToClient, method, json!({})).is_caught(UnknownMethod, "/method");
     }
 }
 
 #[test]
 fn what_the_modern_revision_demands() {
-    call_result(V2026_07_28, text())
-        .without("/result/resultType")
-        .is_caught(Schema, "/result");
-    tool_list(V2026_07_28)
-        .without("/result/ttlMs")
-        .is_caught(Schema, "/result");
-    request(V2026_07_28, ClientToServer, "tools/list", json!({}))
-        .without("/params/_meta")
-        .is_caught(Schema, "/params");
-    request(V2026_07_28, ClientToServer, "tools/list", json!({}))
-        .without("/params")
-        .is_caught(Schema, "");
+    call_result(V2026_07_28, text()).without("/result/resultType").is_caught(Schema, "/result");
+    tool_list(V2026_07_28).without("/result/ttlMs").is_caught(Schema, "/result");
+    request(V2026_07_28, ClientToServer, "tools/list", json!({})).without("/params/_meta").is_caught(Schema, "/params");
+    request(V2026_07_28, ClientToServer, "tools/list", json!({})).without("/params").is_caught(Schema, "");
     let listen = json!({"notifications": {}, "_meta": {}});
-    notification(
-        V2026_07_28,
-        ServerToClient,
-        "notifications/subscriptions/acknowledged",
-        listen,
-    )
-    .without("/params/notifications")
-    .is_caught(Schema, "/params");
+    notification(V2026_07_28, ServerToClient, "notifications/subscriptions/acknowledged", listen)
+        .without("/params/notifications")
+        .is_caught(Schema, "/params");
     let roots = "/params/_meta/io.modelcontextprotocol~1clientCapabilities/roots/listChanged";
-    request(V2026_07_28, ClientToServer, "tools/list", json!({}))
-        .with(roots, json!(true))
-        .has_unknown_field(roots);
+    request(V2026_07_28, ClientToServer, "tools/list", json!({})).with(roots, json!(true)).has_unknown_field(roots);
 }
 
 #[test]
@@ -209,59 +134,32 @@ fn defined_keys_of_meta_have_their_types() {
     let version = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
     list().with(version, json!(7)).is_caught(Schema, version);
     let info = "/params/_meta/io.modelcontextprotocol~1clientInfo";
-    list()
-        .with(&format!("{info}/homepage"), json!("x"))
-        .has_unknown_field(&format!("{info}/homepage"));
+    list().with(&format!("{info}/homepage"), json!("x")).has_unknown_field(&format!("{info}/homepage"));
     let tasks = "/params/_meta/io.modelcontextprotocol~1clientCapabilities/tasks";
     list().with(tasks, json!({})).has_unknown_field(tasks);
     let token = "/params/_meta/progressToken";
     for revision in LEGACY {
-        request(
-            revision,
-            ClientToServer,
-            "tools/list",
-            json!({"_meta": {"progressToken": 1.5}}),
-        )
-        .is_caught(Schema, token);
+        request(revision, ClientToServer, "tools/list", json!({"_meta": {"progressToken": 1.5}}))
+            .is_caught(Schema, token);
     }
     let changed = json!({"_meta": {"io.modelcontextprotocol/subscriptionId": {}}});
-    notification(
-        V2026_07_28,
-        ServerToClient,
-        "notifications/tools/list_changed",
-        changed,
-    )
-    .is_caught(
-        Schema,
-        "/params/_meta/io.modelcontextprotocol~1subscriptionId",
-    );
+    notification(V2026_07_28, ServerToClient, "notifications/tools/list_changed", changed)
+        .is_caught(Schema, "/params/_meta/io.modelcontextprotocol~1subscriptionId");
 }
 
 #[test]
 fn unknown_fields_deep_inside() {
     let annotated = json!({"type": "text", "text": "x", "annotations": {"priority": 1}});
     for revision in Revision::ALL {
-        for pointer in [
-            "/result/content/0/extra",
-            "/result/content/0/annotations/extra",
-            "/result/extra",
-            "/extra",
-        ] {
-            call_result(revision, annotated.clone())
-                .with(pointer, json!(1))
-                .has_unknown_field(pointer);
+        for pointer in ["/result/content/0/extra", "/result/content/0/annotations/extra", "/result/extra", "/extra"] {
+            call_result(revision, annotated.clone()).with(pointer, json!(1)).has_unknown_field(pointer);
         }
         let embedded = json!({"type": "resource", "resource": {"uri": "notes://1", "text": "x"}});
         let pointer = "/result/content/0/resource/extra";
-        call_result(revision, embedded.clone())
-            .with(pointer, json!({"x": 1}))
-            .has_unknown_field(pointer);
+        call_result(revision, embedded.clone()).with(pointer, json!({"x": 1})).has_unknown_field(pointer);
         call_result(revision, embedded)
             .with("/result/content/0/resource/blob", json!("AAAA"))
-            .is_caught(
-                trunkline_wire::ViolationKind::UnknownField,
-                "/result/content/0/resource/blob",
-            );
+            .is_caught(trunkline_wire::ViolationKind::UnknownField, "/result/content/0/resource/blob");
         for pointer in ["/params/extra", "/extra"] {
             request(revision, ClientToServer, "tools/call", json!({"name": "t"}))
                 .with(pointer, json!(1))
@@ -274,44 +172,23 @@ fn unknown_fields_deep_inside() {
         notification(revision, ServerToClient, "notifications/progress", progress)
             .with("/params/extra", json!(1))
             .has_unknown_field("/params/extra");
-        notification(
-            revision,
-            ServerToClient,
-            "notifications/tools/list_changed",
-            json!({"extra": 1}),
-        )
-        .has_unknown_field("/params/extra");
+        notification(revision, ServerToClient, "notifications/tools/list_changed", json!({"extra": 1}))
+            .has_unknown_field("/params/extra");
     }
     for revision in LEGACY {
-        for place in [
-            "/params/capabilities/extra",
-            "/params/capabilities/roots/extra",
-            "/params/clientInfo/extra",
-        ] {
-            initialize(revision)
-                .with(place, json!({}))
-                .has_unknown_field(place);
+        for place in ["/params/capabilities/extra", "/params/capabilities/roots/extra", "/params/clientInfo/extra"] {
+            initialize(revision).with(place, json!({})).has_unknown_field(place);
         }
-        for place in [
-            "/result/capabilities/extra",
-            "/result/capabilities/tools/extra",
-            "/result/serverInfo/extra",
-        ] {
-            initialized(revision)
-                .with(place, json!({}))
-                .has_unknown_field(place);
+        for place in ["/result/capabilities/extra", "/result/capabilities/tools/extra", "/result/serverInfo/extra"] {
+            initialized(revision).with(place, json!({})).has_unknown_field(place);
         }
-        request(revision, ClientToServer, "ping", json!({"extra": 1}))
-            .has_unknown_field("/params/extra");
+        request(revision, ClientToServer, "ping", json!({"extra": 1})).has_unknown_field("/params/extra");
         let changed = request(revision, ServerToClient, "roots/list", json!({"extra": 1}));
         changed.has_unknown_field("/params/extra");
     }
     let info = "/result/_meta/io.modelcontextprotocol~1serverInfo";
     call_result(V2026_07_28, text())
-        .with(
-            "/result/_meta",
-            json!({"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}}),
-        )
+        .with("/result/_meta", json!({"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}}))
         .with(&format!("{info}/extra"), json!(1))
         .has_unknown_field(&format!("{info}/extra"));
 }
@@ -366,36 +243,14 @@ fn wrong_errors() {
     for revision in Revision::ALL {
         error(revision, json!({"code": 1.5, "message": "no"})).is_caught(Schema, "/error/code");
         error(revision, json!({"code": 1, "message": null})).is_caught(Schema, "/error/message");
-        error(revision, json!({"code": 1, "message": "no", "reason": 1}))
-            .has_unknown_field("/error/reason");
-        error(revision, json!({"code": 1, "message": "no"}))
-            .with("/extra", json!(1))
-            .has_unknown_field("/extra");
-        error(revision, json!({"code": 1, "message": "no"}))
-            .with("/id", Value::Null)
-            .is_caught(Schema, "/id");
+        error(revision, json!({"code": 1, "message": "no", "reason": 1})).has_unknown_field("/error/reason");
+        error(revision, json!({"code": 1, "message": "no"})).with("/extra", json!(1)).has_unknown_field("/extra");
+        error(revision, json!({"code": 1, "message": "no"})).with("/id", Value::Null).is_caught(Schema, "/id");
     }
-    error(
-        V2026_07_28,
-        json!({"code": -32022, "message": "no", "data": {}}),
-    )
-    .check()
-    .iter()
-    .for_each(|violation| {
-        assert_eq!(
-            (violation.kind, violation.pointer.as_str()),
-            (Schema, "/error/data"),
-            "{violation}"
-        );
+    error(V2026_07_28, json!({"code": -32022, "message": "no", "data": {}})).check().iter().for_each(|violation| {
+        assert_eq!((violation.kind, violation.pointer.as_str()), (Schema, "/error/data"), "{violation}");
     });
-    assert!(
-        !error(
-            V2026_07_28,
-            json!({"code": -32022, "message": "no", "data": {}})
-        )
-        .check()
-        .is_empty()
-    );
+    assert!(!error(V2026_07_28, json!({"code": -32022, "message": "no", "data": {}})).check().is_empty());
 }
 
 #[test]
@@ -405,44 +260,27 @@ fn what_is_no_message() {
         message(json!("hello")).is_caught(NoMessage, "");
         message(json!({"jsonrpc": "2.0", "id": 1})).is_caught(NoMessage, "");
         message(json!({"jsonrpc": "2.0", "id": 1, "method": 7})).is_caught(NoMessage, "/method");
-        request(revision, ClientToServer, "tools/list", json!({}))
-            .with("/id", Value::Null)
-            .is_caught(Schema, "/id");
-        request(revision, ClientToServer, "tools/list", json!({}))
-            .without("/jsonrpc")
-            .is_caught(Schema, "");
-        result(
-            revision,
-            ServerToClient,
-            "completion/complete",
-            json!({"completion": {"values": []}}),
-        )
-        .with("/error", json!({}))
-        .has_unknown_field("/error");
+        request(revision, ClientToServer, "tools/list", json!({})).with("/id", Value::Null).is_caught(Schema, "/id");
+        request(revision, ClientToServer, "tools/list", json!({})).without("/jsonrpc").is_caught(Schema, "");
+        result(revision, ServerToClient, "completion/complete", json!({"completion": {"values": []}}))
+            .with("/error", json!({}))
+            .has_unknown_field("/error");
     }
 }
 
 #[test]
 fn batches() {
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-    for revision in Revision::ALL
-        .into_iter()
-        .filter(|revision| *revision != V2025_03_26)
-    {
+    for revision in Revision::ALL.into_iter().filter(|revision| *revision != V2025_03_26) {
         Message::new(revision, ClientToServer, None, json!([list])).is_caught(NoMessage, "");
     }
     let batch = |messages| Message::new(V2025_03_26, ClientToServer, None, messages);
     batch(json!([])).is_caught(NoMessage, "");
-    batch(json!([list, 7]))
-        .check()
-        .iter()
-        .for_each(|violation| assert_eq!(violation.kind, NoMessage));
+    batch(json!([list, 7])).check().iter().for_each(|violation| assert_eq!(violation.kind, NoMessage));
     batch(json!([list, initialize(V2025_03_26).0.message])).is_caught(NoMessage, "/1");
     batch(json!([list, {"jsonrpc": "2.0", "id": 1, "result": {}}])).is_caught(NoMessage, "");
-    batch(
-        json!([list, {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"extra": 1}}]),
-    )
-    .has_unknown_field("/1/params/extra");
+    batch(json!([list, {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"extra": 1}}]))
+        .has_unknown_field("/1/params/extra");
     let pure = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [text()]}});
     let impure = json!({"jsonrpc": "2.0", "id": 2, "result": {"content": [text()], "structuredContent": {}}});
     Message::new(V2025_03_26, ServerToClient, None, json!([pure, impure]))
@@ -452,8 +290,7 @@ fn batches() {
 #[test]
 fn results_whose_request_is_not_known() {
     for revision in LEGACY {
-        let mut message =
-            call_result(revision, text()).with("/result/resultType", json!("complete"));
+        let mut message = call_result(revision, text()).with("/result/resultType", json!("complete"));
         message.0.method = None;
         message.has_unknown_field("/result/resultType");
     }

@@ -56,33 +56,20 @@ impl Definitions {
     fn of(revision: Revision) -> Self {
         let path = format!("{}/schemas/{revision}.json", env!("CARGO_MANIFEST_DIR"));
         let mut schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        let keyword = if schema.get("$defs").is_some() {
-            "$defs"
-        } else {
-            "definitions"
-        };
-        let Value::Object(definitions) = schema[keyword].take() else {
-            panic!("{revision} has no definitions")
-        };
+        let keyword = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
+        let Value::Object(definitions) = schema[keyword].take() else { panic!("{revision} has no definitions") };
         Self(definitions)
     }
 
     fn union(&self, name: &str) -> Vec<&str> {
-        let last = |reference: &'_ Value| -> Option<String> {
-            Some(reference.as_str()?.rsplit('/').next()?.to_owned())
-        };
+        let last =
+            |reference: &'_ Value| -> Option<String> { Some(reference.as_str()?.rsplit('/').next()?.to_owned()) };
         let Some(union) = self.0.get(name) else {
             return Vec::new();
         };
-        let branches = union["anyOf"]
-            .as_array()
-            .cloned()
-            .unwrap_or_else(|| vec![union.clone()]);
+        let branches = union["anyOf"].as_array().cloned().unwrap_or_else(|| vec![union.clone()]);
         let names = branches.iter().filter_map(|branch| last(&branch["$ref"]));
-        names
-            .filter_map(|name| self.0.get_key_value(&name))
-            .map(|(name, _)| name.as_str())
-            .collect()
+        names.filter_map(|name| self.0.get_key_value(&name)).map(|(name, _)| name.as_str()).collect()
     }
 
     /// A value of the type, with all of its fields.
@@ -90,11 +77,7 @@ impl Definitions {
         if let Some(reference) = schema["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap();
             // Any JSON value: an object, so that it is seen to be free.
-            return if name == "JSONValue" {
-                json!({})
-            } else {
-                self.example(&self.0[name], number)
-            };
+            return if name == "JSONValue" { json!({}) } else { self.example(&self.0[name], number) };
         }
         if let Some(branches) = schema["anyOf"].as_array() {
             return self.example(&branches[number % branches.len()], number);
@@ -112,9 +95,7 @@ impl Definitions {
         if let Some(values) = schema["enum"].as_array() {
             return values[number % values.len()].clone();
         }
-        let kind = schema["type"]
-            .as_str()
-            .or_else(|| schema["type"][0].as_str());
+        let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
         match (kind, schema["format"].as_str()) {
             (Some("string"), Some("uri" | "uri-template")) => json!("https://example.com/x"),
             (Some("string"), _) => json!("AAAA"),
@@ -126,9 +107,8 @@ impl Definitions {
                 for (name, property) in schema["properties"].as_object().into_iter().flatten() {
                     object.insert(name.clone(), self.example(property, number));
                 }
-                let values = schema
-                    .get("additionalProperties")
-                    .filter(|values| values.is_object() && object.is_empty());
+                let values =
+                    schema.get("additionalProperties").filter(|values| values.is_object() && object.is_empty());
                 if let Some(values) = values {
                     object.insert("*".into(), self.example(values, number));
                 }
@@ -158,19 +138,13 @@ fn objects(value: &Value, pointer: &str, found: &mut Vec<String>) {
             fields.iter().for_each(|(name, value)| inner(name, value));
             found.push(pointer.to_owned());
         }
-        Value::Array(elements) => elements
-            .iter()
-            .enumerate()
-            .for_each(|(i, value)| inner(&i.to_string(), value)),
+        Value::Array(elements) => elements.iter().enumerate().for_each(|(i, value)| inner(&i.to_string(), value)),
         _ => {}
     }
 }
 
 fn place(pointer: &str) -> String {
-    let names: Vec<&str> = pointer
-        .split('/')
-        .filter(|name| name.parse::<usize>().is_err())
-        .collect();
+    let names: Vec<&str> = pointer.split('/').filter(|name| name.parse::<usize>().is_err()).collect();
     names[names.len().saturating_sub(2)..].join("/")
 }
 
@@ -188,11 +162,7 @@ fn invented_fields_that_pass(message: &Message) -> BTreeSet<String> {
     pointers.sort_by_key(String::len);
     let mut free: Vec<&String> = Vec::new();
     for pointer in &pointers {
-        let lies_in = |outer: &&String| {
-            pointer
-                .strip_prefix(outer.as_str())
-                .is_some_and(|rest| rest.starts_with('/'))
-        };
+        let lies_in = |outer: &&String| pointer.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'));
         if !free.iter().any(lies_in) && passes(&pointer) {
             free.push(pointer);
         }
@@ -209,9 +179,7 @@ fn every_type_is_closed_but_for_the_free_places() {
         for (direction, party) in [(ClientToServer, "Client"), (ServerToClient, "Server")] {
             for name in definitions.union(&format!("{party}Request")) {
                 types += 2;
-                let method = definitions.0[name]["properties"]["method"]["const"]
-                    .as_str()
-                    .unwrap();
+                let method = definitions.0[name]["properties"]["method"]["const"].as_str().unwrap();
                 let result = name.replace("Request", "Result");
                 let result = if definitions.0.contains_key(&result) {
                     &definitions.0[&result]
@@ -219,29 +187,22 @@ fn every_type_is_closed_but_for_the_free_places() {
                     &definitions.0["EmptyResult"]
                 };
                 for number in 0..EXAMPLES {
-                    let request =
-                        Message::new(revision, direction, None, definitions.call(name, number));
+                    let request = Message::new(revision, direction, None, definitions.call(name, number));
                     free.append(&mut invented_fields_that_pass(&request));
                     let mut result = definitions.example(result, number);
                     if method == "tasks/result" {
-                        let payload = if direction == ClientToServer {
-                            "CallToolResult"
-                        } else {
-                            "ElicitResult"
-                        };
+                        let payload = if direction == ClientToServer { "CallToolResult" } else { "ElicitResult" };
                         result = definitions.example(&definitions.0[payload], number);
                     }
                     let response = json!({"jsonrpc": "2.0", "id": number, "result": result});
-                    let response =
-                        Message::new(revision, direction.opposite(), Some(method), response);
+                    let response = Message::new(revision, direction.opposite(), Some(method), response);
                     free.append(&mut invented_fields_that_pass(&response));
                 }
             }
             for name in definitions.union(&format!("{party}Notification")) {
                 types += 1;
                 for number in 0..EXAMPLES {
-                    let notification =
-                        Message::new(revision, direction, None, definitions.call(name, number));
+                    let notification = Message::new(revision, direction, None, definitions.call(name, number));
                     free.append(&mut invented_fields_that_pass(&notification));
                 }
             }

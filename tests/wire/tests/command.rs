@@ -11,8 +11,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("wire-check-{name}-{}", std::process::id()));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wire-check-{name}-{}", std::process::id()));
         fs::create_dir_all(path.join("deep")).unwrap();
         Self(path)
     }
@@ -32,27 +31,12 @@ impl Drop for Folder {
 }
 
 fn wire_check(arguments: &[&Path]) -> (Option<i32>, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = Command::new(env!("CARGO_BIN_EXE_wire-check"))
-        .args(arguments)
-        .output()
-        .unwrap();
-    (
-        status.code(),
-        String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr),
-    )
+    let Output { status, stdout, stderr } =
+        Command::new(env!("CARGO_BIN_EXE_wire-check")).args(arguments).output().unwrap();
+    (status.code(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
 }
 
-fn line(
-    role: &str,
-    direction: &str,
-    revision: Option<&str>,
-    method: &str,
-    message: Value,
-) -> Value {
+fn line(role: &str, direction: &str, revision: Option<&str>, method: &str, message: Value) -> Value {
     json!({
         "role": role, "direction": direction, "transport": "stdio", "revision": revision, "method": method,
         "message": message
@@ -74,50 +58,38 @@ fn counts_pure_messages_in_files_and_folders() {
     let folder = Folder::new("pure");
     let single = folder.file("deep/one.log", &[ping(1)]);
     folder.file("two.jsonl", &[ping(2), ping(3)]);
-    folder.file("deep/three.jsonl", &[ping(4), json!({
-        "role": "server", "direction": "received", "transport": "http", "revision": null, "method": null,
-        "malformed": true, "message": "{"
-    })]);
+    folder.file(
+        "deep/three.jsonl",
+        &[
+            ping(4),
+            json!({
+                "role": "server", "direction": "received", "transport": "http", "revision": null, "method": null,
+                "malformed": true, "message": "{"
+            }),
+        ],
+    );
     let report = folder.0.join("reports/wire.json");
     let (code, output) = wire_check(&[Path::new("--report"), &report, &single, &folder.0]);
     assert_eq!(code, Some(0), "{output}");
-    assert!(
-        output.contains("4 messages checked in 3 files, 0 violations"),
-        "{output}"
-    );
+    assert!(output.contains("4 messages checked in 3 files, 0 violations"), "{output}");
     let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
     assert_eq!(report["passed"], true);
     assert_eq!(report["checked"], 4);
     assert_eq!(report["malformed"], 1);
-    assert_eq!(
-        report["messages"]["2025-06-18"]["stdio"],
-        json!({"sent": 0, "received": 4})
-    );
+    assert_eq!(report["messages"]["2025-06-18"]["stdio"], json!({"sent": 0, "received": 4}));
 }
 
 #[test]
 fn tells_violations_with_place_and_excerpt() {
     let folder = Folder::new("impure");
-    let file = folder.file(
-        "a.jsonl",
-        &[
-            ping(1),
-            impure("server", "sent"),
-            impure("client", "received"),
-        ],
-    );
+    let file = folder.file("a.jsonl", &[ping(1), impure("server", "sent"), impure("client", "received")]);
     let report = folder.0.join("wire.json");
     let (code, output) = wire_check(&[&file, Path::new("--report"), &report]);
     assert_eq!(code, Some(1), "{output}");
-    let place = format!(
-        "{}:2: /result/resultType: \"resultType\" is not defined by Result in 2025-06-18",
-        file.display()
-    );
+    let place =
+        format!("{}:2: /result/resultType: \"resultType\" is not defined by Result in 2025-06-18", file.display());
     assert!(output.contains(&place), "{output}");
-    assert!(
-        output.contains("3 messages checked in 1 files, 2 violations, 1 of them by peers"),
-        "{output}"
-    );
+    assert!(output.contains("3 messages checked in 1 files, 2 violations, 1 of them by peers"), "{output}");
     let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
     assert_eq!(report["passed"], false);
     assert_eq!(report["violations"][0]["line"], 2);
@@ -145,10 +117,7 @@ fn fails_without_messages_and_with_wrong_arguments() {
     assert_eq!(code, Some(1));
     assert!(output.contains("No message was checked"), "{output}");
     assert_eq!(wire_check(&[]).0, Some(2));
-    assert_eq!(
-        wire_check(&[Path::new("--no-such-option"), &empty]).0,
-        Some(2)
-    );
+    assert_eq!(wire_check(&[Path::new("--no-such-option"), &empty]).0, Some(2));
     let (code, output) = wire_check(&[&folder.0.join("missing")]);
     assert_eq!(code, Some(2));
     assert!(output.contains("missing"), "{output}");
@@ -166,14 +135,8 @@ fn unreadable_lines_are_violations_but_a_cut_off_end_is_not() {
     let unreadable = folder.file("b.jsonl", &[ping(1), json!({"role": "server"}), unknown]);
     let (code, output) = wire_check(&[&unreadable]);
     assert_eq!(code, Some(1), "{output}");
-    assert!(
-        output.contains("b.jsonl:2: (message): unreadable record"),
-        "{output}"
-    );
-    assert!(
-        output.contains("unknown revision \"2027-01-01\""),
-        "{output}"
-    );
+    assert!(output.contains("b.jsonl:2: (message): unreadable record"), "{output}");
+    assert!(output.contains("unknown revision \"2027-01-01\""), "{output}");
 }
 
 #[test]
@@ -182,11 +145,11 @@ fn messages_before_negotiation_are_judged_by_what_they_are() {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}
     });
-    let probe =
-        json!({"jsonrpc": "2.0", "id": 0, "method": "server/discover", "params": {"_meta": meta}});
+    let probe = json!({"jsonrpc": "2.0", "id": 0, "method": "server/discover", "params": {"_meta": meta}});
     let refusal = json!({"jsonrpc": "2.0", "id": 0, "error": {"code": -32601, "message": "no"}});
     let initialize = |version: &str| {
-        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+        let params =
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
     };
     let mut titled = initialize("2025-03-26");
@@ -196,39 +159,15 @@ fn messages_before_negotiation_are_judged_by_what_they_are() {
         &[
             line("client", "sent", None, "server/discover", probe),
             line("client", "received", None, "server/discover", refusal),
-            line(
-                "client",
-                "sent",
-                None,
-                "initialize",
-                initialize("2024-11-05"),
-            ),
-            line(
-                "client",
-                "sent",
-                None,
-                "initialize",
-                initialize("2026-07-28"),
-            ),
-            line(
-                "client",
-                "sent",
-                None,
-                "initialize",
-                initialize("1999-01-01"),
-            ),
+            line("client", "sent", None, "initialize", initialize("2024-11-05")),
+            line("client", "sent", None, "initialize", initialize("2026-07-28")),
+            line("client", "sent", None, "initialize", initialize("1999-01-01")),
         ],
     );
     let (code, output) = wire_check(&[&pure]);
     assert_eq!(code, Some(0), "{output}");
-    let impure = folder.file(
-        "impure.jsonl",
-        &[line("client", "sent", None, "initialize", titled)],
-    );
+    let impure = folder.file("impure.jsonl", &[line("client", "sent", None, "initialize", titled)]);
     let (code, output) = wire_check(&[&impure]);
     assert_eq!(code, Some(1), "{output}");
-    assert!(
-        output.contains("\"title\" is not defined by Implementation in 2025-03-26"),
-        "{output}"
-    );
+    assert!(output.contains("\"title\" is not defined by Implementation in 2025-03-26"), "{output}");
 }

@@ -21,14 +21,7 @@ pub(crate) fn everything(house: &House) -> Result<()> {
     let console = Console::new();
     step(&console, "ours, optimised", || {
         let mut cargo = house.cargo();
-        cargo.args([
-            "build",
-            "--release",
-            "--package",
-            "bench-rust",
-            "--package",
-            "trunkline-python",
-        ]);
+        cargo.args(["build", "--release", "--package", "bench-rust", "--package", "trunkline-python"]);
         cargo.args(["--package", "trunkline-node", "--package", "trunkline-c"]);
         must(cargo, DEADLINE).map(drop)
     })?;
@@ -36,9 +29,7 @@ pub(crate) fn everything(house: &House) -> Result<()> {
     step(&console, "our Python", || our_python(house))?;
     step(&console, "our Node", || our_node(house))?;
     step(&console, "our C", || our_c(house))?;
-    step(&console, "load generator and Rust SDK", || {
-        peers_rust(house)
-    })?;
+    step(&console, "load generator and Rust SDK", || peers_rust(house))?;
     step(&console, "Python SDKs", || peers_python(house))?;
     step(&console, "TypeScript SDKs", || peers_node(house))
 }
@@ -46,13 +37,7 @@ pub(crate) fn everything(house: &House) -> Result<()> {
 fn our_rust(house: &House) -> Result<()> {
     for role in ["server", "client"] {
         let program = bin(house, &format!("ours-rust-{role}"));
-        copy_if_changed(
-            &released(
-                house,
-                &format!("bench-{role}{}", std::env::consts::EXE_SUFFIX),
-            ),
-            &program,
-        )?;
+        copy_if_changed(&released(house, &format!("bench-{role}{}", std::env::consts::EXE_SUFFIX)), &program)?;
         make_executable(&program)?;
         launcher(house, "rust", role, &[program])?;
     }
@@ -64,21 +49,10 @@ fn our_python(house: &House) -> Result<()> {
     python::make_venv(house, OUR_VENV, None)?;
     let package = python::site_packages(house, OUR_VENV)?.join("trunkline");
     copy_tree(&house.path("bindings-python/python/trunkline"), &package)?;
-    copy_if_changed(
-        &released(house, &house.library_file("_native")),
-        &package.join(python::EXTENSION),
-    )?;
+    copy_if_changed(&released(house, &house.library_file("_native")), &package.join(python::EXTENSION))?;
     let interpreter = house.venv_program(OUR_VENV, "python");
     for role in ["server", "client"] {
-        launcher(
-            house,
-            "python",
-            role,
-            &[
-                interpreter.clone(),
-                house.path(&format!("benches/python/{role}.py")),
-            ],
-        )?;
+        launcher(house, "python", role, &[interpreter.clone(), house.path(&format!("benches/python/{role}.py"))])?;
     }
     Ok(())
 }
@@ -91,28 +65,17 @@ fn our_node(house: &House) -> Result<()> {
     let source = house.path("bindings-node");
     copy_tree(&source.join("dist"), &package.join("dist"))?;
     copy_if_changed(&source.join("package.json"), &package.join("package.json"))?;
-    copy_if_changed(
-        &released(house, &house.library_file("trunkline_node")),
-        &package.join("trunkline.node"),
-    )?;
+    copy_if_changed(&released(house, &house.library_file("trunkline_node")), &package.join("trunkline.node"))?;
     copy_tree(&house.path("benches/node"), &folder)?;
     for role in ["server", "client"] {
-        launcher(
-            house,
-            "node",
-            role,
-            &["node".into(), folder.join(format!("{role}.mjs"))],
-        )?;
+        launcher(house, "node", role, &["node".into(), folder.join(format!("{role}.mjs"))])?;
     }
     Ok(())
 }
 
 fn our_c(house: &House) -> Result<()> {
-    let workshop = Workshop {
-        programs: home(house).join("bin"),
-        library: house.target.join("release"),
-        optimise: true,
-    };
+    let workshop =
+        Workshop { programs: home(house).join("bin"), library: house.target.join("release"), optimise: true };
     workshop.place_library(house)?;
     for role in ["server", "client"] {
         let name = format!("ours-c-{role}");
@@ -127,9 +90,7 @@ fn peers_rust(house: &House) -> Result<()> {
     let target = home(house).join("cargo");
     for package in ["benches/load", "benches/peers/rmcp"] {
         let mut cargo = house.cargo();
-        cargo
-            .args(["build", "--release", "--locked", "--manifest-path"])
-            .arg(house.path(package).join("Cargo.toml"));
+        cargo.args(["build", "--release", "--locked", "--manifest-path"]).arg(house.path(package).join("Cargo.toml"));
         cargo.arg("--target-dir").arg(&target);
         must(cargo, DEADLINE)?;
     }
@@ -143,45 +104,30 @@ fn peers_rust(house: &House) -> Result<()> {
 
 fn peers_python(house: &House) -> Result<()> {
     let peers = house.path("benches/peers");
-    python::make_venv(
-        house,
-        "mcp-2",
-        Some(&house.path("tests/peers/python/requirements-2.txt")),
-    )?;
-    python::make_venv(
-        house,
-        "bench-mcp-uvloop",
-        Some(&peers.join("requirements-mcp-uvloop.txt")),
-    )?;
-    python::make_venv(
-        house,
-        "bench-fastmcp",
-        Some(&peers.join("requirements-fastmcp.txt")),
-    )
+    python::make_venv(house, "mcp-2", Some(&house.path("tests/peers/python/requirements-2.txt")))?;
+    python::make_venv(house, "bench-mcp-uvloop", Some(&peers.join("requirements-mcp-uvloop.txt")))?;
+    python::make_venv(house, "bench-fastmcp", Some(&peers.join("requirements-fastmcp.txt")))
 }
 
 /// The same versions as in the tests.
 fn peers_node(house: &House) -> Result<()> {
     let folder = home(house).join("peers");
     for name in ["package.json", "package-lock.json"] {
-        copy_if_changed(
-            &house.path("tests/peers/node").join(name),
-            &folder.join(name),
-        )?;
+        copy_if_changed(&house.path("tests/peers/node").join(name), &folder.join(name))?;
     }
     for file in files_under(&house.path("benches/peers"))? {
         if file.extension().is_some_and(|extension| extension == "mjs") {
             copy_if_changed(&file, &folder.join(file.file_name().unwrap_or_default()))?;
         }
     }
-    Stamp::new(house, "bench-npm")
-        .on_files(&folder.join("package-lock.json"))?
-        .unless_done(&folder.join("node_modules"), || {
+    Stamp::new(house, "bench-npm").on_files(&folder.join("package-lock.json"))?.unless_done(
+        &folder.join("node_modules"),
+        || {
             let mut npm = house.npm("benches");
-            npm.current_dir(&folder)
-                .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+            npm.current_dir(&folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
             must(npm, DEADLINE).map(drop)
-        })
+        },
+    )
 }
 
 fn bin(house: &House, name: &str) -> PathBuf {
@@ -194,21 +140,15 @@ fn released(house: &House, file: &str) -> PathBuf {
 
 /// The command `benches/<language>/<role>`.
 fn launcher(house: &House, language: &str, role: &str, program: &[PathBuf]) -> Result<()> {
-    launchers::write_one(
-        house,
-        &house.root.join("benches").join(language).join(role),
-        program,
-    )
+    launchers::write_one(house, &house.root.join("benches").join(language).join(role), program)
 }
 
 /// Copies sources; what cargo and others left beside them (extensions for the tests, caches) stays behind.
 fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for file in files_under(from)? {
-        let built = file.extension().is_some_and(|extension| {
-            ["so", "pyd", "node", "map"]
-                .iter()
-                .any(|built| extension == *built)
-        });
+        let built = file
+            .extension()
+            .is_some_and(|extension| ["so", "pyd", "node", "map"].iter().any(|built| extension == *built));
         if !built {
             copy_if_changed(&file, &to.join(file.strip_prefix(from)?))?;
         }

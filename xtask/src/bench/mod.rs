@@ -27,9 +27,7 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
         match (option.as_str(), option == "--build-only") {
             (_, true) => build_only = true,
             ("--rounds" | "--work" | "--servers" | "--server" | "--base" | "--imports", _) => {
-                let value = options
-                    .next()
-                    .with_context(|| format!("{option} needs a value"))?;
+                let value = options.next().with_context(|| format!("{option} needs a value"))?;
                 harness.extend([option.as_str(), if value == "all" { "" } else { value }]);
             }
             ("--pin", _) => harness.push("--pin"),
@@ -50,29 +48,15 @@ fn measure(house: &House, options: &[&str]) -> Result<bool> {
     let (results, medians) = (home.join("results.jsonl"), home.join("medians.json"));
     let _ = std::fs::remove_file(&results);
     let mut python = house.command(system::python()?);
-    python
-        .arg(house.path("benches/run.py"))
-        .env("TRUNKLINE_BENCH_HOME", &home);
-    for (option, usual) in [
-        ("--work", USUAL),
-        ("--rounds", ROUNDS),
-        ("--imports", IMPORT_PROCESSES),
-    ] {
+    python.arg(house.path("benches/run.py")).env("TRUNKLINE_BENCH_HOME", &home);
+    for (option, usual) in [("--work", USUAL), ("--rounds", ROUNDS), ("--imports", IMPORT_PROCESSES)] {
         if !options.contains(&option) {
             python.args([option, usual]);
         }
     }
     // `--work all` is the harness's own default.
-    let given = options
-        .chunks(2)
-        .filter(|pair| pair != &["--work", ""])
-        .flatten();
-    python
-        .args(given)
-        .arg("--out")
-        .arg(&results)
-        .arg("--json")
-        .arg(&medians);
+    let given = options.chunks(2).filter(|pair| pair != &["--work", ""]).flatten();
+    python.args(given).arg("--out").arg(&results).arg("--json").arg(&medians);
     let output = python
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -87,22 +71,12 @@ fn measure(house: &House, options: &[&str]) -> Result<bool> {
 
     let medians: Value = serde_json::from_str(&std::fs::read_to_string(&medians)?)?;
     let errors = medians["medians"].as_array().is_some_and(|rows| {
-        rows.iter().any(|row| {
-            row["errors"] != 0
-                && row["server"]
-                    .as_str()
-                    .is_some_and(|name| name.starts_with("ours"))
-        })
+        rows.iter().any(|row| row["errors"] != 0 && row["server"].as_str().is_some_and(|name| name.starts_with("ours")))
     });
     report::write(house, "bench", medians)?;
-    std::fs::write(
-        house.target.join("reports").join("bench.md"),
-        tables.as_bytes(),
-    )?;
+    std::fs::write(house.target.join("reports").join("bench.md"), tables.as_bytes())?;
     if errors {
-        println!(
-            "some of our servers or clients answered wrongly or not at all: see the column `errors`"
-        );
+        println!("some of our servers or clients answered wrongly or not at all: see the column `errors`");
     }
     Ok(!errors)
 }

@@ -36,16 +36,11 @@ pub(crate) fn build(house: &House) -> Result<()> {
 
 impl Workshop {
     fn for_tests(house: &House) -> Self {
-        Self {
-            programs: house.target.join("c"),
-            library: house.target.join("debug"),
-            optimise: false,
-        }
+        Self { programs: house.target.join("c"), library: house.target.join("debug"), optimise: false }
     }
 
     pub(crate) fn program(&self, name: &str) -> PathBuf {
-        self.programs
-            .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+        self.programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
     /// Puts the library beside the programs, under the name by which they find it (its SONAME, set by bindings-c/build.rs).
@@ -58,10 +53,7 @@ impl Workshop {
         } else {
             format!("libtrunkline.so.{version}")
         };
-        copy_if_changed(
-            &self.library.join(house.library_file("trunkline")),
-            &self.programs.join(name),
-        )
+        copy_if_changed(&self.library.join(house.library_file("trunkline")), &self.programs.join(name))
     }
 
     /// Compiles one program, unless it is there and neither its source nor the header has changed.
@@ -78,11 +70,7 @@ impl Workshop {
             self.gcc(&mut command, source, &include, &output);
             command
         };
-        let place = self
-            .programs
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
+        let place = self.programs.file_name().unwrap_or_default().to_string_lossy();
         Stamp::new(house, &format!("c-{place}-{name}"))
             .on(&crate::process::describe(&command))
             .on_files(&include)?
@@ -91,50 +79,19 @@ impl Workshop {
     }
 
     fn gcc(&self, command: &mut Command, source: &Path, include: &Path, output: &Path) {
-        command.args([
-            "-std=c99",
-            "-Wall",
-            "-Wextra",
-            "-Wpedantic",
-            "-Werror",
-            "-D_POSIX_C_SOURCE=200809L",
-        ]);
+        command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-D_POSIX_C_SOURCE=200809L"]);
         command.arg(if self.optimise { "-O2" } else { "-g" });
-        command
-            .arg("-I")
-            .arg(include)
-            .arg(source)
-            .arg("-o")
-            .arg(output);
+        command.arg("-I").arg(include).arg(source).arg("-o").arg(output);
         command.arg("-L").arg(&self.library).arg("-ltrunkline");
         // The program finds the library in its own folder, so that the tree can be moved.
-        let origin = if cfg!(target_os = "macos") {
-            "@loader_path"
-        } else {
-            "$ORIGIN"
-        };
+        let origin = if cfg!(target_os = "macos") { "@loader_path" } else { "$ORIGIN" };
         command.arg(format!("-Wl,-rpath,{origin}"));
-        command.args(if cfg!(windows) {
-            &[][..]
-        } else {
-            &["-pthread", "-lm"]
-        });
+        command.args(if cfg!(windows) { &[][..] } else { &["-pthread", "-lm"] });
     }
 
     fn msvc(&self, command: &mut Command, source: &Path, include: &Path, output: &Path) {
-        command.args([
-            "/nologo",
-            "/W4",
-            "/WX",
-            if self.optimise { "/O2" } else { "/Od" },
-        ]);
-        command
-            .arg("/I")
-            .arg(include)
-            .arg(source)
-            .arg(format!("/Fe:{}", output.display()));
-        command
-            .arg(format!("/Fo:{}\\", self.programs.display()))
-            .arg(self.library.join("trunkline.dll.lib"));
+        command.args(["/nologo", "/W4", "/WX", if self.optimise { "/O2" } else { "/Od" }]);
+        command.arg("/I").arg(include).arg(source).arg(format!("/Fe:{}", output.display()));
+        command.arg(format!("/Fo:{}\\", self.programs.display())).arg(self.library.join("trunkline.dll.lib"));
     }
 }

@@ -12,11 +12,7 @@ use crate::stamp::write_if_changed;
 pub(crate) fn write(house: &House, languages: &[Language]) -> Result<()> {
     for &language in languages {
         for role in ["server", "client"] {
-            write_one(
-                house,
-                &language.launcher(house, role),
-                &program(house, language, role),
-            )?;
+            write_one(house, &language.launcher(house, role), &program(house, language, role))?;
         }
     }
     Ok(())
@@ -32,12 +28,7 @@ pub(crate) fn write_one(house: &House, launcher: &Path, program: &[PathBuf]) -> 
 /// Interpreter and source, or the built program.
 fn program(house: &House, language: Language, role: &str) -> Vec<PathBuf> {
     let source = |extension: &str| {
-        house
-            .root
-            .join("tests")
-            .join("fixtures")
-            .join(language.name())
-            .join(format!("{role}.{extension}"))
+        house.root.join("tests").join("fixtures").join(language.name()).join(format!("{role}.{extension}"))
     };
     match language {
         Language::Rust => vec![house.built(&format!("fixture-{role}"))],
@@ -80,20 +71,13 @@ exec {} \"$@\"
 }
 
 fn quoted(word: &Path) -> String {
-    if cfg!(windows) {
-        format!("\"{}\"", word.display())
-    } else {
-        format!("'{}'", word.display())
-    }
+    if cfg!(windows) { format!("\"{}\"", word.display()) } else { format!("'{}'", word.display()) }
 }
 
 #[cfg(unix)]
 pub(crate) fn make_executable(file: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    Ok(std::fs::set_permissions(
-        file,
-        std::fs::Permissions::from_mode(0o755),
-    )?)
+    Ok(std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))?)
 }
 
 #[cfg(windows)]

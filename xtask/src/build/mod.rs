@@ -22,18 +22,12 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
 /// What the fixtures of these languages need.
 pub(crate) fn languages(house: &House, languages: &[Language]) -> Result<()> {
     let console = Console::new();
-    step(&console, "Rust: core, bindings, fixtures", || {
-        rust::build(house)
-    })?;
+    step(&console, "Rust: core, bindings, fixtures", || rust::build(house))?;
     for language in languages {
         match language {
             Language::Rust => {}
-            Language::Python => step(&console, "Python: virtual environment and package", || {
-                python::build(house)
-            })?,
-            Language::Node => step(&console, "Node: packages, addon, TypeScript", || {
-                node::build(house)
-            })?,
+            Language::Python => step(&console, "Python: virtual environment and package", || python::build(house))?,
+            Language::Node => step(&console, "Node: packages, addon, TypeScript", || node::build(house))?,
             Language::C => step(&console, "C: fixtures", || c::build(house))?,
         }
     }
@@ -46,10 +40,6 @@ pub(crate) fn step(console: &Console, name: &str, work: impl FnOnce() -> Result<
     let start = Instant::now();
     work()?;
     let seconds = format!("{:.1} s", start.elapsed().as_secs_f64());
-    console.line(&format!(
-        "{} {name} {}",
-        console.paint(Colour::Green, "built"),
-        console.paint(Colour::Dim, &seconds)
-    ));
+    console.line(&format!("{} {name} {}", console.paint(Colour::Green, "built"), console.paint(Colour::Dim, &seconds)));
     Ok(())
 }

@@ -20,13 +20,7 @@ pub(crate) fn install_and_compile(house: &House) -> Result<()> {
     install(house, PACKAGE)?;
     let package = house.path(PACKAGE);
     let mut stamp = Stamp::new(house, "node-typescript");
-    for source in [
-        "src",
-        "scripts",
-        "package.json",
-        "package-lock.json",
-        "tsconfig.json",
-    ] {
+    for source in ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json"] {
         stamp = stamp.on_files(&package.join(source))?;
     }
     stamp.unless_done(&package.join("dist"), || {

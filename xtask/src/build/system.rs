@@ -18,19 +18,10 @@ pub(crate) fn python() -> Result<String> {
     let named = std::env::var("TRUNKLINE_PYTHON").ok();
     let candidates: Vec<&str> = match &named {
         Some(name) => vec![name],
-        None => vec![
-            "python3",
-            "python",
-            "python3.14",
-            "python3.13",
-            "python3.12",
-            "python3.11",
-            "python3.10",
-        ],
+        None => vec!["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"],
     };
     let Some(python) = candidates.iter().find(|name| {
-        says(name, &["-c", "import sys; print(*sys.version_info[:2])"])
-            .is_some_and(|answer| new_enough(&answer))
+        says(name, &["-c", "import sys; print(*sys.version_info[:2])"]).is_some_and(|answer| new_enough(&answer))
     }) else {
         bail!(
             "no Python {}.{} or newer found (tried {}): install one, or name it in TRUNKLINE_PYTHON",
@@ -40,8 +31,7 @@ pub(crate) fn python() -> Result<String> {
         );
     };
     if says(python, &["-c", "import venv, ensurepip"]).is_none() {
-        install(&["python3-venv"])
-            .with_context(|| format!("{python} has no modules venv and ensurepip"))?;
+        install(&["python3-venv"]).with_context(|| format!("{python} has no modules venv and ensurepip"))?;
     }
     Ok((*python).to_owned())
 }
@@ -56,20 +46,11 @@ pub(crate) fn node() -> Result<String> {
     let Some(version) = says("node", &["--version"]) else {
         bail!("no Node found: install Node {OLDEST_NODE} or newer, with npm");
     };
-    let major = version
-        .trim_start_matches('v')
-        .split('.')
-        .next()
-        .and_then(|major| major.parse::<u32>().ok());
+    let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_none_or(|major| major < OLDEST_NODE) {
         bail!("node is {version}: install Node {OLDEST_NODE} or newer");
     }
-    if says(
-        if cfg!(windows) { "npm.cmd" } else { "npm" },
-        &["--version"],
-    )
-    .is_none()
-    {
+    if says(if cfg!(windows) { "npm.cmd" } else { "npm" }, &["--version"]).is_none() {
         bail!("node {version} is there, but no npm: install it");
     }
     Ok(version)
@@ -86,10 +67,7 @@ pub(crate) fn c_compiler() -> Result<cc::Tool> {
             .opt_level(1)
             .debug(true)
             .try_get_compiler()?;
-        anyhow::Ok(
-            Some(tool)
-                .filter(|tool| tool.is_like_msvc() || says(tool.path(), &["--version"]).is_some()),
-        )
+        anyhow::Ok(Some(tool).filter(|tool| tool.is_like_msvc() || says(tool.path(), &["--version"]).is_some()))
     };
     if let Some(tool) = find()? {
         return Ok(tool);
@@ -136,8 +114,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
         must(command, DEADLINE)
     };
     apt(&["update"]).with_context(|| advice.clone())?;
-    apt(&[&["install", "-y", "--no-install-recommends"], packages].concat())
-        .with_context(|| advice.clone())?;
+    apt(&[&["install", "-y", "--no-install-recommends"], packages].concat()).with_context(|| advice.clone())?;
     Ok(())
 }
 
@@ -145,8 +122,5 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
 fn says(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments);
-    run(command, QUICK)
-        .ok()
-        .filter(|output| output.success())
-        .map(|output| output.stdout.trim().to_owned())
+    run(command, QUICK).ok().filter(|output| output.success()).map(|output| output.stdout.trim().to_owned())
 }

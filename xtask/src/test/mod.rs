@@ -45,102 +45,33 @@ pub(crate) struct Step {
 pub(crate) struct Choice {
     pub(crate) languages: Vec<Language>,
     everything: bool,
-    only: Option<String>,
+    /// Words of which one stands in the name of each chosen step; empty: all steps.
+    only: Vec<String>,
 }
+
+const WIRE: &str = "wire purity";
 
 const STEPS: [Step; 18] = {
     use Language::{C, Node, Python, Rust};
     [
-        Step {
-            name: "rust format",
-            languages: &[Rust],
-            work: lint::rust_format,
-        },
-        Step {
-            name: "rust clippy",
-            languages: &[Rust],
-            work: lint::rust_clippy,
-        },
-        Step {
-            name: "rust doc",
-            languages: &[Rust],
-            work: lint::rust_doc,
-        },
-        Step {
-            name: "layers of the core",
-            languages: &[Rust],
-            work: layers::check,
-        },
-        Step {
-            name: "duplicate crates",
-            languages: &[Rust],
-            work: duplicates::check,
-        },
-        Step {
-            name: "python format",
-            languages: &[Python],
-            work: lint::python_format,
-        },
-        Step {
-            name: "python lint",
-            languages: &[Python],
-            work: lint::python_lint,
-        },
-        Step {
-            name: "python types",
-            languages: &[Python],
-            work: lint::python_types,
-        },
-        Step {
-            name: "node lint and types",
-            languages: &[Node],
-            work: lint::node,
-        },
-        Step {
-            name: "workflow lint",
-            languages: &[],
-            work: lint::workflows,
-        },
-        Step {
-            name: "rust and c tests",
-            languages: &[Rust, C],
-            work: suites::rust_and_c,
-        },
-        Step {
-            name: "python tests",
-            languages: &[Python],
-            work: suites::python,
-        },
-        Step {
-            name: "node tests",
-            languages: &[Node],
-            work: suites::node,
-        },
-        Step {
-            name: "matrix",
-            languages: &Language::ALL,
-            work: suites::matrix,
-        },
-        Step {
-            name: "peers",
-            languages: &Language::ALL,
-            work: suites::peers,
-        },
-        Step {
-            name: "snippets",
-            languages: &[],
-            work: snippets::check,
-        },
-        Step {
-            name: "examples",
-            languages: &Language::ALL,
-            work: examples::run_all,
-        },
-        Step {
-            name: "wire purity",
-            languages: &Language::ALL,
-            work: wire::check,
-        },
+        Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
+        Step { name: "rust clippy", languages: &[Rust], work: lint::rust_clippy },
+        Step { name: "rust doc", languages: &[Rust], work: lint::rust_doc },
+        Step { name: "layers of the core", languages: &[Rust], work: layers::check },
+        Step { name: "duplicate crates", languages: &[Rust], work: duplicates::check },
+        Step { name: "python format", languages: &[Python], work: lint::python_format },
+        Step { name: "python lint", languages: &[Python], work: lint::python_lint },
+        Step { name: "python types", languages: &[Python], work: lint::python_types },
+        Step { name: "node lint and types", languages: &[Node], work: lint::node },
+        Step { name: "workflow lint", languages: &[], work: lint::workflows },
+        Step { name: "rust and c tests", languages: &[Rust, C], work: suites::rust_and_c },
+        Step { name: "python tests", languages: &[Python], work: suites::python },
+        Step { name: "node tests", languages: &[Node], work: suites::node },
+        Step { name: "matrix", languages: &Language::ALL, work: suites::matrix },
+        Step { name: "peers", languages: &Language::ALL, work: suites::peers },
+        Step { name: "snippets", languages: &[], work: snippets::check },
+        Step { name: "examples", languages: &Language::ALL, work: examples::run_all },
+        Step { name: WIRE, languages: &Language::ALL, work: wire::check },
     ]
 };
 
@@ -149,33 +80,25 @@ pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
     let console = Console::new();
     let start = Instant::now();
     let mut results = Vec::new();
-    house.records = Some(wire::fresh_records(&house)?);
-
-    let build_start = Instant::now();
-    let built = build::languages(&house, &choice.languages)
-        .and_then(|()| prepare(&house, &choice, &console));
-    results.push(finish(
-        &house,
-        &console,
-        "build",
-        build_start,
-        built.map(|()| Count::one_passed(String::new())),
-    )?);
-    for step in STEPS.iter().filter(|step| choice.takes(step)) {
-        console.step(&format!("{} …", step.name));
-        let step_start = Instant::now();
-        results.push(finish(
-            &house,
-            &console,
-            step.name,
-            step_start,
-            (step.work)(&house, &choice),
-        )?);
+    let steps: Vec<&Step> = STEPS.iter().filter(|step| choice.takes(step)).collect();
+    // What crosses is only recorded when it will be checked; if nothing else is chosen, what the last run left is.
+    let records = steps.iter().any(|step| step.name == WIRE).then(|| wire::records(&house));
+    if records.is_some() && steps.len() > 1 {
+        wire::forget(&house)?;
     }
 
-    let (passed, failed) = results.iter().fold((0, 0), |(passed, failed), result| {
-        (passed + result.passed, failed + result.failed)
-    });
+    let build_start = Instant::now();
+    let built = build::languages(&house, &choice.languages).and_then(|()| prepare(&house, &choice, &console));
+    results.push(finish(&house, &console, "build", build_start, built.map(|()| Count::one_passed(String::new())))?);
+    for step in steps {
+        console.step(&format!("{} …", step.name));
+        house.records = records.as_ref().map(|folder| folder.join(file_name(step.name)));
+        let step_start = Instant::now();
+        results.push(finish(&house, &console, step.name, step_start, (step.work)(&house, &choice))?);
+    }
+
+    let (passed, failed) =
+        results.iter().fold((0, 0), |(passed, failed), result| (passed + result.passed, failed + result.failed));
     let steps: Vec<_> = results.iter().map(Done::to_json).collect();
     report::write(
         &house,
@@ -202,18 +125,12 @@ fn prepare(house: &House, choice: &Choice, console: &Console) -> Result<()> {
         }
         build::node::install(house, ".ci")
     })?;
-    build::step(console, "peers: the official SDKs", || {
-        build::peers::install(house)
-    })
+    build::step(console, "peers: the official SDKs", || build::peers::install(house))
 }
 
 impl Choice {
     fn parse(options: &[String]) -> Result<Self> {
-        let mut choice = Self {
-            languages: Language::ALL.to_vec(),
-            everything: true,
-            only: None,
-        };
+        let mut choice = Self { languages: Language::ALL.to_vec(), everything: true, only: Vec::new() };
         let mut options = options.iter();
         while let Some(option) = options.next() {
             match (option.as_str(), options.next()) {
@@ -221,45 +138,33 @@ impl Choice {
                     choice.languages = Language::parse_list(list)?;
                     choice.everything = false;
                 }
-                ("--only", Some(word)) => choice.only = Some(word.clone()),
-                _ => bail!("the tests know two options: --lang rust,python,node,c and --only WORD"),
+                ("--only", Some(words)) => choice.only = words.split(',').map(str::to_owned).collect(),
+                _ => bail!("the tests know two options: --lang rust,python,node,c and --only WORD,WORD"),
             }
         }
         Ok(choice)
     }
 
+    /// Whether nothing is left out.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.everything && self.only.is_empty()
+    }
+
     fn takes(&self, step: &Step) -> bool {
-        let language = self.everything
-            || step
-                .languages
-                .iter()
-                .any(|language| self.languages.contains(language));
-        language
-            && self
-                .only
-                .as_ref()
-                .is_none_or(|word| step.name.contains(word.as_str()))
+        let language = self.everything || step.languages.iter().any(|language| self.languages.contains(language));
+        language && (self.only.is_empty() || self.only.iter().any(|word| step.name.contains(word.as_str())))
     }
 }
 
 impl Count {
     pub(crate) fn one_passed(note: String) -> Self {
-        Self {
-            passed: 1,
-            failed: 0,
-            said: String::new(),
-            note,
-        }
+        Self { passed: 1, failed: 0, said: String::new(), note }
     }
 
     /// Both together.
     pub(crate) fn and(self, other: Self) -> Self {
         let parts = |one: String, two: String| {
-            if one.is_empty() || two.is_empty() {
-                one + &two
-            } else {
-                format!("{one}\n{two}")
-            }
+            if one.is_empty() || two.is_empty() { one + &two } else { format!("{one}\n{two}") }
         };
         Self {
             passed: self.passed + other.passed,
@@ -286,55 +191,35 @@ fn finish(
     start: Instant,
     outcome: Result<Count>,
 ) -> Result<Done> {
-    let count = outcome.unwrap_or_else(|error| Count {
-        passed: 0,
-        failed: 1,
-        said: format!("{error:#}"),
-        note: String::new(),
-    });
+    let count =
+        outcome.unwrap_or_else(|error| Count { passed: 0, failed: 1, said: format!("{error:#}"), note: String::new() });
     let seconds = start.elapsed().as_secs_f64();
     let logs = house.target.join("reports").join("logs");
     std::fs::create_dir_all(&logs)?;
     std::fs::write(logs.join(log_name(name)), &count.said)?;
 
-    let verdict = if count.failed == 0 {
-        console.paint(Colour::Green, "ok    ")
-    } else {
-        console.paint(Colour::Red, "FAILED")
-    };
+    let verdict =
+        if count.failed == 0 { console.paint(Colour::Green, "ok    ") } else { console.paint(Colour::Red, "FAILED") };
     let sums = if count.passed + count.failed == 1 {
         String::new()
     } else {
         format!(": {} passed, {} failed", count.passed, count.failed)
     };
-    let note = if count.note.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", count.note)
-    };
-    console.line(&format!(
-        "{verdict} {name}{sums}{note} {}",
-        console.paint(Colour::Dim, &format!("{seconds:.1} s"))
-    ));
+    let note = if count.note.is_empty() { String::new() } else { format!(", {}", count.note) };
+    console.line(&format!("{verdict} {name}{sums}{note} {}", console.paint(Colour::Dim, &format!("{seconds:.1} s"))));
     if count.failed > 0 {
-        console.line(
-            &tail(&count.said, SHOWN_LINES)
-                .lines()
-                .map(|line| format!("       {line}\n"))
-                .collect::<String>(),
-        );
+        console
+            .line(&tail(&count.said, SHOWN_LINES).lines().map(|line| format!("       {line}\n")).collect::<String>());
     }
-    Ok(Done {
-        name,
-        passed: count.passed,
-        failed: count.failed,
-        seconds,
-        note: count.note,
-    })
+    Ok(Done { name, passed: count.passed, failed: count.failed, seconds, note: count.note })
 }
 
 fn log_name(step: &str) -> String {
-    format!("{}.txt", step.replace(' ', "-"))
+    format!("{}.txt", file_name(step))
+}
+
+fn file_name(step: &str) -> String {
+    step.replace(' ', "-")
 }
 
 impl Done {

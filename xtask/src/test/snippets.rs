@@ -6,35 +6,18 @@ use crate::house::House;
 use crate::test::{Choice, Count};
 
 /// What a reader can run, so that it has to name its file.
-const CODE: [&str; 9] = [
-    "rust",
-    "rs",
-    "python",
-    "py",
-    "js",
-    "mjs",
-    "ts",
-    "javascript",
-    "c",
-];
+const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
 
 /// Blocks begin with ```` ```python examples/python/server.py ````.
 pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
     let text = readme(house)?;
-    let mut count = Count {
-        passed: 0,
-        failed: 0,
-        said: String::new(),
-        note: String::new(),
-    };
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     for block in blocks(&text) {
         match block.fault(house) {
             None => count.passed += 1,
             Some(fault) => {
                 count.failed += 1;
-                count
-                    .said
-                    .push_str(&format!("README.md:{}: {fault}\n", block.line));
+                count.said.push_str(&format!("README.md:{}: {fault}\n", block.line));
             }
         }
     }
@@ -47,10 +30,7 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
 
 /// The files that the README shows.
 pub(crate) fn files(house: &House) -> Result<Vec<String>> {
-    Ok(blocks(&readme(house)?)
-        .into_iter()
-        .filter_map(|block| block.file)
-        .collect())
+    Ok(blocks(&readme(house)?).into_iter().filter_map(|block| block.file).collect())
 }
 
 fn readme(house: &House) -> Result<String> {
@@ -71,9 +51,7 @@ fn blocks(text: &str) -> Vec<Block> {
             continue;
         };
         let mut words = info.split_whitespace();
-        let is_code = words
-            .next()
-            .is_some_and(|language| CODE.contains(&language));
+        let is_code = words.next().is_some_and(|language| CODE.contains(&language));
         let file = words.next().map(str::to_owned);
         let text: String = lines
             .by_ref()
@@ -82,11 +60,7 @@ fn blocks(text: &str) -> Vec<Block> {
             .map(|line| format!("{line}\n"))
             .collect();
         if is_code {
-            blocks.push(Block {
-                line: index + 1,
-                file,
-                text,
-            });
+            blocks.push(Block { line: index + 1, file, text });
         }
     }
     blocks
@@ -95,10 +69,7 @@ fn blocks(text: &str) -> Vec<Block> {
 impl Block {
     fn fault(&self, house: &House) -> Option<String> {
         let Some(file) = &self.file else {
-            return Some(
-                "a block of code without its file: begin it with ```language path/of/the/file"
-                    .to_owned(),
-            );
+            return Some("a block of code without its file: begin it with ```language path/of/the/file".to_owned());
         };
         match std::fs::read_to_string(house.path(file)) {
             Err(error) => Some(format!("cannot read {file}: {error}")),
@@ -117,18 +88,11 @@ mod tests {
     #[test]
     fn blocks_are_found_with_their_files() {
         let text = "# Hello\n```python examples/a.py\nx = 1\n\ny = 2\n```\n```console\n$ ls\n```\n```rust\nfn main() {}\n```\n";
-        let found: Vec<_> = blocks(text)
-            .into_iter()
-            .map(|block| (block.line, block.file, block.text))
-            .collect();
+        let found: Vec<_> = blocks(text).into_iter().map(|block| (block.line, block.file, block.text)).collect();
         assert_eq!(
             found,
             [
-                (
-                    2,
-                    Some("examples/a.py".to_owned()),
-                    "x = 1\n\ny = 2\n".to_owned()
-                ),
+                (2, Some("examples/a.py".to_owned()), "x = 1\n\ny = 2\n".to_owned()),
                 (10, None, "fn main() {}\n".to_owned())
             ]
         );

@@ -33,38 +33,24 @@ pub(crate) fn rust_and_c(house: &House, choice: &Choice) -> Result<Count> {
 
 pub(crate) fn python(house: &House, _: &Choice) -> Result<Count> {
     let mut pytest = house.command(house.venv_program(VENV, "python"));
-    pytest
-        .current_dir(house.path("bindings-python"))
-        .args(["-m", "pytest", "-q", "--color=no"]);
+    pytest.current_dir(house.path("bindings-python")).args(["-m", "pytest", "-q", "--color=no"]);
     Ok(counts::of_pytest(&run(pytest, DEADLINE)?))
 }
 
 /// The files are named one by one: the versions of Node read folder arguments differently.
 pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
-    let is_test = |name: &str| {
-        [".test.mjs", ".test.js", ".test.cjs"]
-            .iter()
-            .any(|ending| name.ends_with(ending))
-    };
-    let files = files_under(&house.path("bindings-node/test"))?
-        .into_iter()
-        .filter(|file| is_test(&file.to_string_lossy()));
+    let is_test = |name: &str| [".test.mjs", ".test.js", ".test.cjs"].iter().any(|ending| name.ends_with(ending));
+    let files =
+        files_under(&house.path("bindings-node/test"))?.into_iter().filter(|file| is_test(&file.to_string_lossy()));
     let mut node = house.command("node");
-    node.current_dir(house.path("bindings-node"))
-        .args(["--test", "--test-reporter=tap"])
-        .args(files);
+    node.current_dir(house.path("bindings-node")).args(["--test", "--test-reporter=tap"]).args(files);
     Ok(counts::of_node(&run(node, DEADLINE)?))
 }
 
 pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
     let console = Console::new();
     let pairs = matrix::pairs(&choice.languages);
-    let mut count = Count {
-        passed: 0,
-        failed: 0,
-        said: String::new(),
-        note: String::new(),
-    };
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     let mut done = 0;
     let stopped = matrix::run(house, &pairs, |index, cells| {
         let pair = &pairs[index];
@@ -75,15 +61,10 @@ pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
                 Ok(_) => count.passed += 1,
                 Err(error) => {
                     count.failed += 1;
-                    let (client, server, transport) = (
-                        pair.client.name(),
-                        pair.server.name(),
-                        pair.transport.name(),
-                    );
-                    count.said.push_str(&format!(
-                        "{client} calls {server} over {transport}, {}: {error}\n",
-                        cell.revision
-                    ));
+                    let (client, server, transport) = (pair.client.name(), pair.server.name(), pair.transport.name());
+                    count
+                        .said
+                        .push_str(&format!("{client} calls {server} over {transport}, {}: {error}\n", cell.revision));
                 }
             }
         }
@@ -100,9 +81,7 @@ pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
 
 pub(crate) fn peers(house: &House, choice: &Choice) -> Result<Count> {
     let console = Console::new();
-    let tally = meetings::meet(house, &choice.languages, |name| {
-        console.progress(&format!("peers: {name}"))
-    })?;
+    let tally = meetings::meet(house, &choice.languages, |name| console.progress(&format!("peers: {name}")))?;
     Ok(Count {
         passed: tally.passed,
         failed: tally.failures.len(),

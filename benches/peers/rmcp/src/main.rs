@@ -1,6 +1,7 @@
 //! rmcp peer. `peer-rmcp stdio|http PORT [json] [stateless] [nodelay] [--tools N]` or
 //! `peer-rmcp client N INFLIGHT -- server cmd...` (SDK client benchmark).
 use rmcp::{
+    ServerHandler, ServiceExt,
     handler::server::{
         router::tool::{ToolRoute, ToolRouter},
         wrapper::Parameters,
@@ -8,9 +9,8 @@ use rmcp::{
     model::*,
     tool, tool_handler, tool_router,
     transport::streamable_http_server::{
-        session::local::LocalSessionManager, StreamableHttpServerConfig, StreamableHttpService,
+        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
-    ServerHandler, ServiceExt,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,18 +49,9 @@ impl ServerHandler for Peer {}
 
 fn peer(extra: usize) -> Peer {
     let mut r = Peer::tool_router();
-    let schema = r
-        .list_all()
-        .into_iter()
-        .find(|t| t.name == "add")
-        .unwrap()
-        .input_schema;
+    let schema = r.list_all().into_iter().find(|t| t.name == "add").unwrap().input_schema;
     for i in 0..extra {
-        let t = Tool::new(
-            format!("tool_{i:03}"),
-            format!("Generated tool number {i}"),
-            Arc::clone(&schema),
-        );
+        let t = Tool::new(format!("tool_{i:03}"), format!("Generated tool number {i}"), Arc::clone(&schema));
         r.add_route(ToolRoute::new_dyn(t, |_ctx| {
             Box::pin(async { Ok(CallToolResult::success(vec![ContentBlock::text("0")]).into()) })
         }));
@@ -72,17 +63,10 @@ fn peer(extra: usize) -> Peer {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let a: Vec<String> = std::env::args().skip(1).collect();
     let has = |f: &str| a.iter().any(|x| x == f);
-    let extra = a
-        .iter()
-        .position(|x| x == "--tools")
-        .map_or(0, |i| a[i + 1].parse().unwrap());
+    let extra = a.iter().position(|x| x == "--tools").map_or(0, |i| a[i + 1].parse().unwrap());
     match a[0].as_str() {
         "stdio" => {
-            peer(extra)
-                .serve(rmcp::transport::stdio())
-                .await?
-                .waiting()
-                .await?;
+            peer(extra).serve(rmcp::transport::stdio()).await?.waiting().await?;
         }
         "http" => {
             let mut cfg = StreamableHttpServerConfig::default();
@@ -93,11 +77,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 cfg = cfg.with_json_response(true);
             }
             let proto = peer(extra);
-            let svc = StreamableHttpService::new(
-                move || Ok(proto.clone()),
-                Arc::new(LocalSessionManager::default()),
-                cfg,
-            );
+            let svc =
+                StreamableHttpService::new(move || Ok(proto.clone()), Arc::new(LocalSessionManager::default()), cfg);
             let l = tokio::net::TcpListener::bind(("127.0.0.1", a[1].parse::<u16>()?)).await?;
             let app = axum::Router::new().nest_service("/mcp", svc);
             // rmcp's own examples use axum::serve without TCP_NODELAY; `nodelay` turns it on.
@@ -119,21 +100,16 @@ async fn client(a: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let (n, inflight): (usize, usize) = (a[1].parse()?, a[2].parse()?);
     let cmd = &a[4..];
     let c = Arc::new(
-        ().serve(TokioChildProcess::new(
-            tokio::process::Command::new(&cmd[0]).configure(|c| {
-                c.args(&cmd[1..]);
-            }),
-        )?)
+        ().serve(TokioChildProcess::new(tokio::process::Command::new(&cmd[0]).configure(|c| {
+            c.args(&cmd[1..]);
+        }))?)
         .await?,
     );
     let call = |c: Arc<rmcp::service::RunningService<rmcp::RoleClient, ()>>, i: usize| async move {
         let m = format!("m{i}");
         let mut o = serde_json::Map::new();
         o.insert("message".into(), m.clone().into());
-        let r = c
-            .call_tool(CallToolRequestParams::new("echo").with_arguments(o))
-            .await
-            .unwrap();
+        let r = c.call_tool(CallToolRequestParams::new("echo").with_arguments(o)).await.unwrap();
         assert_eq!(r.content[0].as_text().unwrap().text, m);
     };
     for i in 0..200 {

@@ -161,7 +161,9 @@ mod era_of_a_message {
     #[test]
     fn disc_12_an_unsupported_version_is_told_what_is_supported() {
         let params = json!({"_meta": {VERSION: "2025-11-25", CAPABILITIES: {}}});
-        let Received::Refuse(refusal) = receive(&mut conversation(), request("a", "tools/list", params)) else { panic!() };
+        let Received::Refuse(refusal) = receive(&mut conversation(), request("a", "tools/list", params)) else {
+            panic!()
+        };
         assert_eq!(refusal.id, Some("a".into()));
         assert_eq!(refusal.error.data, Some(json!({"supported": ["2026-07-28"], "requested": "2025-11-25"})));
     }
@@ -281,7 +283,8 @@ mod ids {
     fn rpc_07_an_answer_of_ours_is_matched_once_and_by_its_exact_id() {
         let mut conversation = initialized("2025-06-18");
         let patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
-        let id = conversation.ask(Instant::now(), patience, "asked");
+        let asked = conversation.ask(Instant::now(), patience, Revision::V2025_06_18, "ping", None, "asked");
+        let (id, _) = asked.unwrap();
         let answer = |id: Value| json!({"jsonrpc": "2.0", "id": id, "result": {}});
         assert_eq!(fate(&mut conversation, answer(json!(id.to_string()))), "nothing");
         assert_eq!(fate(&mut conversation, answer(json!(id))), "answered");
@@ -302,7 +305,9 @@ mod cancellation {
         let _ = receive(&mut conversation, initialize(0, "2025-11-25"));
         let first = key_of(receive(&mut conversation, call(1)));
         assert_eq!(fate(&mut conversation, call(2)), "nothing");
-        let Received::Cancelled { key, reason, waiting, next } = receive(&mut conversation, cancel(1)) else { panic!() };
+        let Received::Cancelled { key, reason, waiting, next } = receive(&mut conversation, cancel(1)) else {
+            panic!()
+        };
         assert_eq!((key, reason.as_deref(), waiting), (first, Some("enough"), None));
         assert_eq!(next.unwrap().0.id, 2.into());
         assert!(!conversation.is_open(first));
@@ -388,7 +393,8 @@ mod progress {
     #[test]
     fn prg_02_to_05_only_rising_values_of_an_open_call_that_asked_are_sent() {
         let (mut conversation, call) = started("2025-11-25", json!("t"));
-        let mut at = |progress| sent(&mut conversation, &call, Progress { progress, total: None, message: None }).is_some();
+        let mut at =
+            |progress| sent(&mut conversation, &call, Progress { progress, total: None, message: None }).is_some();
         assert!(at(1.0) && !at(1.0) && !at(0.5) && at(1.5) && !at(f64::INFINITY) && !at(f64::NAN));
         let (mut conversation, call) = started("2025-11-25", json!("t"));
         let _ = conversation.finish(call.key);
@@ -498,7 +504,7 @@ proptest! {
         let mut conversation = ServerConversation::<RequestId, ()>::new(&Limits { max_running: 2, max_waiting: 2, ..Limits::default() });
         let mut open: BTreeMap<CallKey, RequestId> = BTreeMap::new();
         let mut waiting: Vec<RequestId> = Vec::new();
-        let mut start = |open: &mut BTreeMap<CallKey, RequestId>, call: IncomingCall, attached: RequestId| {
+        let start = |open: &mut BTreeMap<CallKey, RequestId>, call: IncomingCall, attached: RequestId| {
             assert_eq!(call.id, attached, "what travels with a call stays with it");
             assert!(open.insert(call.key, call.id).is_none(), "a key is used once");
         };

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 #[derive(Debug)]
 pub struct ChildProcess {
     program: String,
+    #[cfg(test)]
     id: Option<u32>,
     stdin: ChildStdin,
     tail: Option<Tail>,
@@ -104,6 +105,7 @@ impl ChildProcess {
         };
         let tail = (command.stderr != ChildStderr::Discard)
             .then(|| Tail::follow(child.stderr().take(), command.stderr == ChildStderr::PassThrough));
+        #[cfg(any(unix, test))]
         let id = child.id();
         let (orders, orders_in) = mpsc::unbounded_channel();
         let (state_out, state) = watch::channel(State::Running);
@@ -114,12 +116,21 @@ impl ChildProcess {
             gone: false,
         };
         tokio::spawn(supervise(group, orders_in, state_out));
-        let process = Self { program: command.program().to_owned(), id, stdin: stdin.clone(), tail, orders, state };
+        let process = Self {
+            program: command.program().to_owned(),
+            #[cfg(test)]
+            id,
+            stdin: stdin.clone(),
+            tail,
+            orders,
+            state,
+        };
         Ok((process, stdin, stdout))
     }
 
     /// The process id, which is also the id of its group.
-    pub fn id(&self) -> Option<u32> {
+    #[cfg(test)]
+    fn id(&self) -> Option<u32> {
         self.id
     }
 
@@ -129,7 +140,8 @@ impl ChildProcess {
     }
 
     /// The last lines of its standard error, at most 20 of at most 1,000 bytes each; none with [`ChildStderr::Discard`].
-    pub fn stderr_tail(&self) -> Vec<String> {
+    #[cfg(test)]
+    fn stderr_tail(&self) -> Vec<String> {
         self.tail.as_ref().map(Tail::lines).unwrap_or_default()
     }
 

@@ -20,7 +20,7 @@ use crate::{
     protocol::{Revision, envelope::Frame},
     runtime::{Runtime, Task},
     server::{Connection, Opening, Outbound, Outgoing, Server},
-    wire_log::{Direction, Exchange, Side},
+    wire_log::{Direction, Exchange, Side, Transport},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
@@ -190,8 +190,7 @@ impl Shared {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => {
                 let accepts = Accepts { events: accepts.events && (streams || !self.json), ..accepts };
-                let connection =
-                    self.server.connect(Arc::clone(&self.runtime), Arc::clone(&self.nowhere), Opening::Session);
+                let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
                 self.exchange(connection, frame, accepts, Some(headers)).await
             }
             Posted::Handshake | Posted::Legacy | Posted::Batch => {
@@ -218,8 +217,7 @@ impl Shared {
             if posted == Posted::Batch {
                 classify::check_batch(Some(revision))?;
             }
-            let (runtime, nowhere) = (Arc::clone(&self.runtime), Arc::clone(&self.nowhere));
-            let connection = self.server.connect(runtime, nowhere, Opening::Stateless(revision));
+            let connection = self.connect(Arc::clone(&self.nowhere), Opening::Stateless(revision));
             return self.exchange(connection, frame, accepts, None).await;
         }
         let Some(id) = session_id(headers) else {
@@ -235,12 +233,16 @@ impl Shared {
         self.exchange(session.connection, frame, accepts, None).await
     }
 
+    fn connect(&self, unrelated: Arc<dyn Outbound>, opening: Opening) -> Arc<Connection> {
+        self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening)
+    }
+
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
     async fn open_session(self: &Arc<Self>, frame: Frame, accepts: Accepts) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&frame).cloned();
         let mailbox = Arc::new(Mailbox::default());
         let unrelated: Arc<dyn Outbound> = Arc::clone(&mailbox) as _;
-        let connection = self.server.connect(Arc::clone(&self.runtime), unrelated, Opening::Session);
+        let connection = self.connect(unrelated, Opening::Session);
         let mut response = self.exchange(Arc::clone(&connection), frame, accepts, None).await?;
         if connection.revision().is_none() {
             return Ok(response);
@@ -314,8 +316,11 @@ impl Shared {
 
     fn log(&self, rejection: &Rejection) {
         if let Some(log) = self.runtime.wire_log() {
-            let (side, direction) = (Side::Server, Direction::Sent);
-            log.text(&Exchange { side, direction, revision: None, method: None, refused: true }, &rejection.body);
+            let (side, direction, transport) = (Side::Server, Direction::Sent, Transport::Http);
+            log.text(
+                &Exchange { side, direction, transport, revision: None, method: None, refused: true },
+                &rejection.body,
+            );
         }
     }
 }

@@ -82,7 +82,10 @@ async fn a_server_that_refuses_the_probe_and_exits_is_restarted_once_too() {
 async fn a_server_that_always_exits_is_reported_with_its_reason() {
     let fake = Fake::process(|peer, _| peer.exit());
     let error = fake.open(auto()).await.unwrap().err().unwrap();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Transport, "the server process exited with status 3"));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Transport, "the server process exited with status 3")
+    );
     assert_eq!(fake.seen(), steps(&[(1, "server/discover"), (2, "initialize")]));
 }
 
@@ -99,7 +102,14 @@ async fn a_server_that_exits_right_after_the_handshake_is_an_error_and_no_hang()
 
 #[tokio::test]
 async fn a_permissive_legacy_server_answers_the_probe_with_something_of_its_own() {
-    for answer in [json!({}), json!({"tools": []}), json!({"supportedVersions": "all"}), json!([]), json!("yes"), json!({"resultType": "x"})] {
+    for answer in [
+        json!({}),
+        json!({"tools": []}),
+        json!({"supportedVersions": "all"}),
+        json!([]),
+        json!("yes"),
+        json!({"resultType": "x"}),
+    ] {
         let fake = Fake::process(move |peer, message| match method(message) {
             "initialize" => peer.accept(message, "2025-03-26"),
             _ if message.get("id").is_some() => peer.result(message, answer.clone()),
@@ -200,7 +210,11 @@ async fn a_slow_server_whose_first_request_fixed_its_era_is_asked_once_more() {
     let opening = fake.open(auto());
     fake.clock.advance(ms(5_000)).await;
     assert_eq!(opening.await.unwrap().unwrap().revision(), Revision::V2026_07_28);
-    assert_eq!(fake.seen(), steps(&[(1, "server/discover"), (1, "initialize"), (1, "server/discover")]), "never a mix of eras");
+    assert_eq!(
+        fake.seen(),
+        steps(&[(1, "server/discover"), (1, "initialize"), (1, "server/discover")]),
+        "never a mix of eras"
+    );
 }
 
 #[tokio::test]
@@ -225,7 +239,11 @@ async fn life_06_and_07_a_pinned_revision_is_spoken_without_a_probe() {
         });
         let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..auto() };
         assert_eq!(fake.connect(options).await.revision(), revision);
-        let expected = if revision == Revision::V2026_07_28 { vec![] } else { steps(&[(1, "initialize"), (1, "notifications/initialized")]) };
+        let expected = if revision == Revision::V2026_07_28 {
+            vec![]
+        } else {
+            steps(&[(1, "initialize"), (1, "notifications/initialized")])
+        };
         assert_eq!(fake.seen(), expected);
     }
 }

@@ -1,1 +1,204 @@
-//! x
+//! The client and servers that are its child processes.
+
+use super::{Heard, ms};
+use crate::{
+    offer::BIG,
+    process::{DEADLINE, File, child, eventually},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    future::Future,
+    time::{Duration, Instant},
+};
+use tokio::time::timeout;
+use trunkline::{
+    client::{Client, ClientError, ClientOptions, ErrorKind, RequestOptions},
+    engine::{Limits, RevisionChoice},
+    protocol::{RawJson, Revision},
+    transport::ChildCommand,
+};
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    timeout(DEADLINE, future).await.expect("it does not end")
+}
+
+async fn connect(command: ChildCommand, options: ClientOptions) -> Result<Client, ClientError> {
+    soon(Client::connect_with(command, options, Heard::default())).await
+}
+
+fn legacy() -> ClientOptions {
+    ClientOptions { revision: RevisionChoice::Legacy, ..ClientOptions::default() }
+}
+
+/// What the processes of a file wrote down, without their ids, and how many they were.
+fn diary(file: &File) -> (Vec<String>, usize) {
+    let text = file.text();
+    let lines: Vec<_> = text.lines().filter_map(|line| line.split_once(' ')).collect();
+    let processes: BTreeSet<_> = lines.iter().map(|(id, _)| *id).collect();
+    (lines.iter().map(|(_, what)| (*what).to_owned()).collect(), processes.len())
+}
+
+#[tokio::test]
+async fn a_server_that_exits_over_the_probe_is_started_anew() {
+    let file = File::new();
+    let client = connect(child("script fragile", &file), ClientOptions::default()).await.unwrap();
+    assert_eq!(client.revision(), Revision::V2025_06_18);
+    soon(client.close()).await;
+    let (seen, processes) = diary(&file);
+    assert_eq!(seen, ["starts", "server/discover", "starts", "initialize", "notifications/initialized", "ends"]);
+    assert_eq!(processes, 2);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
+    let file = File::new();
+    let heard = Heard::default();
+    let client = soon(Client::connect_with(child("script mortal", &file), ClientOptions::default(), heard.clone()))
+        .await
+        .unwrap();
+    let options = RequestOptions::default();
+    let waiting = client.request("tools/list", None, &options);
+    let (list, call) = soon(async { tokio::join!(waiting, client.call_tool("any", json!({}))) }).await;
+    for error in [list.unwrap_err(), call.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Transport);
+        let text = error.to_string();
+        assert!(text.contains("exited with status 7") && text.ends_with("line 29\nfatal: out of cheese"), "{text}");
+        assert!(!text.contains("line 3\n"), "the last lines only: {text}");
+    }
+    assert_eq!(heard.all().len(), 1);
+    assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), ClientError::Closed);
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_is_a_transport_error() {
+    let error = connect(ChildCommand::new(["no-such-program-here"]), ClientOptions::default()).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Transport);
+    assert!(error.to_string().contains("no-such-program-here"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn std_13_closing_ends_the_input_and_waits_for_the_end() {
+    let file = File::new();
+    let client = connect(child("script mortal", &file), legacy()).await.unwrap();
+    let listing = client.clone();
+    let asked = tokio::spawn(async move { listing.list_tools().await });
+    eventually("the request has arrived", || diary(&file).0.contains(&"tools/list".into()));
+    asked.abort();
+    let _ = asked.await;
+    soon(client.close_within(DEADLINE)).await;
+    let (seen, _) = diary(&file);
+    assert_eq!(seen[3..], ["tools/list", "notifications/cancelled", "ends"], "what was said last arrived (STD-10)");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_is_dropped_leaves_no_process_behind() {
+    let file = File::new();
+    let client = connect(child("script mortal", &file), legacy()).await.unwrap();
+    drop(client);
+    eventually("the server has ended", || diary(&file).0.contains(&"ends".into()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_attempt_that_is_given_up_leaves_no_process_behind() {
+    let file = File::new();
+    let command = child("script mute", &file);
+    let connecting = tokio::spawn(connect(command, ClientOptions::default()));
+    eventually("the server was asked", || diary(&file).0.contains(&"server/discover".into()));
+    connecting.abort();
+    eventually("the server has ended", || diary(&file).0.contains(&"ends".into()));
+
+    let options = ClientOptions { connect_timeout: ms(200), ..ClientOptions::default() };
+    let file = File::new();
+    assert_eq!(connect(child("script mute", &file), options).await.err().unwrap().kind(), ErrorKind::Timeout);
+    assert_eq!(diary(&file).0.last().map(String::as_str), Some("ends"));
+}
+
+#[cfg(unix)]
+mod stubborn {
+    use super::*;
+
+    /// A server of the handshake era in the shell; its first line goes to the file, with its process id.
+    fn shell(file: &File, then: &str) -> ChildCommand {
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
+        let script = format!("trap '' TERM; read line; echo $$ >'{}'; echo '{answer}'; {then}", file.path());
+        ChildCommand::new(["sh", "-c", &script])
+    }
+
+    fn runs(file: &File) -> bool {
+        let script = format!("kill -0 {}", file.text().trim());
+        std::process::Command::new("sh").args(["-c", &script]).output().unwrap().status.success()
+    }
+
+    #[tokio::test]
+    async fn std_13_a_server_that_ignores_everything_is_killed_in_time() {
+        let file = File::new();
+        let client = connect(shell(&file, "while :; do sleep 0.05; done"), legacy()).await.unwrap();
+        assert!(runs(&file));
+        let started = Instant::now();
+        soon(client.close_within(ms(100))).await;
+        // 100 ms, then 2 s after TERM, then it is killed.
+        assert!(started.elapsed() > Duration::from_secs(2), "{:?}", started.elapsed());
+        assert!(!runs(&file));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_server_that_closes_its_output_is_ended() {
+        let (file, heard) = (File::new(), Heard::default());
+        let command = shell(&file, "read line; exec >&-; while read line; do :; done");
+        let client = soon(Client::connect_with(command, legacy(), heard.clone())).await.unwrap();
+        eventually("the end was told", || heard.all().len() == 1);
+        assert!(heard.all()[0].contains("closed its standard output"), "{:?}", heard.all());
+        eventually("the process is gone", || !runs(&file));
+        assert_eq!(soon(client.list_tools()).await.unwrap_err(), ClientError::Closed);
+    }
+}
+
+#[tokio::test]
+async fn std_01_params_that_are_written_over_several_lines_cross_as_one() {
+    for revision in [Revision::V2025_03_26, Revision::V2026_07_28] {
+        let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+        let client = connect(child("server", &File::new()), options).await.unwrap();
+        let params =
+            RawJson::from_text("{\r\n  \"name\": \"echo\",\n  \"arguments\": {\n \"message\": \"a\\nb\" } }\n".into())
+                .unwrap();
+        let result = soon(client.request("tools/call", Some(&params), &RequestOptions::default())).await.unwrap();
+        assert_eq!(result.parse::<Value>().unwrap()["content"][0]["text"], "a\nb");
+        soon(client.close()).await;
+    }
+}
+
+#[tokio::test]
+async fn many_calls_and_large_ones_over_one_pipe() {
+    for choice in [RevisionChoice::Auto, RevisionChoice::Legacy] {
+        let options = ClientOptions { revision: choice, ..ClientOptions::default() };
+        let client = connect(child("server", &File::new()), options).await.unwrap();
+        let calls: Vec<_> = (0..500)
+            .map(|number| {
+                let client = client.clone();
+                tokio::spawn(async move { client.call_tool("echo", json!({"message": number.to_string()})).await })
+            })
+            .collect();
+        let large = "ä\n\u{1F600}".repeat(200_000);
+        let echoed = soon(client.call_tool("echo", json!({"message": large}))).await.unwrap();
+        assert_eq!(echoed.content[0].as_text(), Some(large.as_str()));
+        for (number, call) in calls.into_iter().enumerate() {
+            let result = soon(call).await.unwrap().unwrap();
+            assert_eq!(result.content[0].as_text(), Some(number.to_string().as_str()));
+        }
+        let tools = soon(client.list_tools()).await.unwrap();
+        assert!(tools.len() > 5, "more than one page (PAG-04)");
+        soon(client.close()).await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_over_the_limit_costs_its_call_only() {
+    let limits = Limits { max_message_bytes: BIG / 2, ..Limits::default() };
+    let client =
+        connect(child("server", &File::new()), ClientOptions { limits, ..ClientOptions::default() }).await.unwrap();
+    let short = RequestOptions { timeout: Some(ms(300)), ..RequestOptions::default() };
+    assert_eq!(soon(client.call_tool_with("big", json!({}), &short)).await.unwrap_err(), ClientError::Timeout);
+    let result = soon(client.call_tool("echo", json!({"message": "as ever"}))).await.unwrap();
+    assert_eq!(result.content[0].as_text(), Some("as ever"));
+}

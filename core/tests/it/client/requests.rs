@@ -97,7 +97,12 @@ async fn timeouts_of_many_requests_fire_in_their_own_order() {
 async fn a_wait_without_end_is_possible() {
     let fake = silent();
     let forever = Duration::MAX;
-    let options = ClientOptions { timeout: forever, max_timeout: forever, connect_timeout: forever, ..pinned(Revision::V2025_06_18) };
+    let options = ClientOptions {
+        timeout: forever,
+        max_timeout: forever,
+        connect_timeout: forever,
+        ..pinned(Revision::V2025_06_18)
+    };
     let client = fake.connect(options).await;
     let answer = request(&client, RequestOptions { timeout: Some(forever), ..RequestOptions::default() });
     fake.clock.advance(Duration::from_secs(3600)).await;
@@ -134,7 +139,10 @@ async fn requests_in_flight_fail_when_the_connection_breaks_and_later_ones_are_r
     fake.peer().exit();
     for answer in answers {
         let error = answer.await.unwrap().unwrap_err();
-        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Transport, "the server process exited with status 3"));
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::Transport, "the server process exited with status 3")
+        );
     }
     assert_eq!(request(&client, RequestOptions::default()).await.unwrap().unwrap_err(), ClientError::Closed);
     client.close().await;

@@ -11,28 +11,16 @@ use trunkline_wire::{Checker, Record, Violation, ViolationKind};
 
 pub const LEGACY: [Revision; 4] = [V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25];
 
-static CHECKER: LazyLock<Checker> =
-    LazyLock::new(|| Checker::new().expect("the bundled schemas are sound"));
+static CHECKER: LazyLock<Checker> = LazyLock::new(|| Checker::new().expect("the bundled schemas are sound"));
 
 /// A message under test.
 #[derive(Debug, Clone)]
 pub struct Message(pub Record);
 
 impl Message {
-    pub fn new(
-        revision: Revision,
-        direction: Direction,
-        method: Option<&str>,
-        message: Value,
-    ) -> Self {
+    pub fn new(revision: Revision, direction: Direction, method: Option<&str>, message: Value) -> Self {
         let method = method.map(str::to_owned);
-        Self(Record {
-            revision,
-            direction,
-            method,
-            extensions: Vec::new(),
-            message,
-        })
+        Self(Record { revision, direction, method, extensions: Vec::new(), message })
     }
 
     /// What is wrong with it.
@@ -43,12 +31,7 @@ impl Message {
     #[track_caller]
     pub fn is_pure(&self) {
         let violations = self.check();
-        assert!(
-            violations.is_empty(),
-            "{}: {violations:#?}\n{:#}",
-            self.0.revision,
-            self.0.message
-        );
+        assert!(violations.is_empty(), "{}: {violations:#?}\n{:#}", self.0.revision, self.0.message);
     }
 
     /// Asserts that exactly one thing is wrong: of that kind, at that place.
@@ -56,16 +39,9 @@ impl Message {
     pub fn is_caught(&self, kind: ViolationKind, pointer: &str) -> Violation {
         let violations = self.check();
         let [violation] = violations.as_slice() else {
-            panic!(
-                "{}: not exactly one violation: {violations:#?}\n{:#}",
-                self.0.revision, self.0.message
-            );
+            panic!("{}: not exactly one violation: {violations:#?}\n{:#}", self.0.revision, self.0.message);
         };
-        assert_eq!(
-            (violation.kind, violation.pointer.as_str()),
-            (kind, pointer),
-            "{violation}"
-        );
+        assert_eq!((violation.kind, violation.pointer.as_str()), (kind, pointer), "{violation}");
         violation.clone()
     }
 
@@ -77,9 +53,7 @@ impl Message {
 
     /// The same message with a value put at a place.
     pub fn with(mut self, pointer: &str, value: Value) -> Self {
-        let (parent, name) = pointer
-            .rsplit_once('/')
-            .expect("a pointer below the message");
+        let (parent, name) = pointer.rsplit_once('/').expect("a pointer below the message");
         let name = name.replace("~1", "/").replace("~0", "~");
         match self.0.message.pointer_mut(parent) {
             Some(Value::Object(fields)) => drop(fields.insert(name, value)),
@@ -91,17 +65,9 @@ impl Message {
 
     /// The same message without the field at a place.
     pub fn without(mut self, pointer: &str) -> Self {
-        let (parent, name) = pointer
-            .rsplit_once('/')
-            .expect("a pointer below the message");
-        let parent = self
-            .0
-            .message
-            .pointer_mut(parent)
-            .and_then(Value::as_object_mut);
-        parent
-            .and_then(|fields| fields.remove(name))
-            .expect("the field is there");
+        let (parent, name) = pointer.rsplit_once('/').expect("a pointer below the message");
+        let parent = self.0.message.pointer_mut(parent).and_then(Value::as_object_mut);
+        parent.and_then(|fields| fields.remove(name)).expect("the field is there");
         self
     }
 }
@@ -117,12 +83,7 @@ pub fn modern_meta() -> Value {
 }
 
 /// A request, with what its revision demands in `_meta`.
-pub fn request(
-    revision: Revision,
-    direction: Direction,
-    method: &str,
-    mut params: Value,
-) -> Message {
+pub fn request(revision: Revision, direction: Direction, method: &str, mut params: Value) -> Message {
     if revision == V2026_07_28 {
         params["_meta"] = modern_meta();
     }
@@ -130,36 +91,16 @@ pub fn request(
     Message::new(revision, direction, None, message)
 }
 
-pub fn notification(
-    revision: Revision,
-    direction: Direction,
-    method: &str,
-    params: Value,
-) -> Message {
-    Message::new(
-        revision,
-        direction,
-        None,
-        json!({"jsonrpc": "2.0", "method": method, "params": params}),
-    )
+pub fn notification(revision: Revision, direction: Direction, method: &str, params: Value) -> Message {
+    Message::new(revision, direction, None, json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }
 
 /// A result, with the `resultType` that its revision demands.
-pub fn result(
-    revision: Revision,
-    direction: Direction,
-    method: &str,
-    mut result: Value,
-) -> Message {
+pub fn result(revision: Revision, direction: Direction, method: &str, mut result: Value) -> Message {
     if revision == V2026_07_28 {
         result["resultType"] = json!("complete");
     }
-    Message::new(
-        revision,
-        direction,
-        Some(method),
-        json!({"jsonrpc": "2.0", "id": "r-1", "result": result}),
-    )
+    Message::new(revision, direction, Some(method), json!({"jsonrpc": "2.0", "id": "r-1", "result": result}))
 }
 
 /// A result that says how long it may be cached, where that is demanded.
@@ -179,12 +120,7 @@ pub fn tool_list(revision: Revision) -> Message {
 
 /// A `tools/call` result with one block of content.
 pub fn call_result(revision: Revision, block: Value) -> Message {
-    result(
-        revision,
-        ServerToClient,
-        "tools/call",
-        json!({"content": [block]}),
-    )
+    result(revision, ServerToClient, "tools/call", json!({"content": [block]}))
 }
 
 pub fn text() -> Value {

@@ -3,7 +3,7 @@
 //! otherwise: the least that is still correct: parse, answer with the right id and text.
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::{body::Incoming, service::service_fn, Request, Response};
+use hyper::{Request, Response, body::Incoming, service::service_fn};
 use serde::Deserialize;
 use std::{
     borrow::Cow,
@@ -40,20 +40,14 @@ struct Req<'a> {
 
 fn answer(b: &[u8], tools: &str, out: &mut Vec<u8>) -> bool {
     let Ok(r) = serde_json::from_slice::<Req>(b) else {
-        out.extend_from_slice(
-            br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad request"}}"#,
-        );
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad request"}}"#);
         return true;
     };
     let Some(id) = r.id else { return false };
     write!(out, r#"{{"jsonrpc":"2.0","id":{id},"#).unwrap();
     match r.method {
         "initialize" => {
-            let v = r
-                .params
-                .and_then(|p| p.version)
-                .filter(|v| *v < "2026")
-                .unwrap_or("2025-11-25");
+            let v = r.params.and_then(|p| p.version).filter(|v| *v < "2026").unwrap_or("2025-11-25");
             write!(out, r#""result":{{"protocolVersion":"{v}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"bare","version":"0"}}}}}}"#).unwrap()
         }
         "tools/list" => write!(out, r#""result":{{"tools":[{tools}]}}}}"#).unwrap(),
@@ -61,14 +55,8 @@ fn answer(b: &[u8], tools: &str, out: &mut Vec<u8>) -> bool {
         "tools/call" => {
             out.extend_from_slice(br#""result":{"content":[{"type":"text","text":"#);
             match r.params.and_then(|p| p.arguments) {
-                Some(Args {
-                    message: Some(m), ..
-                }) => serde_json::to_writer(&mut *out, &m.0).unwrap(),
-                Some(Args {
-                    a: Some(a),
-                    b: Some(b),
-                    ..
-                }) => write!(out, "\"{}\"", a + b).unwrap(),
+                Some(Args { message: Some(m), .. }) => serde_json::to_writer(&mut *out, &m.0).unwrap(),
+                Some(Args { a: Some(a), b: Some(b), .. }) => write!(out, "\"{}\"", a + b).unwrap(),
                 _ => out.extend_from_slice(br#""missing arguments""#),
             }
             out.extend_from_slice(b"}]}}");
@@ -88,17 +76,8 @@ fn tools(n: usize) -> String {
     t
 }
 
-async fn serve(
-    req: Request<Incoming>,
-    fixed: bool,
-    t: &str,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let body = req
-        .into_body()
-        .collect()
-        .await
-        .map(|b| b.to_bytes())
-        .unwrap_or_default();
+async fn serve(req: Request<Incoming>, fixed: bool, t: &str) -> Result<Response<Full<Bytes>>, Infallible> {
+    let body = req.into_body().collect().await.map(|b| b.to_bytes()).unwrap_or_default();
     let mut out = Vec::with_capacity(body.len() + 128);
     let some = if fixed {
         out.extend_from_slice(FIXED.as_bytes());
@@ -106,20 +85,14 @@ async fn serve(
     } else {
         answer(&body, t, &mut out)
     };
-    let b = Response::builder()
-        .header("content-type", "application/json")
-        .status(if some { 200 } else { 202 });
+    let b = Response::builder().header("content-type", "application/json").status(if some { 200 } else { 202 });
     Ok(b.body(Full::new(Bytes::from(out))).unwrap())
 }
 
 fn main() {
     let a: Vec<String> = std::env::args().skip(1).collect();
     let fixed = a.iter().any(|x| x == "fixed");
-    let t = tools(
-        a.iter()
-            .position(|x| x == "--tools")
-            .map_or(0, |i| a[i + 1].parse().unwrap()),
-    );
+    let t = tools(a.iter().position(|x| x == "--tools").map_or(0, |i| a[i + 1].parse().unwrap()));
     if a[0] == "stdio" {
         let (mut i, mut o) = (std::io::stdin().lock(), std::io::stdout().lock());
         let (mut line, mut out) = (Vec::new(), Vec::new());
@@ -139,21 +112,16 @@ fn main() {
         return;
     }
     let t: &'static str = Box::leak(t.into_boxed_str());
-    let rt = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let rt = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     rt.block_on(async move {
-        let l = tokio::net::TcpListener::bind(("127.0.0.1", a[1].parse::<u16>().unwrap()))
-            .await
-            .unwrap();
+        let l = tokio::net::TcpListener::bind(("127.0.0.1", a[1].parse::<u16>().unwrap())).await.unwrap();
         loop {
             let (s, _) = l.accept().await.unwrap();
             s.set_nodelay(true).unwrap();
-            tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(
-                hyper_util::rt::TokioIo::new(s),
-                service_fn(move |r| serve(r, fixed, t)),
-            ));
+            tokio::spawn(
+                hyper::server::conn::http1::Builder::new()
+                    .serve_connection(hyper_util::rt::TokioIo::new(s), service_fn(move |r| serve(r, fixed, t))),
+            );
         }
     });
 }

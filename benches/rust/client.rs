@@ -1,0 +1,63 @@
+//! The bench client in Rust: `client N INFLIGHT -- COMMAND...`
+
+use serde_json::json;
+use std::{error::Error, io};
+use tokio::task::JoinSet;
+use trunkline::{
+    client::{Client, ClientOptions},
+    engine::RevisionChoice,
+    protocol::Revision,
+    transport::ChildCommand,
+};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+async fn call(client: &Client, i: usize) -> Result<(), Failure> {
+    let message = format!("m{i}");
+    let result = client.call_tool("echo", json!({"message": message})).await?;
+    if result.joined_text() != message {
+        return Err(format!("wrong text: {:?}", result.content).into());
+    }
+    Ok(())
+}
+
+async fn run(client: &Client, calls: usize, in_flight: usize) -> Result<(), Failure> {
+    let mut workers = JoinSet::new();
+    for number in 0..in_flight {
+        let client = client.clone();
+        workers.spawn(async move {
+            for i in (number..calls).step_by(in_flight) {
+                call(&client, i).await?;
+            }
+            Ok::<_, Failure>(())
+        });
+    }
+    while let Some(worker) = workers.join_next().await {
+        worker??;
+    }
+    Ok(())
+}
+
+// One thread is enough for what a call costs here, and spares the hops between threads.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [calls, in_flight, dashes, command @ ..] = &words[..] else {
+        return Err("usage: client N INFLIGHT -- COMMAND...".into());
+    };
+    if dashes != "--" || command.is_empty() {
+        return Err("usage: client N INFLIGHT -- COMMAND...".into());
+    }
+    let options = ClientOptions { revision: RevisionChoice::Pinned(Revision::V2025_11_25), ..ClientOptions::default() };
+    let client = Client::connect_with(ChildCommand::new(command), options, ()).await?;
+    for i in 0..200 {
+        call(&client, i).await?;
+    }
+    println!("READY");
+    io::stdin().read_line(&mut String::new())?;
+    run(&client, calls.parse()?, in_flight.parse()?).await?;
+    println!("DONE");
+    io::copy(&mut io::stdin(), &mut io::sink())?;
+    client.close().await;
+    Ok(())
+}

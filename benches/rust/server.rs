@@ -1,0 +1,54 @@
+//! The bench server in Rust: `server stdio | http PORT [json] [stateless] [--tools N]`
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::error::Error;
+use trunkline::{
+    server::{Params, Server},
+    transport::HttpOptions,
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    message: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+fn server(generated: usize) -> Server {
+    let mut builder = Server::builder("bench", "0.0.0")
+        .tool("echo", "Echo the message back", |Params(e): Params<Echo>| async move { Ok(e.message) })
+        .tool("add", "Add two integers", |Params(n): Params<Add>| async move { Ok((n.a + n.b).to_string()) });
+    for i in 0..generated {
+        let description = format!("Generated tool number {i}");
+        let add = |Params(n): Params<Add>| async move { Ok((n.a + n.b).to_string()) };
+        builder = builder.tool(format!("tool_{i:03}"), description, add);
+    }
+    builder.build()
+}
+
+// One thread: with one call in flight it takes half the CPU of two, over HTTP a fifth less. Only with many calls in flight on one
+// pipe are two threads faster, by a tenth.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let generated = match words.iter().position(|word| *word == "--tools") {
+        Some(at) => words.get(at + 1).ok_or("--tools needs a number")?.parse()?,
+        None => 0,
+    };
+    match words[..] {
+        ["stdio", ..] => server(generated).serve_stdio().await?,
+        ["http", port, ..] => {
+            let (json, stateless) = (words.contains(&"json"), words.contains(&"stateless"));
+            let options = HttpOptions { port: port.parse()?, json, stateless, ..HttpOptions::default() };
+            server(generated).listen_with(options).await?.ended().await;
+        }
+        _ => return Err("usage: server stdio | http PORT [json] [stateless] [--tools N]".into()),
+    }
+    Ok(())
+}

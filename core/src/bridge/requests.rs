@@ -1,0 +1,182 @@
+//! Requests of the host: to a server on a connection, or to the client of a call.
+
+use super::{
+    BridgeError, ErrorKind, Event, EventKind, Lane, Reply,
+    config::{self, RequestConfig, millis},
+    entries::{Entry, HostReply, MAX_WAITING, Sent, Slot, WaitingRequest},
+    port::{PortInner, full},
+    queue::Latest,
+};
+use crate::{
+    client::{Client, RequestOptions},
+    engine::Limits,
+    protocol::RawJson,
+    server::{AskError, CallFacts},
+};
+use bytes::Bytes;
+use std::{sync::Arc, time::Duration};
+
+/// Who is asked.
+enum Peer {
+    Server(Client),
+    Client(CallFacts),
+}
+
+impl PortInner {
+    pub(super) fn request(self: &Arc<Self>, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
+        let given = config::read_request(json)?;
+        let slot = given.wait.then(Arc::<Slot>::default);
+        let mut table = self.table.lock();
+        let peer = match table.get(handle) {
+            Some(Entry::Connection { client, .. }) => Some(Peer::Server(client.clone())),
+            Some(Entry::Call { facts, .. }) => Some(Peer::Client(facts.clone())),
+            Some(Entry::Opening { connection: true, waiting, .. }) if waiting.len() >= MAX_WAITING => {
+                let text = format!("{MAX_WAITING} requests wait for the connection to open");
+                return Err(BridgeError::new(ErrorKind::Busy, text));
+            }
+            Some(Entry::Opening { connection: true, .. }) => None,
+            _ => return Err(BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call is done")),
+        };
+        let ticket = table.insert(Entry::Request { slot, sent: None, connection: handle }).ok_or_else(full)?;
+        let Some(peer) = peer else {
+            if let Some(Entry::Opening { waiting, .. }) = table.get_mut(handle) {
+                waiting.push(WaitingRequest { ticket, json: json.to_vec() });
+            }
+            return Ok(ticket);
+        };
+        drop(table);
+        let sent = match peer {
+            Peer::Server(client) => self.ask_server(&client, handle, ticket, &given),
+            Peer::Client(facts) => self.ask_client(&facts, ticket, &given),
+        };
+        match sent {
+            Ok(()) => Ok(ticket),
+            Err(error) => {
+                self.remove(ticket);
+                Err(error)
+            }
+        }
+    }
+
+    fn ask_server(
+        self: &Arc<Self>,
+        client: &Client,
+        connection: u64,
+        ticket: u64,
+        given: &RequestConfig<'_>,
+    ) -> Result<(), BridgeError> {
+        let options = RequestOptions {
+            timeout: given.timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
+            max_timeout: given.max_timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
+            on_progress: None,
+        };
+        let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default() };
+        let params = params_of(given);
+        let in_flight = client
+            .start(&given.method, params.as_ref(), &options, given.progress, Arc::new(reply))
+            .map_err(BridgeError::from)?;
+        if !self.note_sent(ticket, Sent::ToServer(client.clone(), in_flight.clone())) {
+            client.cancel(&in_flight, "");
+        }
+        Ok(())
+    }
+
+    fn ask_client(
+        self: &Arc<Self>,
+        facts: &CallFacts,
+        ticket: u64,
+        given: &RequestConfig<'_>,
+    ) -> Result<(), BridgeError> {
+        let defaults = Limits::default();
+        let timeout = millis(given.timeout_ms, defaults.request_timeout);
+        let max = millis(given.max_timeout_ms, defaults.max_request_timeout).max(timeout);
+        let port = Arc::downgrade(self);
+        let asked = move |outcome: Result<RawJson, AskError>| {
+            if let Some(port) = port.upgrade() {
+                port.answered(ticket, outcome.map(RawJson::into_bytes).map_err(BridgeError::from));
+            }
+        };
+        let id = facts.ask(&given.method, params_of(given).as_ref(), timeout, max, asked).map_err(BridgeError::from)?;
+        if !self.note_sent(ticket, Sent::ToClient(facts.clone(), id.clone())) {
+            facts.cancel_asked(&id, "");
+        }
+        Ok(())
+    }
+
+    /// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it was being sent; in the
+    /// first case there is nothing left to cancel.
+    fn note_sent(&self, ticket: u64, on_its_way: Sent) -> bool {
+        let noted = self.with_entry(ticket, |entry| {
+            if let Entry::Request { sent, .. } = entry {
+                *sent = Some(on_its_way);
+            }
+        });
+        noted.is_some()
+    }
+
+    /// Sends what was asked for while its connection was being opened.
+    pub(super) fn send_waiting(self: &Arc<Self>, client: &Client, connection: u64, waiting: Vec<WaitingRequest>) {
+        for request in waiting {
+            if self.with_entry(request.ticket, |_| ()).is_none() {
+                continue;
+            }
+            let sent = config::read_request(&request.json)
+                .and_then(|given| self.ask_server(client, connection, request.ticket, &given));
+            if let Err(error) = sent {
+                self.answered(request.ticket, Err(error));
+            }
+        }
+    }
+
+    pub(super) fn cancel(&self, ticket: u64, reason: &str) {
+        let sent = match self.table.lock().get_mut(ticket) {
+            Some(Entry::Request { sent, .. }) => sent.take(),
+            _ => return,
+        };
+        match sent {
+            Some(Sent::ToServer(client, in_flight)) => client.cancel(&in_flight, reason),
+            Some(Sent::ToClient(facts, id)) => facts.cancel_asked(&id, reason),
+            // Not sent yet: its connection is still being opened.
+            None => self.answered(ticket, Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"))),
+        }
+    }
+
+    /// The outcome of a request: to whoever waits for it, or into the queue. Exactly once.
+    pub(super) fn answered(&self, ticket: u64, outcome: Result<Bytes, BridgeError>) {
+        let reply = match outcome {
+            Ok(body) => Reply { ok: true, body },
+            Err(error) => Reply { ok: false, body: error.to_json().into() },
+        };
+        let mut table = self.table.lock();
+        let Some(Entry::Request { slot, connection, .. }) = table.get_mut(ticket) else { return };
+        let (slot, handle) = (slot.take(), *connection);
+        match slot {
+            Some(slot) => {
+                if let Some(entry) = table.get_mut(ticket) {
+                    *entry = Entry::Done(Arc::clone(&slot));
+                }
+                drop(table);
+                slot.fill(reply);
+            }
+            None => {
+                table.remove(ticket);
+                drop(table);
+                self.push(
+                    Lane::Queue,
+                    Event {
+                        kind: EventKind::Reply,
+                        ticket,
+                        handle,
+                        ok: reply.ok,
+                        name: String::new(),
+                        body: reply.body,
+                    },
+                );
+            }
+        }
+    }
+}
+
+fn params_of(given: &RequestConfig<'_>) -> Option<RawJson> {
+    given.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes())))
+}

@@ -1,0 +1,21 @@
+//! A server with one tool, over stdio.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use trunkline::server::{Params, Server};
+
+#[derive(Deserialize, JsonSchema)]
+struct Hello {
+    name: String,
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    Server::builder("hello", "1.0.0")
+        .tool("hello", "Greets someone.", |Params(hello): Params<Hello>| async move {
+            Ok(format!("Hello, {}!", hello.name))
+        })
+        .build()
+        .serve_stdio()
+        .await
+}
