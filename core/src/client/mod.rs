@@ -17,7 +17,7 @@ pub(crate) use reply::ReplyTo;
 use crate::{
     engine::{ClientConversation, ClientIdentity, ClientReceived, Patience, SentRequest},
     protocol::{
-        RawJson, RequestId, Revision,
+        Era, RawJson, RequestId, Revision,
         envelope::{Frame, Message, Notification},
         meta,
         method::{self, Method},
@@ -109,6 +109,7 @@ impl Client {
     }
 
     /// Sends a request; its outcome goes to `reply`, exactly once unless this fails. `with_progress` asks for progress.
+    /// `ping` is spoken as the revision knows it.
     pub(crate) fn start(
         &self,
         method: &str,
@@ -119,13 +120,15 @@ impl Client {
     ) -> Result<InFlight, ClientError> {
         self.inner.check_open()?;
         let patience = self.inner.patience(options);
-        let (sent, revision) = {
+        let (sent, method, revision) = {
             let mut conversation = self.inner.conversation.lock();
+            let revision = conversation.revision();
+            let method = spoken(method, revision);
             if conversation.in_flight() >= self.inner.options.max_in_flight {
                 return Err(ClientError::Busy(format!("{} requests are in flight", conversation.in_flight())));
             }
             let sent = conversation.request(self.inner.runtime.now(), patience, method, params, with_progress, reply);
-            (sent.map_err(|error| ClientError::Invalid(error.message))?, conversation.revision())
+            (sent.map_err(|error| ClientError::Invalid(error.message))?, method, revision)
         };
         let in_flight = InFlight { id: sent.id.clone() };
         self.inner.send_request(sent, method, revision, params);
@@ -159,12 +162,12 @@ impl Client {
         self.server().revision
     }
 
-    /// Asks whether the server is alive: `ping`, or `server/discover` where ping is gone.
+    /// Asks whether the server is alive.
     ///
     /// # Errors
     /// As for [`Client::request`].
     pub async fn ping(&self) -> Result<(), ClientError> {
-        self.request(liveness_method(self.revision()), None, &RequestOptions::default()).await.map(drop)
+        self.request(method::PING, None, &RequestOptions::default()).await.map(drop)
     }
 
     /// Ends the connection: politely until `patience` is over, then by force. Requests in flight end as closed. Idempotent.
@@ -180,11 +183,11 @@ impl Client {
     }
 }
 
-/// `ping` where the revision has it; discovery is the liveness check of the other era (VERSIONS 2.5).
-pub(crate) fn liveness_method(revision: Revision) -> &'static str {
-    match Method::find(method::PING, method::Kind::Request, method::Role::Client, revision) {
-        Some(ping) => ping.name,
-        None => method::DISCOVER,
+/// Discovery is the liveness check of the era that has no `ping` (VERSIONS 2.5).
+fn spoken(method: &str, revision: Option<Revision>) -> &str {
+    match revision {
+        Some(revision) if method == method::PING && revision.era() == Era::Modern => method::DISCOVER,
+        _ => method,
     }
 }
 

@@ -1,0 +1,83 @@
+/* The bench's client in C. usage: client N INFLIGHT -- COMMAND...
+ * 200 warm-up calls, READY, a line from stdin, N calls of which INFLIGHT run at a time, DONE; then it waits until stdin ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <trunkline.h>
+
+#define S(literal) TRUNKLINE_STR(literal)
+#define MOST_ARGUMENTS 64
+#define WARM_UP 200
+
+static trunkline_client *client;
+static long started, answered, wanted;
+
+static void start_next(void);
+
+static void fail(const char *what) {
+  fprintf(stderr, "%s\n", what);
+  exit(1);
+}
+
+static void check(trunkline_str result, long number) {
+  trunkline_text *text = NULL;
+  char expected[32];
+  snprintf(expected, sizeof expected, "m%ld", number);
+  if (trunkline_json_get_text(result, S("/content/0/text"), &text) || strcmp(trunkline_text_str(text).data, expected) != 0)
+    fail("wrong text");
+  trunkline_text_free(text);
+}
+
+static void on_answer(trunkline_result result, trunkline_str json, const trunkline_error *error, void *number) {
+  if (result) fail(trunkline_error_message(error));
+  check(json, (long)(intptr_t)number);
+  ++answered;
+  if (started < wanted) start_next();
+}
+
+static void start_next(void) {
+  char arguments[48];
+  trunkline_error *error = NULL;
+  long number = started++;
+  snprintf(arguments, sizeof arguments, "{\"message\":\"m%ld\"}", number);
+  if (trunkline_client_start_call_tool(client, S("echo"), trunkline_str_of(arguments), NULL, on_answer,
+                                       (void *)(intptr_t)number, NULL, NULL, &error))
+    fail(trunkline_error_message(error));
+}
+
+static void run(long count, long in_flight) {
+  trunkline_error *error = NULL;
+  started = answered = 0;
+  wanted = count;
+  while (started < wanted && started < in_flight) start_next();
+  while (answered < wanted)
+    if (trunkline_dispatch(trunkline_client_port(client), TRUNKLINE_NO_TIMEOUT, NULL, &error))
+      fail(trunkline_error_message(error));
+}
+
+static void say(const char *word) {
+  puts(word);
+  fflush(stdout);
+}
+
+int main(int count, char **arguments) {
+  trunkline_str command[MOST_ARGUMENTS];
+  trunkline_error *error = NULL;
+  char line[256];
+  int index;
+  if (count < 5 || count - 4 > MOST_ARGUMENTS || strcmp(arguments[3], "--") != 0)
+    fail("usage: client N INFLIGHT -- COMMAND...");
+  for (index = 4; index < count; ++index) command[index - 4] = trunkline_str_of(arguments[index]);
+  if (trunkline_client_connect_child(command, (size_t)count - 4, NULL, &client, &error)) fail(trunkline_error_message(error));
+  run(WARM_UP, 1);
+  say("READY");
+  if (!fgets(line, sizeof line, stdin)) return 1;
+  run(atol(arguments[1]), atol(arguments[2]));
+  say("DONE");
+  while (fgets(line, sizeof line, stdin)) {
+  }
+  trunkline_client_close(client, 1000, NULL);
+  trunkline_client_free(client);
+  return 0;
+}

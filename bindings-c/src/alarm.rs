@@ -1,0 +1,153 @@
+//! What wakes a port: a descriptor that a C event loop can poll, set by the core's bell and by the
+//! library's own threads.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use crate::error::Failure;
+
+/// Set or clear; waiting ends when it is set. `set` is safe inside a signal handler on Unix:
+/// atomics and one `write`.
+pub(crate) struct Alarm {
+    state: AtomicU8,
+    /// A forked child shares the descriptor and must leave it alone.
+    pid: u32,
+    descriptor: Descriptor,
+}
+
+const CLEAR: u8 = 0;
+/// Somebody is about to raise the descriptor. Its own state, so that a clear in between leaves no
+/// stray byte behind.
+const SETTING: u8 = 1;
+const SET: u8 = 2;
+
+impl Alarm {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let descriptor = Descriptor::new()
+            .map_err(|reason| Failure::internal(format!("cannot make the descriptor that wakes a port: {reason}")))?;
+        Ok(Self { state: AtomicU8::new(CLEAR), pid: std::process::id(), descriptor })
+    }
+
+    pub(crate) fn set(&self) {
+        let free = self.state.compare_exchange(CLEAR, SETTING, Ordering::SeqCst, Ordering::SeqCst);
+        if free.is_ok() && self.is_ours() {
+            self.descriptor.raise();
+            self.state.store(SET, Ordering::SeqCst);
+        }
+    }
+
+    /// Whoever clears must look for work afterwards: a `set` that came before is forgotten.
+    pub(crate) fn clear(&self) {
+        if self.state.load(Ordering::SeqCst) == SET && self.is_ours() {
+            self.descriptor.lower();
+            self.state.swap(CLEAR, Ordering::SeqCst);
+        }
+    }
+
+    fn is_ours(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// Waits until it is set, at most `timeout`; may also return early (a signal handler ran).
+    pub(crate) fn wait(&self, timeout: Duration) {
+        self.descriptor.wait(timeout);
+    }
+
+    pub(crate) fn raw(&self) -> isize {
+        self.descriptor.raw()
+    }
+}
+
+#[cfg(unix)]
+use unix::Descriptor;
+#[cfg(windows)]
+use windows::Descriptor;
+
+#[cfg(unix)]
+mod unix {
+    use std::io::{PipeReader, PipeWriter, Read, Result, Write, pipe};
+    use std::os::fd::AsRawFd;
+    use std::time::Duration;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::io::ioctl_fionbio;
+
+    /// A pipe that holds a byte while raised. Neither end blocks.
+    pub(super) struct Descriptor {
+        reader: PipeReader,
+        writer: PipeWriter,
+    }
+
+    impl Descriptor {
+        pub(super) fn new() -> Result<Self> {
+            let (reader, writer) = pipe()?;
+            ioctl_fionbio(&reader, true)?;
+            ioctl_fionbio(&writer, true)?;
+            Ok(Self { reader, writer })
+        }
+
+        pub(super) fn raise(&self) {
+            // A full pipe is a raised one.
+            let _ = (&self.writer).write(&[1]);
+        }
+
+        pub(super) fn lower(&self) {
+            // The alarm lets only one byte in at a time.
+            let _ = (&self.reader).read(&mut [0; 8]);
+        }
+
+        pub(super) fn wait(&self, timeout: Duration) {
+            let timeout = Timespec::try_from(timeout).ok();
+            let _ = poll(&mut [PollFd::new(&self.reader, PollFlags::IN)], timeout.as_ref());
+        }
+
+        pub(super) fn raw(&self) -> isize {
+            self.reader.as_raw_fd() as isize
+        }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::io::{Error, Result};
+    use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+    use std::ptr::null;
+    use std::time::Duration;
+
+    use windows_sys::Win32::System::Threading::{CreateEventW, INFINITE, ResetEvent, SetEvent, WaitForSingleObject};
+
+    /// A manual-reset event.
+    pub(super) struct Descriptor(OwnedHandle);
+
+    impl Descriptor {
+        pub(super) fn new() -> Result<Self> {
+            // SAFETY: no pointer is passed but NULL, which the function allows.
+            let handle = unsafe { CreateEventW(null(), 1, 0, null()) };
+            if handle.is_null() {
+                return Err(Error::last_os_error());
+            }
+            // SAFETY: a fresh handle that nobody else owns.
+            Ok(Self(unsafe { OwnedHandle::from_raw_handle(handle) }))
+        }
+
+        pub(super) fn raise(&self) {
+            // SAFETY: the handle is open as long as `self` lives.
+            unsafe { SetEvent(self.0.as_raw_handle()) };
+        }
+
+        pub(super) fn lower(&self) {
+            // SAFETY: the handle is open as long as `self` lives.
+            unsafe { ResetEvent(self.0.as_raw_handle()) };
+        }
+
+        pub(super) fn wait(&self, timeout: Duration) {
+            let milliseconds = u32::try_from(timeout.as_millis()).unwrap_or(INFINITE - 1);
+            // SAFETY: the handle is open as long as `self` lives.
+            unsafe { WaitForSingleObject(self.0.as_raw_handle(), milliseconds) };
+        }
+
+        pub(super) fn raw(&self) -> isize {
+            self.0.as_raw_handle() as isize
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Functions of the host and the data that goes with them.
+
+use std::ffi::c_void;
+
+use crate::call::trunkline_call;
+use crate::error::{trunkline_error, trunkline_result};
+use crate::text::trunkline_str;
+
+/// Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
+/// function that received it failed. It may run on any thread.
+pub type trunkline_destructor = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
+/// A tool. `call` and `arguments` (a JSON object, valid against the input schema) are borrowed
+/// until the callback returns; keep the call with `trunkline_call_retain` to answer later. Must not
+/// throw or `longjmp`.
+pub type trunkline_tool_callback =
+    Option<unsafe extern "C" fn(call: *mut trunkline_call, arguments: trunkline_str, user_data: *mut c_void)>;
+
+/// A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
+pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: trunkline_str, user_data: *mut c_void)>;
+
+/// How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
+/// until the callback returns.
+pub type trunkline_progress_callback =
+    Option<unsafe extern "C" fn(progress: f64, total: f64, message: trunkline_str, user_data: *mut c_void)>;
+
+/// A notification of the server: `params` is JSON. Both texts are borrowed until the callback
+/// returns.
+pub type trunkline_notification_callback =
+    Option<unsafe extern "C" fn(method: trunkline_str, params: trunkline_str, user_data: *mut c_void)>;
+
+/// The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
+/// error. Both are borrowed until the callback returns; `error` is NULL on success, `json` empty on
+/// failure.
+pub type trunkline_reply_callback = Option<
+    unsafe extern "C" fn(
+        result: trunkline_result,
+        json: trunkline_str,
+        error: *const trunkline_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
+/// callback returns.
+pub type trunkline_log_callback = Option<
+    unsafe extern "C" fn(level: trunkline_str, target: trunkline_str, message: trunkline_str, user_data: *mut c_void),
+>;
+
+/// The host's data, freed once, when the last owner lets go.
+pub(crate) struct UserData {
+    pointer: *mut c_void,
+    destructor: trunkline_destructor,
+}
+
+// SAFETY: the library only passes the pointer on; the header's conventions say that callbacks and
+// destructors of one object may run on different threads, though never at the same time.
+unsafe impl Send for UserData {}
+// SAFETY: as above: nothing is read through the pointer here.
+unsafe impl Sync for UserData {}
+
+impl UserData {
+    /// Takes the data over at once, so that the destructor fires whatever happens afterwards.
+    pub(crate) fn new(pointer: *mut c_void, destructor: trunkline_destructor) -> Self {
+        Self { pointer, destructor }
+    }
+}
+
+impl Drop for UserData {
+    fn drop(&mut self) {
+        if let Some(destructor) = self.destructor {
+            // SAFETY: the host gave the function for exactly this pointer, and it is called once,
+            // here.
+            unsafe { destructor(self.pointer) }
+        }
+    }
+}
+
+/// A function of the host with its data.
+pub(crate) struct Callback<F> {
+    function: F,
+    data: UserData,
+}
+
+impl<F> Callback<F> {
+    /// `None` if the host gave no function (the data is freed then).
+    pub(crate) fn new(function: Option<F>, data: UserData) -> Option<Self> {
+        function.map(|function| Self { function, data })
+    }
+}
+
+type ToolFn = unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void);
+type CancelFn = unsafe extern "C" fn(trunkline_str, *mut c_void);
+type ProgressFn = unsafe extern "C" fn(f64, f64, trunkline_str, *mut c_void);
+type NotificationFn = unsafe extern "C" fn(trunkline_str, trunkline_str, *mut c_void);
+type ReplyFn = unsafe extern "C" fn(trunkline_result, trunkline_str, *const trunkline_error, *mut c_void);
+type LogFn = unsafe extern "C" fn(trunkline_str, trunkline_str, trunkline_str, *mut c_void);
+
+pub(crate) type ToolCallback = Callback<ToolFn>;
+pub(crate) type CancelCallback = Callback<CancelFn>;
+pub(crate) type ProgressCallback = Callback<ProgressFn>;
+pub(crate) type NotificationCallback = Callback<NotificationFn>;
+pub(crate) type ReplyCallback = Callback<ReplyFn>;
+pub(crate) type LogCallback = Callback<LogFn>;
+
+impl ToolCallback {
+    pub(crate) fn run(&self, call: *mut trunkline_call, arguments: trunkline_str) {
+        // SAFETY: the host's function with the host's data; both arguments live until it returns.
+        unsafe { (self.function)(call, arguments, self.data.pointer) }
+    }
+}
+
+impl CancelCallback {
+    pub(crate) fn run(&self, reason: trunkline_str) {
+        // SAFETY: the host's function with the host's data; the argument lives until it returns.
+        unsafe { (self.function)(reason, self.data.pointer) }
+    }
+}
+
+impl ProgressCallback {
+    pub(crate) fn run(&self, progress: f64, total: f64, message: trunkline_str) {
+        // SAFETY: the host's function with the host's data; the text lives until it returns.
+        unsafe { (self.function)(progress, total, message, self.data.pointer) }
+    }
+}
+
+impl NotificationCallback {
+    pub(crate) fn run(&self, method: trunkline_str, params: trunkline_str) {
+        // SAFETY: the host's function with the host's data; both arguments live until it returns.
+        unsafe { (self.function)(method, params, self.data.pointer) }
+    }
+}
+
+impl ReplyCallback {
+    pub(crate) fn run(&self, result: trunkline_result, json: trunkline_str, error: Option<&trunkline_error>) {
+        let error = error.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the host's function with the host's data; all arguments live until it returns.
+        unsafe { (self.function)(result, json, error, self.data.pointer) }
+    }
+}
+
+impl LogCallback {
+    pub(crate) fn run(&self, level: trunkline_str, target: trunkline_str, message: trunkline_str) {
+        // SAFETY: the host's function with the host's data; all arguments live until it returns.
+        unsafe { (self.function)(level, target, message, self.data.pointer) }
+    }
+}

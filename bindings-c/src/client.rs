@@ -1,0 +1,483 @@
+//! The client: connecting, requests that block, requests that are started.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use crate::callback::{ReplyCallback, UserData, trunkline_destructor, trunkline_reply_callback};
+use crate::client_options::{trunkline_client_options, trunkline_request_options};
+use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::ffi::{contain, guard, handle, optional, out, text};
+use crate::hub::{GRACE_MS, Hub, deadline_after};
+use crate::json::raw;
+use crate::port::trunkline_port;
+use crate::server::trunkline_server;
+use crate::text::{Text, trunkline_str, trunkline_text};
+use crate::work::{Session, StartedRequest, Waiter};
+
+// The only protocol words of this crate: the methods that have C functions of their own
+// (`TRUNKLINE_METHOD_*` in the header).
+const CALL_TOOL: &str = "tools/call";
+const LIST_TOOLS: &str = "tools/list";
+const PING: &str = "ping";
+
+/// A server that never stops giving pages must not fill the memory.
+const MOST_PAGES: usize = 10_000;
+
+/// A connection to a server. Its functions may be used on any thread. Freed with
+/// `trunkline_client_free`.
+pub struct trunkline_client {
+    port: trunkline_port,
+    handle: u64,
+    session: Arc<Session>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request<'a> {
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    progress: bool,
+}
+
+#[derive(Serialize)]
+struct ToolCall<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+    next_cursor: Option<String>,
+}
+
+impl trunkline_client {
+    fn connect(hub: &Arc<Hub>, options: &trunkline_client_options, transport: &Value) -> Result<Self, Failure> {
+        let mut client = Value::Object(options.client.clone());
+        client["options"] = Value::Object(options.limits.clone());
+        let json = json!({"client": client, "transport": transport}).to_string();
+        let session = Session::new(options.notification.clone());
+        let waiter = if options.background { Waiter::Connecting } else { Waiter::thread() };
+        let handle = hub.open(json.as_bytes(), &session, waiter)?;
+        let client = Self { port: trunkline_port { hub: hub.clone() }, handle, session };
+        if !options.background {
+            hub.wait_for(handle, None)?;
+        }
+        Ok(client)
+    }
+
+    fn hub(&self) -> &Arc<Hub> {
+        &self.port.hub
+    }
+
+    fn request(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        options: &trunkline_request_options,
+    ) -> Result<Bytes, Failure> {
+        let ticket = self.hub().request(self.handle, &request(method, params, options)?, Waiter::thread())?;
+        self.hub().wait_for(ticket, options.progress.as_deref())
+    }
+
+    fn start(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        options: &trunkline_request_options,
+        completion: Option<ReplyCallback>,
+    ) -> Result<u64, Failure> {
+        let started = StartedRequest { session: self.handle, completion, progress: options.progress.clone() };
+        let waiter = Waiter::Callback(Arc::new(started));
+        self.hub().request(self.handle, &request(method, params, options)?, waiter)
+    }
+
+    fn list_tools(&self, options: &trunkline_request_options) -> Result<Text, Failure> {
+        let mut all = vec![b'['];
+        let mut params = None;
+        for _ in 0..MOST_PAGES {
+            let page = self.request(LIST_TOOLS, params.as_deref(), options)?;
+            let unreadable = |reason| Failure::internal(format!("unreadable page of tools: {reason}"));
+            let Page { tools, next_cursor } = serde_json::from_slice(&page).map_err(unreadable)?;
+            for tool in tools {
+                if all.len() > 1 {
+                    all.push(b',');
+                }
+                all.extend_from_slice(tool.get().as_bytes());
+            }
+            let Some(cursor) = next_cursor else {
+                all.push(b']');
+                return Ok(Text::new(all));
+            };
+            params = Some(to_raw_value(&json!({"cursor": cursor})).map_err(unreadable)?);
+        }
+        Err(Failure::internal(format!("the server gave {MOST_PAGES} pages of tools and still more")))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.session.end.get().is_some()
+    }
+
+    fn close(&self, deadline_ms: u64) -> Result<(), Failure> {
+        if !self.is_closed() {
+            self.hub().check_may_wait()?;
+            self.hub().port.close(self.handle, deadline_ms)?;
+            let deadline = deadline_after(deadline_ms.saturating_add(GRACE_MS));
+            self.hub().run_until(deadline, |_| self.is_closed().then_some(()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for trunkline_client {
+    fn drop(&mut self) {
+        if !self.is_closed() {
+            let _ = self.hub().port.close(self.handle, 0);
+        }
+        // Its own statement: the host's destructors run when the tables are unlocked.
+        let forgotten = self.hub().state().forget_session(self.handle);
+        drop(forgotten);
+    }
+}
+
+fn request(method: &str, params: Option<&RawValue>, options: &trunkline_request_options) -> Result<Vec<u8>, Failure> {
+    let request = Request {
+        method,
+        params,
+        timeout_ms: options.timeout_ms,
+        max_timeout_ms: options.max_timeout_ms,
+        progress: options.progress.is_some(),
+    };
+    serde_json::to_vec(&request).map_err(|reason| Failure::internal(reason.to_string()))
+}
+
+fn tool_call(name: &str, arguments: &str) -> Result<Box<RawValue>, Failure> {
+    let call = ToolCall { name, arguments: raw("arguments", arguments)? };
+    to_raw_value(&call).map_err(|reason| Failure::internal(reason.to_string()))
+}
+
+fn connect(
+    options: Option<&trunkline_client_options>,
+    hub: Option<&Arc<Hub>>,
+    transport: impl FnOnce(&trunkline_client_options) -> Value,
+) -> Result<*mut trunkline_client, Failure> {
+    let defaults = trunkline_client_options::default();
+    let options = options.unwrap_or(&defaults);
+    let hub = hub.or(options.hub.as_ref()).cloned().map_or_else(Hub::new, Ok)?;
+    Ok(crate::ffi::give(trunkline_client::connect(&hub, options, &transport(options))?))
+}
+
+/// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
+/// texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
+/// `client` is yours: `trunkline_client_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_connect_child(
+    command: *const trunkline_str,
+    count: usize,
+    options: *const trunkline_client_options,
+    client: *mut *mut trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (options, client) = (optional!(options), out!(client));
+        let command = match (command.is_null(), count) {
+            (true, _) => return Err(Failure::null("command")),
+            (false, 0) => return Err(Failure::invalid("the argument `command` is empty")),
+            // SAFETY: the conventions of the header: an array of `count` texts.
+            (false, count) => unsafe { std::slice::from_raw_parts(command, count) },
+        };
+        let command = command.iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
+        client.put(connect(options, None, |options| {
+            let mut transport = json!({"type": "child", "command": command, "env": options.env});
+            if let Some(inherit) = options.inherit_env {
+                transport["inheritEnv"] = inherit.into();
+            }
+            if let Some(cwd) = &options.cwd {
+                transport["cwd"] = cwd.as_str().into();
+            }
+            transport
+        })?);
+        Ok(())
+    })
+}
+
+/// Connects to a server over HTTP. Blocks until connected. `options` may be NULL. `client` is
+/// yours: `trunkline_client_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_connect_http(
+    url: trunkline_str,
+    options: *const trunkline_client_options,
+    client: *mut *mut trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (url, options, client) = (text!(url), optional!(options), out!(client));
+        client.put(connect(options, None, |options| json!({"type": "http", "url": url, "headers": options.headers}))?);
+        Ok(())
+    })
+}
+
+/// Connects to a server of this process in memory: for tests, and to embed a server. The client
+/// runs on the server's port, so that its blocking calls run the server's tools too. Inside a
+/// callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
+/// `trunkline_client_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_connect_memory(
+    server: *mut trunkline_server,
+    options: *const trunkline_client_options,
+    client: *mut *mut trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, options, client) = (handle!(server), optional!(options), out!(client));
+        let transport = json!({"type": "memory", "server": server.handle()});
+        client.put(connect(options, Some(server.hub()), |_| transport)?);
+        Ok(())
+    })
+}
+
+/// Calls a tool and blocks until its result is there. `arguments` is a JSON object, or empty for
+/// none; `options` may be NULL. `result` is the CallToolResult as JSON (a tool that failed gives a
+/// result with `isError`); it is yours: `trunkline_text_free`. Runs callbacks while it waits;
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_call_tool(
+    client: *mut trunkline_client,
+    name: trunkline_str,
+    arguments: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, result) = (handle!(client), out!(result));
+        let params = tool_call(text!(name), text!(arguments))?;
+        let defaults = trunkline_request_options::default();
+        let options = optional!(options).unwrap_or(&defaults);
+        let json = client.request(CALL_TOOL, Some(&params), options)?;
+        result.put(Text::copy(&json).give());
+        Ok(())
+    })
+}
+
+/// Calls a tool without waiting: `callback` gets the result inside `trunkline_dispatch` or another
+/// blocking function of the port. `ticket` may be NULL; otherwise it gets the number for
+/// `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_call_tool(
+    client: *mut trunkline_client,
+    name: trunkline_str,
+    arguments: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let completion = ReplyCallback::new(callback, user_data);
+        let client = handle!(client);
+        let params = tool_call(text!(name), text!(arguments))?;
+        let defaults = trunkline_request_options::default();
+        let options = optional!(options).unwrap_or(&defaults);
+        let started = client.start(CALL_TOOL, Some(&params), options, completion)?;
+        if !ticket.is_null() {
+            out!(ticket).put(started);
+        }
+        Ok(())
+    })
+}
+
+/// Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
+/// specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL and hold for
+/// each page.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_list_tools(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    tools: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, tools) = (handle!(client), out!(tools));
+        let defaults = trunkline_request_options::default();
+        tools.put(client.list_tools(optional!(options).unwrap_or(&defaults))?.give());
+        Ok(())
+    })
+}
+
+/// Checks that the server answers. Blocks. Revision 2026-07-28 has no ping: `TRUNKLINE_INVALID`
+/// there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_ping(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let client = handle!(client);
+        let defaults = trunkline_request_options::default();
+        client.request(PING, None, optional!(options).unwrap_or(&defaults))?;
+        Ok(())
+    })
+}
+
+/// Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
+/// empty for none; `options` may be NULL. `result` is the peer's result as JSON, as
+/// it sent it; it is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_request(
+    client: *mut trunkline_client,
+    method: trunkline_str,
+    params: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, method, result) = (handle!(client), text!(method), out!(result));
+        let params = raw("params", text!(params))?;
+        let defaults = trunkline_request_options::default();
+        let json = client.request(method, params, optional!(options).unwrap_or(&defaults))?;
+        result.put(Text::copy(&json).give());
+        Ok(())
+    })
+}
+
+/// Makes any request of the protocol without waiting, otherwise as
+/// `trunkline_client_start_call_tool`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_request(
+    client: *mut trunkline_client,
+    method: trunkline_str,
+    params: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let completion = ReplyCallback::new(callback, user_data);
+        let (client, method) = (handle!(client), text!(method));
+        let params = raw("params", text!(params))?;
+        let defaults = trunkline_request_options::default();
+        let started = client.start(method, params, optional!(options).unwrap_or(&defaults), completion)?;
+        if !ticket.is_null() {
+            out!(ticket).put(started);
+        }
+        Ok(())
+    })
+}
+
+/// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
+/// ticket that is already answered is no error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_cancel(
+    client: *mut trunkline_client,
+    ticket: u64,
+    reason: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, reason) = (handle!(client), text!(reason));
+        if client.hub().state().waiters.contains_key(&ticket) {
+            client.hub().port.cancel(ticket, reason)?;
+        }
+        Ok(())
+    })
+}
+
+/// Sends a notification. `params` is JSON, or empty for none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_notify(
+    client: *mut trunkline_client,
+    method: trunkline_str,
+    params: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, method) = (handle!(client), text!(method));
+        let params = raw("params", text!(params))?;
+        let json = request(method, params, &trunkline_request_options::default())?;
+        Ok(client.hub().port.notify(client.handle, &json)?)
+    })
+}
+
+/// Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
+/// `info` is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_info(
+    client: *const trunkline_client,
+    info: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, info) = (handle!(client), out!(info));
+        info.put(Text::new(client.hub().port.describe(client.handle)?).give());
+        Ok(())
+    })
+}
+
+/// Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
+/// `trunkline_dispatch` and other blocking functions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
+    let mut closed = true;
+    guard(std::ptr::null_mut(), || {
+        closed = handle!(client).is_closed();
+        Ok(())
+    });
+    closed
+}
+
+/// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
+/// `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
+/// meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_close(
+    client: *mut trunkline_client,
+    deadline_ms: u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(client).close(deadline_ms))
+}
+
+/// The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) -> *mut trunkline_port {
+    let mut port = std::ptr::null_mut();
+    guard(std::ptr::null_mut(), || {
+        port = std::ptr::from_ref(&handle!(client).port).cast_mut();
+        Ok(())
+    });
+    port
+}
+
+/// Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
+/// more, their destructors do. Not while another thread uses the client. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
+    contain((), || {
+        // SAFETY: the conventions of the header: NULL, or a client that is not used afterwards.
+        unsafe { crate::ffi::take(client) }
+    });
+}

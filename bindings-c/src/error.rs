@@ -1,0 +1,248 @@
+//! Result codes and the error object.
+
+use std::ffi::{CString, c_char};
+
+use serde::Deserialize;
+use serde_json::Value;
+use trunkline::bridge::BridgeError;
+
+use crate::ffi::{contain, free, guard, handle, out};
+use crate::text::{Text, trunkline_str};
+
+/// The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
+/// reused.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum trunkline_result {
+    /// It worked.
+    TRUNKLINE_OK = 0,
+    /// The peer answered with a JSON-RPC error; see `trunkline_error_code`.
+    TRUNKLINE_PROTOCOL = 1,
+    /// No answer in time; the peer was told to cancel.
+    TRUNKLINE_TIMEOUT = 2,
+    /// Cancelled by the caller.
+    TRUNKLINE_CANCELLED = 3,
+    /// The connection, listener or port is closed, or was closed while waiting.
+    TRUNKLINE_CLOSED = 4,
+    /// The connection could not be made or broke.
+    TRUNKLINE_TRANSPORT = 5,
+    /// The peer speaks no protocol revision that was asked for.
+    TRUNKLINE_VERSION_MISMATCH = 6,
+    /// An argument is wrong; the message says which one and why.
+    TRUNKLINE_INVALID = 7,
+    /// A limit was reached: calls in flight, calls waiting, bytes.
+    TRUNKLINE_BUSY = 8,
+    /// The call would wait for callbacks of the port whose callback is running on this very thread.
+    TRUNKLINE_BLOCKING = 9,
+    /// The object belongs to the parent process; make a new one after `fork`.
+    TRUNKLINE_FORKED = 10,
+    /// A bug in the library, contained.
+    TRUNKLINE_INTERNAL = 11,
+    /// A pointer that must not be NULL is NULL.
+    TRUNKLINE_NULL = 100,
+    /// The library panicked; the panic was contained and the process lives.
+    TRUNKLINE_PANIC = 101,
+    /// The call was already answered, was cancelled, or its connection is gone.
+    TRUNKLINE_DONE = 102,
+    /// There is nothing at that place, or it is of another type.
+    TRUNKLINE_NOT_FOUND = 103,
+}
+
+use trunkline_result::*;
+
+/// Why a function failed. Owned by whoever received it; freed with `trunkline_error_free`.
+pub struct trunkline_error {
+    result: trunkline_result,
+    message: CString,
+    code: i64,
+    json: Text,
+}
+
+/// A failure on its way to the caller.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) result: trunkline_result,
+    body: ErrorBody,
+}
+
+/// The error object of the bridge's contract.
+#[derive(Debug, Clone, Deserialize, serde::Serialize)]
+struct ErrorBody {
+    kind: String,
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<Value>,
+}
+
+const KINDS: [(&str, trunkline_result); 11] = [
+    ("protocol", TRUNKLINE_PROTOCOL),
+    ("timeout", TRUNKLINE_TIMEOUT),
+    ("cancelled", TRUNKLINE_CANCELLED),
+    ("closed", TRUNKLINE_CLOSED),
+    ("transport", TRUNKLINE_TRANSPORT),
+    ("version", TRUNKLINE_VERSION_MISMATCH),
+    ("invalid", TRUNKLINE_INVALID),
+    ("busy", TRUNKLINE_BUSY),
+    ("blocking", TRUNKLINE_BLOCKING),
+    ("forked", TRUNKLINE_FORKED),
+    ("internal", TRUNKLINE_INTERNAL),
+];
+
+impl Failure {
+    fn new(result: trunkline_result, kind: &str, message: impl Into<String>) -> Self {
+        let body = ErrorBody { kind: kind.to_owned(), message: message.into(), code: None, data: None };
+        Self { result, body }
+    }
+
+    pub(crate) fn null(argument: &str) -> Self {
+        Self::new(TRUNKLINE_NULL, "invalid", format!("the argument `{argument}` must not be NULL"))
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(TRUNKLINE_INVALID, "invalid", message)
+    }
+
+    pub(crate) fn not_json(argument: &str, reason: &serde_json::Error) -> Self {
+        Self::invalid(format!("the argument `{argument}` is not JSON: {reason}"))
+    }
+
+    pub(crate) fn blocking() -> Self {
+        let message = "this would wait for callbacks of the port whose callback is running on this thread; \
+                       start it without waiting, or wait on another thread";
+        Self::new(TRUNKLINE_BLOCKING, "blocking", message)
+    }
+
+    pub(crate) fn closed(message: &str) -> Self {
+        Self::new(TRUNKLINE_CLOSED, "closed", message)
+    }
+
+    pub(crate) fn done() -> Self {
+        Self::new(TRUNKLINE_DONE, "closed", "the call was already answered, was cancelled, or its connection is gone")
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(TRUNKLINE_NOT_FOUND, "invalid", message)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(TRUNKLINE_INTERNAL, "internal", message)
+    }
+
+    pub(crate) fn panicked(message: &str) -> Self {
+        Self::new(TRUNKLINE_PANIC, "internal", format!("libtrunkline panicked: {message}"))
+    }
+
+    /// Reads an error object of the bridge.
+    pub(crate) fn from_json(json: &[u8]) -> Self {
+        match serde_json::from_slice::<ErrorBody>(json) {
+            Ok(body) => {
+                let known = KINDS.iter().find(|(kind, _)| *kind == body.kind);
+                Self { result: known.map_or(TRUNKLINE_INTERNAL, |(_, result)| *result), body }
+            }
+            Err(reason) => Self::internal(format!("unreadable error object: {reason}")),
+        }
+    }
+
+    pub(crate) fn into_error(self) -> trunkline_error {
+        let json = serde_json::to_vec(&self.body).unwrap_or_default();
+        let message = CString::new(self.body.message.replace('\0', "\u{fffd}")).unwrap_or_default();
+        trunkline_error { result: self.result, message, code: self.body.code.unwrap_or(0), json: Text::new(json) }
+    }
+
+    pub(crate) fn into_raw(self) -> *mut trunkline_error {
+        crate::ffi::give(self.into_error())
+    }
+}
+
+impl From<BridgeError> for Failure {
+    fn from(error: BridgeError) -> Self {
+        Self::from_json(&error.to_json())
+    }
+}
+
+impl trunkline_error {
+    pub(crate) fn result(&self) -> trunkline_result {
+        self.result
+    }
+}
+
+/// The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_kind(error: *const trunkline_error) -> trunkline_result {
+    let mut result = TRUNKLINE_OK;
+    guard(std::ptr::null_mut(), || {
+        result = handle!(error).result;
+        Ok(())
+    });
+    result
+}
+
+/// The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
+/// the error is freed. "" for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_message(error: *const trunkline_error) -> *const c_char {
+    let mut message = c"".as_ptr();
+    guard(std::ptr::null_mut(), || {
+        message = handle!(error).message.as_ptr();
+        Ok(())
+    });
+    message
+}
+
+/// The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_code(error: *const trunkline_error) -> i64 {
+    let mut code = 0;
+    guard(std::ptr::null_mut(), || {
+        code = handle!(error).code;
+        Ok(())
+    });
+    code
+}
+
+/// The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
+/// `TRUNKLINE_PROTOCOL`. Borrowed: `json` is valid until the error is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_json(
+    error: *const trunkline_error,
+    json: *mut trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let (error, json) = (handle!(error), out!(json));
+        json.put(error.json.lend());
+        Ok(())
+    })
+}
+
+/// The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn trunkline_result_name(result: u32) -> *const c_char {
+    let name = match result {
+        0 => c"ok",
+        1 => c"protocol",
+        2 => c"timeout",
+        3 => c"cancelled",
+        4 => c"closed",
+        5 => c"transport",
+        6 => c"version",
+        7 => c"invalid",
+        8 => c"busy",
+        9 => c"blocking",
+        10 => c"forked",
+        11 => c"internal",
+        100 => c"null",
+        101 => c"panic",
+        102 => c"done",
+        103 => c"not_found",
+        _ => c"unknown",
+    };
+    contain(c"".as_ptr(), || name.as_ptr())
+}
+
+/// Frees an error. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_free(error: *mut trunkline_error) {
+    free!(error)
+}

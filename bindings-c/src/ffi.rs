@@ -1,0 +1,138 @@
+//! The edge itself: panics become a result code, pointers become references, outputs are written on
+//! success only.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+
+use crate::error::{Failure, trunkline_error, trunkline_result};
+
+/// Runs the body of an exported function and turns its outcome into a result code and, if the
+/// caller asked, an error object.
+pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return trunkline_result::TRUNKLINE_OK,
+        Ok(Err(failure)) => failure,
+        Err(panic) => Failure::panicked(panic_text(&*panic)),
+    };
+    let result = failure.result;
+    if let Some(error) = NonNull::new(error) {
+        // SAFETY: the conventions of the header: a pointer for output is NULL or points to writable
+        // memory of its type.
+        unsafe { error.write(failure.into_raw()) };
+    }
+    result
+}
+
+/// Runs the body of an exported function that cannot fail; a panic in it gives `fallback`.
+pub(crate) fn contain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// A place that the caller gave for a result.
+pub(crate) struct Out<T>(NonNull<T>);
+
+impl<T> Out<T> {
+    pub(crate) fn put(self, value: T) {
+        // SAFETY: `output` was given a pointer that is valid for a write until the exported
+        // function returns.
+        unsafe { self.0.write(value) }
+    }
+}
+
+/// # Safety
+/// `pointer` is NULL or valid for a write until the exported function returns.
+pub(crate) unsafe fn output<T>(pointer: *mut T, name: &str) -> Result<Out<T>, Failure> {
+    NonNull::new(pointer).map(Out).ok_or_else(|| Failure::null(name))
+}
+
+/// # Safety
+/// `pointer` is NULL or came from this library, was not freed, and stays alive for `'a`.
+pub(crate) unsafe fn borrow<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
+    // SAFETY: promised by the caller.
+    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::null(name))
+}
+
+/// # Safety
+/// As [`borrow`], and nobody else uses the object meanwhile.
+pub(crate) unsafe fn borrow_mut<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
+    // SAFETY: promised by the caller.
+    unsafe { pointer.as_mut() }.ok_or_else(|| Failure::null(name))
+}
+
+/// # Safety
+/// `pointer` is NULL or came from [`give`] and is not used afterwards.
+pub(crate) unsafe fn take<T>(pointer: *mut T) {
+    if !pointer.is_null() {
+        // SAFETY: promised by the caller; `give` made the box.
+        drop(unsafe { Box::from_raw(pointer) });
+    }
+}
+
+/// Hands an object to the caller, who frees it with its `_free` function.
+pub(crate) fn give<T>(value: T) -> *mut T {
+    Box::into_raw(Box::new(value))
+}
+
+/// A handle argument as a reference, or the failure that names it.
+macro_rules! handle {
+    ($pointer:ident) => {
+        // SAFETY: the conventions of the header: NULL, or an object of this library that was not
+        // freed.
+        unsafe { $crate::ffi::borrow($pointer, stringify!($pointer)) }?
+    };
+}
+
+/// An options argument to be changed; options are not shared between threads while they are being
+/// set.
+macro_rules! changed {
+    ($pointer:ident) => {
+        // SAFETY: the conventions of the header: NULL, or an options object that no other thread
+        // uses meanwhile.
+        unsafe { $crate::ffi::borrow_mut($pointer, stringify!($pointer)) }?
+    };
+}
+
+/// An options argument that may be NULL.
+macro_rules! optional {
+    ($pointer:ident) => {
+        // SAFETY: the conventions of the header: NULL, or an object of this library that was not
+        // freed.
+        unsafe { $pointer.as_ref() }
+    };
+}
+
+/// An output argument.
+macro_rules! out {
+    ($pointer:ident) => {
+        // SAFETY: the conventions of the header: NULL, or writable memory of its type.
+        unsafe { $crate::ffi::output($pointer, stringify!($pointer)) }?
+    };
+}
+
+/// A text argument.
+macro_rules! text {
+    ($text:ident) => {
+        // SAFETY: the conventions of the header: `data` points to `len` readable bytes during the
+        // call.
+        unsafe { $text.read(stringify!($text)) }?
+    };
+}
+
+/// Frees an object that the library gave away.
+macro_rules! free {
+    ($pointer:ident) => {
+        $crate::ffi::contain((), || {
+            // SAFETY: the conventions of the header: NULL, or an object of this library that is not
+            // used afterwards.
+            unsafe { $crate::ffi::take($pointer) }
+        })
+    };
+}
+
+pub(crate) use {changed, free, handle, optional, out, text};

@@ -1,0 +1,300 @@
+//! A port of the bridge with the threads that wait on it.
+//!
+//! Any thread that waits may take events from the bridge and sort them (`pump`); outcomes of
+//! blocking calls go straight to their waiters, everything that needs a callback becomes due work.
+//! Due work is run by one thread at a time, so callbacks of a port never run at the same time. One
+//! waiting thread sleeps on the alarm, the others on a condition variable.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use trunkline::bridge::{Bell, Lane, Port};
+
+use crate::alarm::Alarm;
+use crate::callback::ProgressCallback;
+use crate::error::Failure;
+use crate::work::{Session, State, Waiter, outcome, report_progress};
+
+/// How many events cross at a time.
+const BATCH: usize = 256;
+
+/// No wait is longer than this without looking again, whatever the caller's deadline is.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What the core may need beyond a deadline that it was given to report the end.
+pub(crate) const GRACE_MS: u64 = 10_000;
+
+/// `None`, no deadline, if it lies beyond the clock.
+pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
+    Instant::now().checked_add(Duration::from_millis(milliseconds))
+}
+
+pub(crate) struct Hub {
+    pub(crate) port: Port,
+    alarm: Arc<Alarm>,
+    state: Mutex<State>,
+    sleep: Mutex<Sleep>,
+    changed: Condvar,
+    wakes: AtomicU64,
+    wakes_seen: AtomicU64,
+    dispatch_must_return: AtomicBool,
+}
+
+#[derive(Default)]
+struct Sleep {
+    /// Moves with each change that a sleeper must look at.
+    generation: u64,
+    sleepers: usize,
+    /// One of the sleepers waits on the alarm.
+    on_alarm: bool,
+}
+
+struct HubBell(Arc<Alarm>);
+
+impl Bell for HubBell {
+    fn ring(&self) {
+        self.0.set();
+    }
+}
+
+impl Hub {
+    pub(crate) fn new() -> Result<Arc<Self>, Failure> {
+        crate::sigpipe::ignore();
+        let alarm = Arc::new(Alarm::new()?);
+        Ok(Arc::new(Self {
+            port: Port::new(HubBell(alarm.clone())),
+            alarm,
+            state: Mutex::default(),
+            sleep: Mutex::default(),
+            changed: Condvar::new(),
+            wakes: AtomicU64::new(0),
+            wakes_seen: AtomicU64::new(0),
+            dispatch_must_return: AtomicBool::new(false),
+        }))
+    }
+
+    pub(crate) fn descriptor(&self) -> isize {
+        self.alarm.raw()
+    }
+
+    /// The tables of the port. Hold it while making something that the core may answer at once, so
+    /// that the answer finds its entry.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Makes all waiting threads look at their conditions. Safe inside a signal handler.
+    pub(crate) fn wake(&self) {
+        self.wakes.fetch_add(1, Ordering::SeqCst);
+        self.alarm.set();
+    }
+
+    /// Ends the dispatch that is waiting, or the next one. Safe inside a signal handler.
+    pub(crate) fn end_dispatch(&self) {
+        self.dispatch_must_return.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Runs callbacks until some ran, a listener or connection ended, `end_dispatch` or the deadline;
+    /// says how many ran.
+    pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
+        let endings = self.state().endings;
+        let ran = self.run_until(deadline, |ran| {
+            let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
+            let is_due = ran > 0 || must_return || self.state().endings != endings;
+            is_due.then_some(ran)
+        })?;
+        Ok(ran.unwrap_or(0))
+    }
+
+    /// Opens a listener or connection for a thread that then waits with `wait_for`, or with
+    /// `waiter` for whoever else.
+    pub(crate) fn open(&self, json: &[u8], session: &Arc<Session>, waiter: Waiter) -> Result<u64, Failure> {
+        if matches!(waiter, Waiter::Thread { .. }) {
+            self.check_may_wait()?;
+        }
+        let mut state = self.state.lock();
+        let handle = self.port.open(json)?;
+        state.sessions.insert(handle, session.clone());
+        state.waiters.insert(handle, waiter);
+        Ok(handle)
+    }
+
+    /// Sends a request whose outcome goes to `waiter`.
+    pub(crate) fn request(&self, connection: u64, json: &[u8], waiter: Waiter) -> Result<u64, Failure> {
+        if matches!(waiter, Waiter::Thread { .. }) {
+            self.check_may_wait()?;
+        }
+        let mut state = self.state.lock();
+        let ticket = self.port.request(connection, json)?;
+        state.waiters.insert(ticket, waiter);
+        Ok(ticket)
+    }
+
+    /// Runs callbacks until the outcome of a ticket is there. The core sees to it that it comes:
+    /// every request has a timeout.
+    pub(crate) fn wait_for(
+        self: &Arc<Self>,
+        ticket: u64,
+        progress: Option<&ProgressCallback>,
+    ) -> Result<Bytes, Failure> {
+        let reply = self.run_until(None, |_| {
+            let (events, reply) = self.state().collect(ticket);
+            if let Some(progress) = progress {
+                self.enter(|| events.iter().for_each(|event| report_progress(progress, event)));
+            }
+            reply
+        });
+        self.state().waiters.remove(&ticket);
+        outcome(&reply?.ok_or_else(|| Failure::internal("the wait for an answer ended without one"))?)
+    }
+
+    /// Refuses to wait on a thread that is inside a callback of this port. To be asked before anything is sent.
+    pub(crate) fn check_may_wait(&self) -> Result<(), Failure> {
+        let inside = INSIDE.with_borrow(|inside| inside.contains(&std::ptr::from_ref(self)));
+        if inside { Err(Failure::blocking()) } else { Ok(()) }
+    }
+
+    /// Runs callbacks until `done` has an answer (it is told how many ran) or the deadline passes.
+    pub(crate) fn run_until<T>(
+        self: &Arc<Self>,
+        deadline: Option<Instant>,
+        mut done: impl FnMut(usize) -> Option<T>,
+    ) -> Result<Option<T>, Failure> {
+        self.check_may_wait()?;
+        let mut total = 0;
+        loop {
+            let generation = self.sleep.lock().generation;
+            self.alarm.clear();
+            self.pump()?;
+            let ran = self.run_due();
+            total += ran;
+            if let Some(answer) = done(total) {
+                return Ok(Some(answer));
+            }
+            if self.state().stopped {
+                return Err(Failure::closed("the port is closed"));
+            }
+            let left = deadline.map_or(LONGEST_WAIT, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(None);
+            }
+            if ran == 0 {
+                self.wait(generation, left.min(LONGEST_WAIT));
+            }
+        }
+    }
+
+    /// Takes what the core queued and sorts it.
+    pub(crate) fn pump(&self) -> Result<(), Failure> {
+        let wakes = self.wakes.load(Ordering::SeqCst);
+        let mut news = self.wakes_seen.swap(wakes, Ordering::SeqCst) != wakes;
+        loop {
+            let mut state = self.state.lock();
+            let events = self.port.drain(Lane::Queue, BATCH, 0)?;
+            let drained = events.len();
+            for event in events {
+                news |= state.sort(event);
+            }
+            drop(state);
+            if drained < BATCH {
+                break;
+            }
+        }
+        if news {
+            self.nudge();
+        }
+        Ok(())
+    }
+
+    /// Runs the work that is due now, unless another thread is at it; says how much.
+    fn run_due(self: &Arc<Self>) -> usize {
+        let mut state = self.state.lock();
+        let due = state.due.len();
+        if state.running || due == 0 {
+            return 0;
+        }
+        state.running = true;
+        let mut ran = 0;
+        while ran < due {
+            let Some(work) = state.due.pop_front() else {
+                break;
+            };
+            drop(state);
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.enter(|| work.run(self))));
+            ran += 1;
+            state = self.state.lock();
+            if let Err(panic) = outcome {
+                state.running = false;
+                drop(state);
+                resume_unwind(panic);
+            }
+        }
+        state.running = false;
+        let more = !state.due.is_empty();
+        drop(state);
+        if more {
+            self.nudge();
+            self.alarm.set();
+        }
+        ran
+    }
+
+    /// Tells the sleepers to look again.
+    pub(crate) fn nudge(&self) {
+        let mut sleep = self.sleep.lock();
+        sleep.generation += 1;
+        if sleep.sleepers > 0 {
+            self.changed.notify_all();
+        }
+        if sleep.on_alarm {
+            self.alarm.set();
+        }
+    }
+
+    fn wait(&self, generation: u64, timeout: Duration) {
+        let mut sleep = self.sleep.lock();
+        if sleep.generation != generation {
+            return;
+        }
+        if sleep.on_alarm {
+            sleep.sleepers += 1;
+            self.changed.wait_for(&mut sleep, timeout);
+            sleep.sleepers -= 1;
+            return;
+        }
+        sleep.on_alarm = true;
+        drop(sleep);
+        self.alarm.wait(timeout);
+        let mut sleep = self.sleep.lock();
+        sleep.on_alarm = false;
+        sleep.generation += 1;
+        // Another sleeper has to take over the alarm.
+        self.changed.notify_all();
+    }
+}
+
+thread_local! {
+    /// The ports whose callbacks are running on this thread.
+    static INSIDE: RefCell<Vec<*const Hub>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Hub {
+    /// Runs host code; meanwhile blocking calls of this port on this thread are refused.
+    pub(crate) fn enter(&self, callback: impl FnOnce()) {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                INSIDE.with_borrow_mut(Vec::pop);
+            }
+        }
+        INSIDE.with_borrow_mut(|inside| inside.push(self));
+        let _leave = Leave;
+        callback();
+    }
+}

@@ -1,0 +1,210 @@
+//! The little JSON that a C program needs to read arguments and results and to write answers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::ffi::{guard, out, text};
+use crate::text::{Text, trunkline_str, trunkline_text};
+
+/// JSON that goes through as it is; empty text means none.
+pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawValue>, Failure> {
+    if json.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(json).map(Some).map_err(|reason| Failure::not_json(argument, &reason))
+}
+
+/// Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
+/// is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
+/// is nothing at that place, `TRUNKLINE_INVALID` if `json` is not JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
+        value.put(trunkline_str::slice(find(json, pointer)?));
+        Ok(())
+    })
+}
+
+/// The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
+/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_text(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut *mut trunkline_text,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
+        let found: Text = typed::<Cow<'_, str>>(json, pointer, "a string").map(|text| Text::copy(text.as_bytes()))?;
+        value.put(found.give());
+        Ok(())
+    })
+}
+
+/// The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_number(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut f64,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
+        value.put(typed(json, pointer, "a number")?);
+        Ok(())
+    })
+}
+
+/// The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
+/// false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_bool(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut bool,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
+        value.put(typed(json, pointer, "true or false")?);
+        Ok(())
+    })
+}
+
+/// Writes a text as a JSON string, quotes and escapes included. `json` is yours:
+/// `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_string(
+    text: trunkline_str,
+    json: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (text, json) = (text!(text), out!(json));
+        let written = serde_json::to_vec(text).map_err(|reason| Failure::internal(reason.to_string()))?;
+        json.put(Text::new(written).give());
+        Ok(())
+    })
+}
+
+fn typed<'a, T: serde::Deserialize<'a>>(json: &'a str, pointer: &str, wanted: &str) -> Result<T, Failure> {
+    let value = find(json, pointer)?;
+    serde_json::from_str(value).map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
+}
+
+fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
+    let mut tokens = pointer.split('/');
+    if tokens.next() != Some("") {
+        return Err(Failure::invalid("a JSON pointer is empty or starts with \"/\""));
+    }
+    let mut value = json.trim_ascii();
+    for token in tokens {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        let found = Step(&token).deserialize(&mut serde_json::Deserializer::from_str(value));
+        let found = found.map_err(|reason| Failure::not_json("json", &reason))?;
+        value = found.ok_or_else(|| Failure::not_found(format!("there is nothing at \"{pointer}\"")))?.get();
+    }
+    Ok(value)
+}
+
+/// One step of a pointer: the member or element of that name, as it is written. The rest is
+/// skipped, not built.
+struct Step<'t>(&'t str);
+
+impl<'de> DeserializeSeed<'de> for Step<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Step<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(matches) = map.next_key_seed(IsKey(self.0))? {
+            if matches {
+                found = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+        let wanted = self.0.parse::<usize>().ok();
+        let (mut index, mut found) = (0, None);
+        loop {
+            if Some(index) == wanted {
+                found = elements.next_element()?;
+                if found.is_none() {
+                    return Ok(None);
+                }
+            } else if elements.next_element::<IgnoredAny>()?.is_none() {
+                return Ok(found);
+            }
+            index += 1;
+        }
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+struct IsKey<'t>(&'t str);
+
+impl<'de> DeserializeSeed<'de> for IsKey<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsKey<'_> {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a member name")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
+        Ok(key == self.0)
+    }
+}

@@ -1,0 +1,108 @@
+//! A listener of a server: where it is reached, and its end.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::ffi::{guard, handle};
+use crate::hub::{GRACE_MS, Hub, deadline_after};
+use crate::text::{Text, trunkline_str};
+use crate::work::{Session, Waiter};
+
+/// An open listener of a server. Freed with `trunkline_listener_free`, which also closes it.
+pub struct trunkline_listener {
+    pub(crate) inner: Arc<Listener>,
+}
+
+pub(crate) struct Listener {
+    hub: Arc<Hub>,
+    handle: u64,
+    url: Text,
+    pub(crate) session: Arc<Session>,
+}
+
+impl Listener {
+    /// Opens what `json` describes and waits until it listens.
+    pub(crate) fn open(hub: &Arc<Hub>, json: &[u8]) -> Result<Arc<Self>, Failure> {
+        let session = Session::new(None);
+        let handle = hub.open(json, &session, Waiter::thread())?;
+        let facts = hub.wait_for(handle, None).inspect_err(|_| drop(hub.state().sessions.remove(&handle)))?;
+        Ok(Arc::new(Self { hub: hub.clone(), handle, url: url(&facts), session }))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.session.end.get().is_some()
+    }
+
+    /// Closes and runs callbacks until the core reports the end.
+    pub(crate) fn close(&self, deadline_ms: u64) -> Result<(), Failure> {
+        if !self.is_closed() {
+            self.hub.check_may_wait()?;
+            self.hub.port.close(self.handle, deadline_ms)?;
+            let deadline = deadline_after(deadline_ms.saturating_add(GRACE_MS));
+            self.hub.run_until(deadline, |_| self.is_closed().then_some(()))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn close_now(&self) {
+        if !self.is_closed() {
+            let _ = self.hub.port.close(self.handle, 0);
+        }
+    }
+}
+
+fn url(facts: &Bytes) -> Text {
+    let facts: Value = serde_json::from_slice(facts).unwrap_or_default();
+    Text::copy(facts["url"].as_str().unwrap_or_default().as_bytes())
+}
+
+/// The URL of an HTTP listener; empty for stdio. Borrowed: valid until the listener is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_listener_url(listener: *const trunkline_listener) -> trunkline_str {
+    let mut url = trunkline_str::empty();
+    guard(std::ptr::null_mut(), || {
+        url = handle!(listener).inner.url.lend();
+        Ok(())
+    });
+    url
+}
+
+/// Whether the listener has ended: closed, or stdin ended. `true` for NULL. Changes only inside
+/// `trunkline_dispatch` and other blocking functions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_listener_closed(listener: *const trunkline_listener) -> bool {
+    let mut closed = true;
+    guard(std::ptr::null_mut(), || {
+        closed = handle!(listener).inner.is_closed();
+        Ok(())
+    });
+    closed
+}
+
+/// Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
+/// Blocks until it is closed and runs callbacks meanwhile. `TRUNKLINE_BLOCKING` inside a callback
+/// of the same port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_listener_close(
+    listener: *mut trunkline_listener,
+    deadline_ms: u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(listener).inner.close(deadline_ms))
+}
+
+/// Frees a listener; one that is open is closed without waiting. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_listener_free(listener: *mut trunkline_listener) {
+    crate::ffi::contain((), || {
+        // SAFETY: the conventions of the header: NULL, or a listener that was not freed.
+        if let Some(listener) = unsafe { listener.as_ref() } {
+            listener.inner.close_now();
+        }
+        // SAFETY: as above, and the caller does not use it afterwards.
+        unsafe { crate::ffi::take(listener) }
+    });
+}

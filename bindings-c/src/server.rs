@@ -1,0 +1,333 @@
+//! The server: tools, transports, the blocking run.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::callback::{ToolCallback, UserData, trunkline_destructor, trunkline_tool_callback};
+use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::ffi::{contain, guard, handle, optional, out, text};
+use crate::hub::Hub;
+use crate::listener::{Listener, trunkline_listener};
+use crate::port::trunkline_port;
+use crate::server_options::{put, trunkline_http_options, trunkline_server_options, trunkline_tool_options};
+use crate::text::trunkline_str;
+use crate::tool::Tool;
+use crate::work::Work;
+
+/// The drain deadline of the bridge's contract, for a server whose options do not set one.
+const DRAIN_DEADLINE_MS: u64 = 5000;
+
+/// A server: one set of tools, reachable over any number of transports. Freed with
+/// `trunkline_server_free`.
+pub struct trunkline_server {
+    port: trunkline_port,
+    handle: u64,
+    drain_deadline_ms: u64,
+    stop: AtomicBool,
+    tools: Mutex<HashMap<String, u64>>,
+    listeners: Mutex<Vec<Arc<Listener>>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Registration<'a> {
+    server: u64,
+    tool: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrap_output: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requires: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+impl trunkline_server {
+    fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
+        let mut info = options.info.clone();
+        put(&mut info, "name", name)?;
+        put(&mut info, "version", version)?;
+        let mut registration = json!({"info": info, "options": options.options});
+        if let Some(instructions) = &options.instructions {
+            registration["instructions"] = instructions.as_str().into();
+        }
+        let hub = options.hub.clone().map_or_else(Hub::new, Ok)?;
+        let handle = hub.port.register("server", registration.to_string().as_bytes())?;
+        let drain_deadline_ms = options.options.get("drainDeadlineMs").and_then(Value::as_u64);
+        Ok(Self {
+            port: trunkline_port { hub },
+            handle,
+            drain_deadline_ms: drain_deadline_ms.unwrap_or(DRAIN_DEADLINE_MS),
+            stop: AtomicBool::new(false),
+            tools: Mutex::default(),
+            listeners: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.port.hub
+    }
+
+    pub(crate) fn handle(&self) -> u64 {
+        self.handle
+    }
+
+    fn add_tool(
+        &self,
+        descriptor: &str,
+        options: &trunkline_tool_options,
+        callback: ToolCallback,
+    ) -> Result<(), Failure> {
+        let unreadable = |reason: serde_json::Error| Failure::invalid(format!("the tool's descriptor: {reason}"));
+        let tool = serde_json::from_str(descriptor).map_err(unreadable)?;
+        let name = serde_json::from_str::<Named>(descriptor).map_err(unreadable)?.name;
+        let requires = options.requires.as_deref();
+        let registration = Registration { server: self.handle, tool, wrap_output: options.wrap_output, requires };
+        let registration = serde_json::to_vec(&registration).map_err(unreadable)?;
+        let tool = Arc::new(Tool { server: self.handle, callback });
+        let mut state = self.hub().state();
+        let handle = self.hub().port.register("tool", &registration)?;
+        state.tools.insert(handle, tool);
+        drop(state);
+        self.tools.lock().insert(name, handle);
+        Ok(())
+    }
+
+    fn remove_tool(&self, name: &str) -> Result<(), Failure> {
+        let handle = self.tools.lock().remove(name);
+        let handle = handle.ok_or_else(|| Failure::not_found(format!("there is no tool named \"{name}\"")))?;
+        self.hub().port.unregister(handle)?;
+        let tool = self.hub().state().tools.remove(&handle);
+        drop(tool);
+        Ok(())
+    }
+
+    fn listen(&self, transport: &Value) -> Result<Arc<Listener>, Failure> {
+        let json = json!({"server": self.handle, "transport": transport});
+        let listener = Listener::open(self.hub(), json.to_string().as_bytes())?;
+        let mut listeners = self.listeners.lock();
+        listeners.retain(|listener| !listener.is_closed());
+        listeners.push(listener.clone());
+        Ok(listener)
+    }
+
+    /// Runs callbacks until `stop`, or until `listener` ends; then closes what is still open.
+    fn run(&self, listener: Option<&Listener>) -> Result<(), Failure> {
+        let is_over = || self.stop.load(Ordering::SeqCst) || listener.is_some_and(Listener::is_closed);
+        self.hub().run_until(None, |_| is_over().then_some(()))?;
+        self.stop.store(false, Ordering::SeqCst);
+        let open = std::mem::take(&mut *self.listeners.lock());
+        for listener in &open {
+            listener.close(self.drain_deadline_ms)?;
+        }
+        listener.and_then(|listener| listener.session.end.get().cloned()).unwrap_or(Ok(()))
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.hub().wake();
+    }
+}
+
+impl Drop for trunkline_server {
+    fn drop(&mut self) {
+        for listener in self.listeners.get_mut() {
+            listener.close_now();
+        }
+        let _ = self.hub().port.unregister(self.handle);
+        let mut state = self.hub().state();
+        let (tools, kept) = state.tools.drain().partition::<HashMap<_, _>, _>(|(_, tool)| tool.server == self.handle);
+        state.tools = kept;
+        let ours = |work: &Work| matches!(work, Work::Call { tool, .. } if tool.server == self.handle);
+        let (calls, kept) = state.due.drain(..).partition::<VecDeque<_>, _>(ours);
+        state.due = kept;
+        // The host's destructors run when the tables are unlocked.
+        drop(state);
+        drop((tools, calls));
+    }
+}
+
+/// Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_new(
+    name: trunkline_str,
+    version: trunkline_str,
+    server: *mut *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    // SAFETY: the same arguments under the same conventions.
+    unsafe { trunkline_server_new_with(name, version, std::ptr::null(), server, error) }
+}
+
+/// Makes a server with options (NULL: none). The options are copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_new_with(
+    name: trunkline_str,
+    version: trunkline_str,
+    options: *const trunkline_server_options,
+    server: *mut *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (name, version, server) = (text!(name), text!(version), out!(server));
+        let made = match optional!(options) {
+            Some(options) => trunkline_server::new(name, version, options)?,
+            None => trunkline_server::new(name, version, &trunkline_server_options::default())?,
+        };
+        server.put(crate::ffi::give(made));
+        Ok(())
+    })
+}
+
+/// Adds a tool, also while the server runs. `descriptor` is the specification's Tool as JSON:
+/// `{"name": …, "description": …, "inputSchema": …}`. `TRUNKLINE_INVALID` if it or a schema in it
+/// is wrong. `destructor` fires exactly once: when the tool is removed or the server freed and no
+/// call uses `user_data` any more, or at once if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_tool(
+    server: *mut trunkline_server,
+    descriptor: trunkline_str,
+    callback: trunkline_tool_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let no_options = std::ptr::null();
+    // SAFETY: the same arguments under the same conventions.
+    unsafe { trunkline_server_add_tool_with(server, descriptor, no_options, callback, user_data, destructor, error) }
+}
+
+/// Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_tool_with(
+    server: *mut trunkline_server,
+    descriptor: trunkline_str,
+    options: *const trunkline_tool_options,
+    callback: trunkline_tool_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ToolCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
+        let (server, descriptor) = (handle!(server), text!(descriptor));
+        match optional!(options) {
+            Some(options) => server.add_tool(descriptor, options, callback),
+            None => server.add_tool(descriptor, &trunkline_tool_options::default(), callback),
+        }
+    })
+}
+
+/// Removes the tool of that name. Connected clients are told; calls that run are not disturbed.
+/// `TRUNKLINE_NOT_FOUND` if there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_remove_tool(
+    server: *mut trunkline_server,
+    name: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).remove_tool(text!(name)))
+}
+
+/// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
+/// Descriptor 1 is pointed at stderr meanwhile, so that stray prints cannot touch the protocol.
+/// Calls in flight get the drain deadline at the end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_run_stdio(
+    server: *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let server = handle!(server);
+        let listener = server.listen(&json!({"type": "stdio"}))?;
+        server.run(Some(&listener))
+    })
+}
+
+/// Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
+/// yours: `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_listen_stdio(
+    server: *mut trunkline_server,
+    listener: *mut *mut trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, listener) = (handle!(server), out!(listener));
+        let inner = server.listen(&json!({"type": "stdio"}))?;
+        listener.put(crate::ffi::give(trunkline_listener { inner }));
+        Ok(())
+    })
+}
+
+/// Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
+/// `trunkline_server_run` or `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_listen_http(
+    server: *mut trunkline_server,
+    options: *const trunkline_http_options,
+    listener: *mut *mut trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, listener) = (handle!(server), out!(listener));
+        let mut transport = optional!(options).map(|options| options.transport.clone()).unwrap_or_default();
+        put(&mut transport, "type", "http")?;
+        let inner = server.listen(&Value::Object(transport))?;
+        listener.put(crate::ffi::give(trunkline_listener { inner }));
+        Ok(())
+    })
+}
+
+/// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
+/// calls in flight getting the drain deadline. `TRUNKLINE_BLOCKING` inside a callback of the same
+/// port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_run(
+    server: *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).run(None))
+}
+
+/// Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
+/// called on any thread, inside callbacks, and on Unix inside a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        handle!(server).stop();
+        Ok(())
+    })
+}
+
+/// The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) -> *mut trunkline_port {
+    let mut port = std::ptr::null_mut();
+    guard(std::ptr::null_mut(), || {
+        port = std::ptr::from_ref(&handle!(server).port).cast_mut();
+        Ok(())
+    });
+    port
+}
+
+/// Frees a server: closes its listeners without waiting and removes its tools. Not inside one of
+/// its callbacks, and not while another thread runs it. Calls that were kept with
+/// `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_free(server: *mut trunkline_server) {
+    contain((), || {
+        // SAFETY: the conventions of the header: NULL, or a server that is not used afterwards.
+        unsafe { crate::ffi::take(server) }
+    });
+}

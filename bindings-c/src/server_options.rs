@@ -1,0 +1,320 @@
+//! Options of servers, tools and HTTP listeners: what was set, as the JSON that the bridge takes.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::ffi::{changed, free, guard, handle, out, text};
+use crate::hub::Hub;
+use crate::json::raw;
+use crate::port::trunkline_port;
+use crate::text::trunkline_str;
+
+/// Options of a server. Made by `trunkline_server_options_new`, read by
+/// `trunkline_server_new_with`, freed by `trunkline_server_options_free`. What is not set keeps its
+/// default.
+#[derive(Default)]
+pub struct trunkline_server_options {
+    pub(crate) hub: Option<Arc<Hub>>,
+    pub(crate) info: Map<String, Value>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) options: Map<String, Value>,
+}
+
+/// The limits of a server; see `trunkline_server_options_set_limit`.
+#[repr(C)]
+#[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
+pub enum trunkline_limit {
+    /// Tools on one page of a list. Default 1000.
+    TRUNKLINE_LIMIT_PAGE_SIZE = 1,
+    /// Calls that run at the same time, per session. Default 64.
+    TRUNKLINE_LIMIT_MAX_RUNNING = 2,
+    /// Calls that wait to run, per session. Default 1024.
+    TRUNKLINE_LIMIT_MAX_WAITING = 3,
+    /// Bytes of a message. Default 64 MiB.
+    TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
+    /// Nested arrays and objects of a message. Default 128.
+    TRUNKLINE_LIMIT_MAX_NESTING = 5,
+    /// HTTP sessions. Default 10000.
+    TRUNKLINE_LIMIT_MAX_SESSIONS = 6,
+    /// Milliseconds until an idle HTTP session ends. Default 30 minutes.
+    TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
+    /// Milliseconds that calls get to finish when a server stops. Default 5 s.
+    TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
+    /// Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s.
+    TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
+}
+
+/// The bridge's name of each limit, by its number.
+const LIMITS: [&str; 9] = [
+    "pageSize",
+    "maxRunning",
+    "maxWaiting",
+    "maxMessageBytes",
+    "maxNesting",
+    "maxSessions",
+    "sessionIdleMs",
+    "drainDeadlineMs",
+    "keepAliveMs",
+];
+
+/// Options of a tool. Made by `trunkline_tool_options_new`, read by
+/// `trunkline_server_add_tool_with`, freed by `trunkline_tool_options_free`.
+#[derive(Default)]
+pub struct trunkline_tool_options {
+    pub(crate) wrap_output: Option<bool>,
+    pub(crate) requires: Option<Box<RawValue>>,
+}
+
+/// Options of an HTTP listener. Made by `trunkline_http_options_new`, read by
+/// `trunkline_server_listen_http`, freed by `trunkline_http_options_free`. Defaults: 127.0.0.1,
+/// port 8000, path /mcp.
+#[derive(Default)]
+pub struct trunkline_http_options {
+    pub(crate) transport: Map<String, Value>,
+}
+
+/// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_new(
+    options: *mut *mut trunkline_server_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        out!(options).put(crate::ffi::give(trunkline_server_options::default()));
+        Ok(())
+    })
+}
+
+/// Runs the server on a port of yours instead of one of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_port(
+    options: *mut trunkline_server_options,
+    port: *mut trunkline_port,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        changed!(options).hub = Some(handle!(port).hub.clone());
+        Ok(())
+    })
+}
+
+/// Sets the name for people.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_title(
+    options: *mut trunkline_server_options,
+    title: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).info, "title", text!(title)))
+}
+
+/// Sets the description.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_description(
+    options: *mut trunkline_server_options,
+    description: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).info, "description", text!(description)))
+}
+
+/// Sets the URL of the server's site.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_website_url(
+    options: *mut trunkline_server_options,
+    url: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).info, "websiteUrl", text!(url)))
+}
+
+/// Sets the icons: a JSON array of the specification's Icon.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_icons(
+    options: *mut trunkline_server_options,
+    icons: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let (options, icons) = (changed!(options), text!(icons));
+        let icons: Value = serde_json::from_str(icons).map_err(|reason| Failure::not_json("icons", &reason))?;
+        put(&mut options.info, "icons", icons)
+    })
+}
+
+/// Sets how the model should use the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_instructions(
+    options: *mut trunkline_server_options,
+    instructions: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        changed!(options).instructions = Some(text!(instructions).to_owned());
+        Ok(())
+    })
+}
+
+/// Shows clients the detail of failures that they otherwise see as a generic text. Off by default.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_debug(
+    options: *mut trunkline_server_options,
+    debug: bool,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).options, "debug", debug))
+}
+
+/// Sets a limit (one of `trunkline_limit`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_limit(
+    options: *mut trunkline_server_options,
+    limit: u32,
+    value: u64,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let options = changed!(options);
+        let name = (limit as usize).checked_sub(1).and_then(|index| LIMITS.get(index));
+        let name = name.ok_or_else(|| Failure::invalid("the argument `limit` is not a trunkline_limit"))?;
+        put(&mut options.options, name, value)
+    })
+}
+
+/// Frees options. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_free(options: *mut trunkline_server_options) {
+    free!(options)
+}
+
+/// Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_new(
+    options: *mut *mut trunkline_tool_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        out!(options).put(crate::ffi::give(trunkline_tool_options::default()));
+        Ok(())
+    })
+}
+
+/// Says that the output schema describes `{"result": value}` and the tool returns the bare value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
+    options: *mut trunkline_tool_options,
+    wrap: bool,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        changed!(options).wrap_output = Some(wrap);
+        Ok(())
+    })
+}
+
+/// Sets the client capabilities without which a call is refused before it reaches the tool: a JSON
+/// object such as `{"sampling": {}}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_requires(
+    options: *mut trunkline_tool_options,
+    capabilities: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let options = changed!(options);
+        options.requires = raw("capabilities", text!(capabilities))?.map(ToOwned::to_owned);
+        Ok(())
+    })
+}
+
+/// Frees options. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_free(options: *mut trunkline_tool_options) {
+    free!(options)
+}
+
+/// Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_new(
+    options: *mut *mut trunkline_http_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        out!(options).put(crate::ffi::give(trunkline_http_options::default()));
+        Ok(())
+    })
+}
+
+/// Sets the address to listen on, such as "127.0.0.1".
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_host(
+    options: *mut trunkline_http_options,
+    host: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "host", text!(host)))
+}
+
+/// Sets the TCP port; 0 takes a free one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_port(
+    options: *mut trunkline_http_options,
+    port: u16,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "port", port))
+}
+
+/// Sets the path of the endpoint.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_path(
+    options: *mut trunkline_http_options,
+    path: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "path", text!(path)))
+}
+
+/// Serves the legacy revisions without sessions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_stateless(
+    options: *mut trunkline_http_options,
+    stateless: bool,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "stateless", stateless))
+}
+
+/// Answers with plain JSON instead of an event stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_json(
+    options: *mut trunkline_http_options,
+    json: bool,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "json", json))
+}
+
+/// Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
+/// where the address is one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_allow_host(
+    options: *mut trunkline_http_options,
+    host: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || push(&mut changed!(options).transport, "allowedHosts", text!(host)))
+}
+
+/// Allows one more value of the Origin header, such as "https://app.example.org".
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_allow_origin(
+    options: *mut trunkline_http_options,
+    origin: trunkline_str,
+) -> trunkline_result {
+    guard(std::ptr::null_mut(), || push(&mut changed!(options).transport, "allowedOrigins", text!(origin)))
+}
+
+/// Frees options. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_free(options: *mut trunkline_http_options) {
+    free!(options)
+}
+
+pub(crate) fn put(map: &mut Map<String, Value>, name: &str, value: impl Into<Value>) -> Result<(), Failure> {
+    map.insert(name.to_owned(), value.into());
+    Ok(())
+}
+
+fn push(map: &mut Map<String, Value>, name: &str, value: &str) -> Result<(), Failure> {
+    let list = map.entry(name).or_insert_with(|| json!([]));
+    list.as_array_mut().ok_or_else(|| Failure::internal(format!("`{name}` is not a list")))?.push(value.into());
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Text at the edge: borrowed (`trunkline_str`) and owned (`trunkline_text`).
+
+use std::ffi::{CStr, c_char};
+
+use crate::error::{Failure, trunkline_result};
+use crate::ffi::{contain, free, guard, handle, out};
+
+/// UTF-8 text by pointer and length, never owned by this struct. What you pass needs no final NUL
+/// byte and is only read during the call. What the library hands out is followed by a NUL byte that
+/// `len` does not count (slices of your own text excepted).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct trunkline_str {
+    /// The first byte; may be NULL if `len` is 0.
+    pub data: *const c_char,
+    /// The number of bytes.
+    pub len: usize,
+}
+
+/// Text that the library made for you. Freed with `trunkline_text_free`.
+pub struct trunkline_text(Text);
+
+impl trunkline_str {
+    /// The text as the caller passed it.
+    ///
+    /// # Safety
+    /// `data` is NULL or points to `len` bytes that are readable and unchanged for `'a`.
+    pub(crate) unsafe fn read<'a>(self, name: &str) -> Result<&'a str, Failure> {
+        if self.len == 0 {
+            return Ok("");
+        }
+        if self.data.is_null() {
+            return Err(Failure::null(name));
+        }
+        // SAFETY: promised by the caller.
+        let bytes = unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), self.len) };
+        std::str::from_utf8(bytes)
+            .map_err(|reason| Failure::invalid(format!("the argument `{name}` is not UTF-8: {reason}")))
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self { data: c"".as_ptr(), len: 0 }
+    }
+
+    /// A slice of text that the caller of the library already has.
+    pub(crate) fn slice(text: &str) -> Self {
+        Self { data: text.as_ptr().cast(), len: text.len() }
+    }
+}
+
+/// Owned text with the final NUL byte that is promised to C.
+#[derive(Debug, Clone)]
+pub(crate) struct Text(Vec<u8>);
+
+impl Text {
+    pub(crate) fn new(mut bytes: Vec<u8>) -> Self {
+        bytes.reserve_exact(1);
+        bytes.push(0);
+        Self(bytes)
+    }
+
+    pub(crate) fn copy(bytes: &[u8]) -> Self {
+        let mut copy = Vec::with_capacity(bytes.len() + 1);
+        copy.extend_from_slice(bytes);
+        Self::new(copy)
+    }
+
+    /// Lends the text; valid as long as `self` is alive and not moved out.
+    pub(crate) fn lend(&self) -> trunkline_str {
+        trunkline_str { data: self.0.as_ptr().cast(), len: self.0.len() - 1 }
+    }
+
+    pub(crate) fn give(self) -> *mut trunkline_text {
+        crate::ffi::give(trunkline_text(self))
+    }
+}
+
+/// The text of a NUL-terminated string, without copying it. NULL gives the empty text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_str_of(string: *const c_char) -> trunkline_str {
+    contain(trunkline_str::empty(), || {
+        if string.is_null() {
+            return trunkline_str::empty();
+        }
+        // SAFETY: the conventions of the header: a `const char *` is NULL or ends with a NUL byte.
+        trunkline_str { data: string, len: unsafe { CStr::from_ptr(string) }.count_bytes() }
+    })
+}
+
+/// Borrows the text; valid until the text is freed. Empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_text_str(text: *const trunkline_text) -> trunkline_str {
+    let mut borrowed = trunkline_str::empty();
+    guard(std::ptr::null_mut(), || {
+        borrowed = handle!(text).0.lend();
+        Ok(())
+    });
+    borrowed
+}
+
+/// Copies a text. The copy is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_text_copy(from: trunkline_str, text: *mut *mut trunkline_text) -> trunkline_result {
+    guard(std::ptr::null_mut(), || {
+        let (from, text) = (crate::ffi::text!(from), out!(text));
+        text.put(Text::copy(from.as_bytes()).give());
+        Ok(())
+    })
+}
+
+/// Frees a text. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_text_free(text: *mut trunkline_text) {
+    free!(text)
+}
+
+/// The version of the library, such as "0.1.0". Static: never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn trunkline_version() -> trunkline_str {
+    let version = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    trunkline_str { data: version.as_ptr().cast(), len: version.len() - 1 }
+}

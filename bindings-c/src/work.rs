@@ -1,0 +1,306 @@
+//! What a port knows, and what becomes of each event.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use trunkline::bridge::{Event, EventKind};
+
+use crate::call::trunkline_call;
+use crate::callback::{LogCallback, NotificationCallback, ProgressCallback, ReplyCallback};
+use crate::error::{Failure, trunkline_result};
+use crate::hub::Hub;
+use crate::text::{Text, trunkline_str};
+use crate::tool::Tool;
+
+/// The tables of a port: from the core's handles and tickets to what the host gave.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) tools: HashMap<u64, Arc<Tool>>,
+    pub(crate) calls: HashMap<u64, LiveCall>,
+    pub(crate) waiters: HashMap<u64, Waiter>,
+    /// Listeners and connections.
+    pub(crate) sessions: HashMap<u64, Arc<Session>>,
+    pub(crate) log: Option<Arc<LogCallback>>,
+    pub(crate) due: VecDeque<Work>,
+    /// A thread is running due work.
+    pub(crate) running: bool,
+    pub(crate) stopped: bool,
+    /// How many listeners and connections have ended: what a dispatch returns for without a callback.
+    pub(crate) endings: u64,
+}
+
+/// A call that the host has not let go of.
+pub(crate) struct LiveCall {
+    pub(crate) call: Weak<trunkline_call>,
+    pub(crate) cancelled: Arc<AtomicBool>,
+}
+
+/// A listener or connection.
+pub(crate) struct Session {
+    pub(crate) notification: Option<Arc<NotificationCallback>>,
+    pub(crate) end: OnceLock<Result<(), Failure>>,
+}
+
+impl Session {
+    pub(crate) fn new(notification: Option<Arc<NotificationCallback>>) -> Arc<Self> {
+        Arc::new(Self { notification, end: OnceLock::new() })
+    }
+}
+
+/// Who gets the `Reply` of a ticket.
+pub(crate) enum Waiter {
+    /// A thread inside a blocking call.
+    Thread { progress: Vec<Event>, reply: Option<Event> },
+    /// A callback.
+    Callback(Arc<StartedRequest>),
+    /// Nobody; only a failure matters, and it ends the connection of that handle.
+    Connecting,
+}
+
+impl Waiter {
+    pub(crate) fn thread() -> Self {
+        Self::Thread { progress: Vec::new(), reply: None }
+    }
+}
+
+pub(crate) struct StartedRequest {
+    pub(crate) session: u64,
+    pub(crate) completion: Option<ReplyCallback>,
+    pub(crate) progress: Option<Arc<ProgressCallback>>,
+}
+
+/// A callback that has to run.
+pub(crate) enum Work {
+    Call { tool: Arc<Tool>, event: Event, cancelled: Arc<AtomicBool> },
+    Orphan { ticket: u64 },
+    Cancelled { ticket: u64, reason: Bytes },
+    Notification { callback: Arc<NotificationCallback>, event: Event },
+    Progress { request: Arc<StartedRequest>, event: Event },
+    Completion { request: Arc<StartedRequest>, event: Event },
+    Log { callback: Option<Arc<LogCallback>>, records: Bytes },
+}
+
+impl State {
+    /// Puts an event where it belongs; `true` if a waiting thread must look.
+    pub(crate) fn sort(&mut self, event: Event) -> bool {
+        match event.kind {
+            EventKind::Call => {
+                let ticket = event.ticket;
+                self.due.push_back(match self.tools.get(&event.handle).cloned() {
+                    Some(tool) => {
+                        let cancelled = Arc::<AtomicBool>::default();
+                        self.calls.insert(ticket, LiveCall { call: Weak::new(), cancelled: cancelled.clone() });
+                        Work::Call { tool, event, cancelled }
+                    }
+                    None => Work::Orphan { ticket },
+                });
+                false
+            }
+            EventKind::Cancel => {
+                self.sort_cancel(event);
+                false
+            }
+            EventKind::Reply => self.sort_reply(event),
+            EventKind::Notification => self.sort_notification(event),
+            EventKind::SessionClosed => {
+                if let Some(session) = self.sessions.remove(&event.handle) {
+                    self.end(&session, outcome(&event).map(|_| ()));
+                }
+                true
+            }
+            EventKind::Log => {
+                self.due.push_back(Work::Log { callback: self.log.clone(), records: event.body });
+                false
+            }
+            EventKind::Stopped => {
+                self.stopped = true;
+                true
+            }
+        }
+    }
+
+    /// A call that did not start never will; one that did sees its flag at once and its callback in
+    /// turn.
+    fn sort_cancel(&mut self, event: Event) {
+        let Some(live) = self.calls.get(&event.ticket) else {
+            return;
+        };
+        live.cancelled.store(true, Ordering::Release);
+        self.due.push_back(Work::Cancelled { ticket: event.ticket, reason: event.body });
+    }
+
+    fn sort_reply(&mut self, event: Event) -> bool {
+        match self.waiters.get_mut(&event.ticket) {
+            Some(Waiter::Thread { reply, .. }) => {
+                *reply = Some(event);
+                return true;
+            }
+            Some(Waiter::Callback(_)) => {
+                if let Some(Waiter::Callback(request)) = self.waiters.remove(&event.ticket) {
+                    self.due.push_back(Work::Completion { request, event });
+                }
+            }
+            Some(Waiter::Connecting) => {
+                self.waiters.remove(&event.ticket);
+                if let Err(failure) = outcome(&event)
+                    && let Some(session) = self.sessions.remove(&event.ticket)
+                {
+                    self.end(&session, Err(failure));
+                }
+                return true;
+            }
+            None => {}
+        }
+        false
+    }
+
+    fn end(&mut self, session: &Session, how: Result<(), Failure>) {
+        let _ = session.end.set(how);
+        self.endings += 1;
+    }
+
+    fn sort_notification(&mut self, event: Event) -> bool {
+        match self.waiters.get_mut(&event.ticket) {
+            Some(Waiter::Thread { progress, .. }) => {
+                progress.push(event);
+                return true;
+            }
+            Some(Waiter::Callback(request)) => {
+                let request = request.clone();
+                self.due.push_back(Work::Progress { request, event });
+            }
+            _ => {
+                let session = self.sessions.get(&event.handle);
+                if let Some(callback) = session.and_then(|session| session.notification.clone()) {
+                    self.due.push_back(Work::Notification { callback, event });
+                }
+            }
+        }
+        false
+    }
+
+    /// What came in for a thread that waits.
+    pub(crate) fn collect(&mut self, ticket: u64) -> (Vec<Event>, Option<Event>) {
+        match self.waiters.get_mut(&ticket) {
+            Some(Waiter::Thread { progress, reply }) => (std::mem::take(progress), reply.take()),
+            _ => (Vec::new(), None),
+        }
+    }
+
+    /// Forgets everything that waits on a connection; returns what must be dropped when the tables
+    /// are unlocked.
+    pub(crate) fn forget_session(&mut self, handle: u64) -> impl Sized + use<> {
+        let session = self.sessions.remove(&handle);
+        let belongs = |waiter: &Waiter| matches!(waiter, Waiter::Callback(request) if request.session == handle);
+        let tickets: Vec<u64> = self.waiters.iter().filter(|(_, w)| belongs(w)).map(|(ticket, _)| *ticket).collect();
+        let waiters: Vec<_> = tickets.iter().filter_map(|ticket| self.waiters.remove(ticket)).collect();
+        let (gone, kept) = self.due.drain(..).partition::<VecDeque<Work>, _>(|work| match work {
+            Work::Completion { request, .. } | Work::Progress { request, .. } => request.session == handle,
+            Work::Notification { event, .. } => event.handle == handle,
+            _ => false,
+        });
+        self.due = kept;
+        (session, waiters, gone)
+    }
+}
+
+/// The outcome that a `Reply` or `SessionClosed` carries.
+pub(crate) fn outcome(event: &Event) -> Result<Bytes, Failure> {
+    if event.ok { Ok(event.body.clone()) } else { Err(Failure::from_json(&event.body)) }
+}
+
+impl Work {
+    /// Runs the callback, on the thread that dispatches.
+    pub(crate) fn run(self, hub: &Arc<Hub>) {
+        match self {
+            Work::Call { event, cancelled, .. } if cancelled.load(Ordering::Acquire) => {
+                hub.state().calls.remove(&event.ticket);
+            }
+            Work::Call { tool, event, cancelled } => {
+                let call = trunkline_call::start(hub, &tool, event, cancelled);
+                tool.callback.run(call.as_raw(), call.arguments());
+            }
+            Work::Orphan { ticket } => {
+                let _ = hub
+                    .port
+                    .fail(ticket, br#"{"kind":"internal","message":"the tool was removed before its call ran"}"#);
+            }
+            Work::Cancelled { ticket, reason } => {
+                let call = hub.state().calls.get(&ticket).map(|live| live.call.clone());
+                if let Some(call) = call.and_then(|call| call.upgrade()) {
+                    call.run_cancel_callback(reason);
+                }
+            }
+            Work::Notification { callback, event } => {
+                let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(&event.body));
+                callback.run(method.lend(), params.lend());
+            }
+            Work::Progress { request, event } => {
+                if let Some(callback) = &request.progress {
+                    report_progress(callback, &event);
+                }
+            }
+            Work::Completion { request, event } => request.complete(outcome(&event)),
+            Work::Log { callback, records } => log(callback.as_deref(), &records),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    progress: f64,
+    total: Option<f64>,
+    message: Option<String>,
+}
+
+pub(crate) fn report_progress(callback: &ProgressCallback, event: &Event) {
+    if let Ok(Progress { progress, total, message }) = serde_json::from_slice(&event.body) {
+        let message = Text::new(message.unwrap_or_default().into_bytes());
+        callback.run(progress, total.unwrap_or(0.0), message.lend());
+    }
+}
+
+impl StartedRequest {
+    fn complete(&self, outcome: Result<Bytes, Failure>) {
+        let Some(completion) = &self.completion else {
+            return;
+        };
+        match outcome {
+            Ok(json) => completion.run(trunkline_result::TRUNKLINE_OK, Text::copy(&json).lend(), None),
+            Err(failure) => {
+                let error = failure.into_error();
+                completion.run(error.result(), trunkline_str::empty(), Some(&error));
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct LogRecord {
+    #[serde(default)]
+    level: String,
+    #[serde(default)]
+    target: String,
+    #[serde(default)]
+    message: String,
+}
+
+/// Without a callback, errors and warnings go to stderr: a failing tool must not be silent.
+fn log(callback: Option<&LogCallback>, records: &[u8]) {
+    let records: Vec<LogRecord> = serde_json::from_slice(records).unwrap_or_default();
+    for LogRecord { level, target, message } in records {
+        match callback {
+            Some(callback) => {
+                let [level, target, message] = [level, target, message].map(|text| Text::new(text.into_bytes()));
+                callback.run(level.lend(), target.lend(), message.lend());
+            }
+            None if level == "error" || level == "warn" => {
+                eprintln!("trunkline: {level}: {target}: {message}")
+            }
+            None => {}
+        }
+    }
+}

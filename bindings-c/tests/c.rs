@@ -1,0 +1,278 @@
+//! The header is fresh, installs, compiles as C99 and C++17 without a warning, and C programs work
+//! with the library.
+//!
+//! `TRUNKLINE_UPDATE_HEADER=1` writes the header. `TRUNKLINE_PREBUILT=1` takes the libraries as
+//! they lie in the target folder instead of building them. `TRUNKLINE_SANITIZE=address` (or another
+//! sanitizer) compiles the C programs with it. `CC` and `CXX` choose the compilers.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+const TMP: &str = env!("CARGO_TARGET_TMPDIR");
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[test]
+fn header_is_fresh() {
+    let config = cbindgen::Config::from_file(Path::new(HERE).join("cbindgen.toml")).expect("cbindgen.toml is readable");
+    let bindings = cbindgen::generate_with_config(HERE, config).expect("cbindgen understands the sources");
+    let mut generated = Vec::new();
+    bindings.write(&mut generated);
+    let generated = String::from_utf8(generated).expect("the header is UTF-8");
+    let path = Path::new(HERE).join("include/trunkline.h");
+    if env::var_os("TRUNKLINE_UPDATE_HEADER").is_some() {
+        fs::write(&path, &generated).expect("the header is writable");
+    }
+    let checked_in = fs::read_to_string(&path).expect("the header is readable").replace("\r\n", "\n");
+    assert!(
+        checked_in == generated,
+        "include/trunkline.h is not what cbindgen makes of src/; run TRUNKLINE_UPDATE_HEADER=1 cargo test -p trunkline-c header"
+    );
+}
+
+/// Each scenario of `c/suite.c` is a test.
+macro_rules! scenarios {
+    ($($name:ident)*) => {
+        const SCENARIOS: &[&str] = &[$(stringify!($name)),*];
+
+        mod c99 {
+            $(#[test] fn $name() { super::run(&super::SUITE_C99, stringify!($name)); })*
+        }
+
+        mod cxx17 {
+            $(#[test] fn $name() { super::run(&super::SUITE_CXX17, stringify!($name)); })*
+        }
+    };
+}
+
+scenarios! {
+    names_and_version json_helpers null_arguments wrong_arguments memory_call shapes_and_failures
+    answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
+    closing stdio http many_threads options event_loop notifications waking forked
+    stop_in_signal_handler
+}
+
+#[test]
+fn every_scenario_of_the_suite_is_a_test() {
+    let listed = command(&*SUITE_C99).arg("--list").output().expect("the suite runs");
+    assert_eq!(String::from_utf8_lossy(&listed.stdout).split_whitespace().collect::<Vec<_>>(), SCENARIOS);
+}
+
+#[test]
+fn examples_talk_to_each_other() {
+    let examples = Path::new(HERE).join("../examples/c");
+    let server = compile(Language::C99, &examples.join("weather_server.c"), "weather_server", Library::Shared);
+    let client = compile(Language::C99, &examples.join("client.c"), "client", Library::Shared);
+    let output = finish(command(&client).arg(&server));
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Oslo"), "{}", told(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_static_library_links() {
+    let suite = Path::new(HERE).join("tests/c/suite.c");
+    let program = compile(Language::C99, &suite, "suite_static", Library::Static);
+    run(&program, "memory_call");
+}
+
+#[cfg(unix)]
+#[test]
+fn pkg_config_finds_the_library() {
+    let description = fs::read_to_string(PREFIX.join("lib/pkgconfig/trunkline.pc")).expect("the description is there");
+    assert!(!description.contains('@'), "a placeholder was left in {description}");
+    let flags = match Command::new("pkg-config")
+        .args(["--cflags", "--libs", "trunkline"])
+        .env("PKG_CONFIG_PATH", PREFIX.join("lib/pkgconfig"))
+        .output()
+    {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", told(&output));
+            String::from_utf8(output.stdout).expect("flags are text")
+        }
+        // Where there is no pkg-config, its part is simple enough to do here.
+        Err(_) => {
+            let value =
+                |key: &str| description.lines().find_map(|line| line.strip_prefix(key)).expect("the key is there");
+            let libs = format!("{} {}", value("Cflags: "), value("Libs: "));
+            let prefix = value("prefix=");
+            libs.replace("${includedir}", "${prefix}/include")
+                .replace("${libdir}", "${prefix}/lib")
+                .replace("${prefix}", prefix)
+        }
+    };
+    let program = Path::new(TMP).join("with_pkg_config");
+    let mut compiler = compiler(Language::C99);
+    compiler.arg("-o").arg(&program).arg(version_program()).args(flags.split_whitespace());
+    compiler.arg(format!("-Wl,-rpath,{}", PREFIX.join("lib").display()));
+    succeed(&mut compiler);
+    assert_eq!(String::from_utf8_lossy(&finish(&mut command(&program)).stdout).trim(), env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn cmake_finds_the_library() {
+    let folder = PREFIX.join("lib/cmake/trunkline");
+    for file in ["trunklineConfig.cmake", "trunklineConfigVersion.cmake"] {
+        let text = fs::read_to_string(folder.join(file)).expect("the configuration is there");
+        assert!(!text.contains('@') || text.contains("@rpath"), "a placeholder was left in {text}");
+    }
+    if Command::new("cmake").arg("--version").output().is_err() {
+        eprintln!("cmake is not installed: only the files were checked");
+        return;
+    }
+    let project = Path::new(TMP).join("with_cmake");
+    let build = project.join("build");
+    let _ = fs::remove_dir_all(&project);
+    fs::create_dir_all(&project).expect("the folder can be made");
+    let cmake_lists = format!(
+        "cmake_minimum_required(VERSION 3.16)\nproject(with_cmake C)\nfind_package(trunkline {} REQUIRED CONFIG)\n\
+         add_executable(shared \"{source}\")\ntarget_link_libraries(shared trunkline::trunkline)\n\
+         add_executable(fixed \"{source}\")\ntarget_link_libraries(fixed trunkline::trunkline_static)\n",
+        env!("CARGO_PKG_VERSION"),
+        source = version_program().display().to_string().replace('\\', "/"),
+    );
+    fs::write(project.join("CMakeLists.txt"), cmake_lists).expect("the project can be written");
+    let prefix = format!("-DCMAKE_PREFIX_PATH={}", PREFIX.display());
+    succeed(Command::new("cmake").arg("-S").arg(&project).arg("-B").arg(&build).arg(prefix));
+    succeed(Command::new("cmake").arg("--build").arg(&build));
+    for program in ["shared", "fixed"] {
+        let output = finish(&mut command(build.join(program)));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), env!("CARGO_PKG_VERSION"), "{}", told(&output));
+    }
+}
+
+/// The libraries and the header, installed.
+static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
+    let installer = Path::new(env!("CARGO_BIN_EXE_trunkline-c-install"));
+    if env::var_os("TRUNKLINE_PREBUILT").is_none() {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "trunkline-c"]).current_dir(HERE);
+        if !cfg!(debug_assertions) {
+            cargo.arg("--release");
+        }
+        succeed(&mut cargo);
+    }
+    let prefix = Path::new(TMP).join("prefix");
+    succeed(Command::new(installer).arg("--prefix").arg(&prefix));
+    prefix.canonicalize().expect("the prefix was made")
+});
+
+static SUITE_C99: LazyLock<PathBuf> =
+    LazyLock::new(|| compile(Language::C99, &Path::new(HERE).join("tests/c/suite.c"), "suite_c99", Library::Shared));
+
+static SUITE_CXX17: LazyLock<PathBuf> = LazyLock::new(|| {
+    compile(Language::Cxx17, &Path::new(HERE).join("tests/c/suite.c"), "suite_cxx17", Library::Shared)
+});
+
+#[derive(Clone, Copy)]
+enum Language {
+    C99,
+    Cxx17,
+}
+
+#[derive(Clone, Copy)]
+enum Library {
+    Shared,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "linked where the compiler's command line is Unix-like"))]
+    Static,
+}
+
+fn compiler(language: Language) -> Command {
+    let (variable, fallback, arguments): (_, _, &[&str]) = match language {
+        Language::C99 => ("CC", if cfg!(windows) { "clang" } else { "cc" }, &["-std=c99"]),
+        Language::Cxx17 => ("CXX", if cfg!(windows) { "clang++" } else { "c++" }, &["-std=c++17", "-xc++"]),
+    };
+    let mut compiler = Command::new(env::var_os(variable).unwrap_or_else(|| fallback.into()));
+    compiler.args(arguments).args(["-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+    if let Ok(sanitizer) = env::var("TRUNKLINE_SANITIZE") {
+        compiler.arg(format!("-fsanitize={sanitizer}")).arg("-fno-omit-frame-pointer");
+    }
+    compiler
+}
+
+fn compile(language: Language, source: &Path, name: &str, library: Library) -> PathBuf {
+    let program = Path::new(TMP).join(name).with_extension(env::consts::EXE_EXTENSION);
+    let mut compiler = compiler(language);
+    compiler.arg(format!("-DTRUNKLINE_EXPECTED_VERSION=\"{}\"", env!("CARGO_PKG_VERSION")));
+    compiler.arg("-I").arg(PREFIX.join("include")).arg("-o").arg(&program).arg(source);
+    // The language of the sources is not that of the libraries.
+    compiler.arg("-xnone");
+    match library {
+        Library::Shared => {
+            compiler.arg("-L").arg(PREFIX.join("lib")).arg("-ltrunkline");
+            if cfg!(unix) {
+                compiler.arg(format!("-Wl,-rpath,{}", PREFIX.join("lib").display())).arg("-lpthread");
+            }
+        }
+        Library::Static => {
+            compiler.arg(PREFIX.join("lib/libtrunkline.a"));
+            compiler.args(if cfg!(target_vendor = "apple") {
+                ["-framework", "Security", "-framework", "SystemConfiguration", "-framework", "CoreFoundation"]
+                    .as_slice()
+            } else {
+                ["-lpthread", "-ldl", "-lm", "-lrt"].as_slice()
+            });
+        }
+    }
+    succeed(&mut compiler);
+    program
+}
+
+/// A program that prints the version of the library.
+fn version_program() -> PathBuf {
+    let source = Path::new(TMP).join("version.c");
+    let text = "#include <stdio.h>\n#include <trunkline.h>\n\
+                int main(void) { return puts(trunkline_version().data) < 0; }\n";
+    fs::write(&source, text).expect("the program can be written");
+    source
+}
+
+/// A program that finds the library also on Windows, where there is no rpath.
+fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    if cfg!(windows) {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let paths = [PREFIX.join("bin")].into_iter().chain(env::split_paths(&path));
+        command.env("PATH", env::join_paths(paths).expect("a path has no separator in it"));
+    }
+    command
+}
+
+fn run(suite: &Path, scenario: &str) {
+    let output = finish(command(suite).arg(scenario));
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+fn succeed(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|reason| panic!("cannot start {command:?}: {reason}"));
+    assert!(output.status.success(), "{command:?}\n{}", told(&output));
+}
+
+/// Waits with a deadline: a program that hangs fails its test.
+fn finish(command: &mut Command) -> Output {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|reason| panic!("cannot start {command:?}: {reason}"));
+    let begin = Instant::now();
+    while child.try_wait().expect("the program can be waited for").is_none() {
+        if begin.elapsed() > LIMIT {
+            child.kill().expect("the program can be ended");
+            let output = child.wait_with_output().expect("the program can be waited for");
+            panic!("{command:?} did not end within {LIMIT:?}\n{}", told(&output));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().expect("the program can be waited for")
+}
+
+fn told(output: &Output) -> String {
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    format!("{}\n--- stdout\n{out}--- stderr\n{err}", output.status)
+}

@@ -1,0 +1,1013 @@
+/* The C interface from a C program's side. usage: suite SCENARIO; `suite --list` prints the scenarios. */
+#include "check.h"
+
+#include <signal.h>
+#ifndef _WIN32
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+static const char *program;
+
+/* ---- values ---- */
+
+static void names_and_version(void) {
+  static const trunkline_str text = TRUNKLINE_STR_INIT("static");
+  CHECK(same(trunkline_version(), TRUNKLINE_EXPECTED_VERSION));
+  CHECK(same(text, "static"));
+  CHECK(same(S("literal"), "literal"));
+  CHECK(same(trunkline_str_of("plain"), "plain"));
+  CHECK(trunkline_str_of(NULL).len == 0);
+  CHECK(strcmp(trunkline_result_name(TRUNKLINE_TIMEOUT), "timeout") == 0);
+  CHECK(strcmp(trunkline_result_name(12345), "unknown") == 0);
+  /* Numbers are never reused. */
+  CHECK(TRUNKLINE_OK == 0 && TRUNKLINE_PROTOCOL == 1 && TRUNKLINE_TIMEOUT == 2 && TRUNKLINE_CANCELLED == 3);
+  CHECK(TRUNKLINE_CLOSED == 4 && TRUNKLINE_TRANSPORT == 5 && TRUNKLINE_VERSION_MISMATCH == 6 && TRUNKLINE_INVALID == 7);
+  CHECK(TRUNKLINE_BUSY == 8 && TRUNKLINE_BLOCKING == 9 && TRUNKLINE_FORKED == 10 && TRUNKLINE_INTERNAL == 11);
+  CHECK(TRUNKLINE_NULL == 100 && TRUNKLINE_PANIC == 101 && TRUNKLINE_DONE == 102 && TRUNKLINE_NOT_FOUND == 103);
+}
+
+static void json_helpers(void) {
+  trunkline_str json = S("{\"a\":{\"b/c\":[1,2.5,\"x\\ny\"],\"t~\":true},\"n\":null}");
+  trunkline_str slice = NOTHING;
+  trunkline_text *text = NULL;
+  double number = 0;
+  bool flag = false;
+  CHECK(trunkline_json_get(json, S("/a/b~1c"), &slice) == TRUNKLINE_OK && same(slice, "[1,2.5,\"x\\ny\"]"));
+  CHECK(trunkline_json_get(json, NOTHING, &slice) == TRUNKLINE_OK && slice.len == json.len);
+  CHECK(trunkline_json_get(json, S("/n"), &slice) == TRUNKLINE_OK && same(slice, "null"));
+  CHECK(trunkline_json_get_number(json, S("/a/b~1c/1"), &number) == TRUNKLINE_OK && number == 2.5);
+  CHECK(trunkline_json_get_text(json, S("/a/b~1c/2"), &text) == TRUNKLINE_OK);
+  CHECK(same(trunkline_text_str(text), "x\ny"));
+  trunkline_text_free(text);
+  CHECK(trunkline_json_get_bool(json, S("/a/t~0"), &flag) == TRUNKLINE_OK && flag);
+  CHECK(trunkline_json_get(json, S("/a/b~1c/3"), &slice) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_get(json, S("/a/x"), &slice) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_get(json, S("/n/x"), &slice) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_get_number(json, S("/n"), &number) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_get(json, S("a"), &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("{\"a\":"), S("/a"), &slice) == TRUNKLINE_INVALID);
+  OK(trunkline_json_string(S("a \"b\"\n"), &text, &error));
+  CHECK(same(trunkline_text_str(text), "\"a \\\"b\\\"\\n\""));
+  trunkline_text_free(text);
+}
+
+static void null_arguments(void) {
+  trunkline_server *server = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *text = NULL;
+  trunkline_str missing = {NULL, 3};
+  trunkline_str value = S("untouched");
+  int freed = 0;
+  FAILS(TRUNKLINE_NULL, "server", trunkline_server_new(S("a"), S("1"), NULL, &error));
+  FAILS(TRUNKLINE_NULL, "name", trunkline_server_new(missing, S("1"), &server, &error));
+  CHECK(server == NULL);
+  CHECK(trunkline_server_new(missing, S("1"), &server, NULL) == TRUNKLINE_NULL);
+  FAILS(TRUNKLINE_NULL, "server", trunkline_server_add_tool(NULL, S(ECHO), echo, &freed, count_up, &error));
+  CHECK(freed == 1);
+  server = new_server();
+  FAILS(TRUNKLINE_NULL, "callback", trunkline_server_add_tool(server, S(ECHO), NULL, &freed, count_up, &error));
+  CHECK(freed == 2);
+  FAILS(TRUNKLINE_NULL, "listener", trunkline_server_listen_http(server, NULL, NULL, &error));
+  FAILS(TRUNKLINE_NULL, "server", trunkline_server_run(NULL, &error));
+  FAILS(TRUNKLINE_NULL, "server", trunkline_client_connect_memory(NULL, NULL, &client, &error));
+  FAILS(TRUNKLINE_NULL, "command", trunkline_client_connect_child(NULL, 1, NULL, &client, &error));
+  FAILS(TRUNKLINE_INVALID, "command", trunkline_client_connect_child(&value, 0, NULL, &client, &error));
+  FAILS(TRUNKLINE_NULL, "client", trunkline_client_call_tool(NULL, S("echo"), NOTHING, NULL, &text, &error));
+  FAILS(TRUNKLINE_NULL, "client", trunkline_client_start_request(NULL, S("ping"), NOTHING, NULL, NULL, &freed, count_up,
+                                                                 NULL, &error));
+  CHECK(freed == 3);
+  FAILS(TRUNKLINE_NULL, "port", trunkline_dispatch(NULL, 0, NULL, &error));
+  CHECK(trunkline_json_get(S("1"), NOTHING, NULL) == TRUNKLINE_NULL);
+  CHECK(trunkline_call_return_text(NULL, S("x")) == TRUNKLINE_NULL);
+  CHECK(trunkline_call_fail(NULL, S("x")) == TRUNKLINE_NULL);
+  CHECK(!trunkline_call_cancelled(NULL));
+  CHECK(trunkline_call_retain(NULL) == NULL);
+  CHECK(trunkline_call_arguments(NULL).len == 0);
+  CHECK(trunkline_server_stop(NULL) == TRUNKLINE_NULL);
+  CHECK(trunkline_server_port(NULL) == NULL && trunkline_client_port(NULL) == NULL);
+  CHECK(trunkline_port_descriptor(NULL) == -1);
+  CHECK(trunkline_listener_closed(NULL) && trunkline_client_closed(NULL));
+  CHECK(trunkline_listener_url(NULL).len == 0 && trunkline_text_str(NULL).len == 0);
+  CHECK(trunkline_error_kind(NULL) == TRUNKLINE_OK && trunkline_error_code(NULL) == 0);
+  CHECK(strcmp(trunkline_error_message(NULL), "") == 0);
+  CHECK(trunkline_error_json(NULL, &value) == TRUNKLINE_NULL && same(value, "untouched"));
+  CHECK(client == NULL && text == NULL);
+  trunkline_server_free(NULL);
+  trunkline_client_free(NULL);
+  trunkline_call_free(NULL);
+  trunkline_error_free(NULL);
+  trunkline_text_free(NULL);
+  trunkline_listener_free(NULL);
+  trunkline_port_free(NULL);
+  trunkline_server_options_free(NULL);
+  trunkline_client_options_free(NULL);
+  trunkline_request_options_free(NULL);
+  trunkline_tool_options_free(NULL);
+  trunkline_http_options_free(NULL);
+  trunkline_server_free(server);
+}
+
+static void wrong_arguments(void) {
+  trunkline_server *server = new_server();
+  trunkline_server_options *options = NULL;
+  trunkline_client *client = in_memory(server);
+  trunkline_text *text = NULL;
+  trunkline_error *detail = NULL;
+  trunkline_str json = NOTHING, kind = NOTHING;
+  int freed = 0;
+  trunkline_server *never = NULL;
+  FAILS(TRUNKLINE_INVALID, "UTF-8", trunkline_server_new(S("\xff"), S("1"), &never, &error));
+  CHECK(never == NULL);
+  FAILS(TRUNKLINE_INVALID, "descriptor",
+        trunkline_server_add_tool(server, S("{oops"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID, "name", trunkline_server_add_tool(server, S("{}"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID, "inputSchema",
+        trunkline_server_add_tool(server, S("{\"name\":\"bad\",\"inputSchema\":{\"type\":\"objekt\"}}"), echo, &freed,
+                                  count_up, &error));
+  CHECK(freed == 3);
+  FAILS(TRUNKLINE_NOT_FOUND, "nobody", trunkline_server_remove_tool(server, S("nobody"), &error));
+  FAILS(TRUNKLINE_INVALID, "arguments", trunkline_client_call_tool(client, S("echo"), S("{oops"), NULL, &text, &error));
+  OK(trunkline_server_options_new(&options, &error));
+  CHECK(trunkline_server_options_set_limit(options, 99, 1) == TRUNKLINE_INVALID);
+  CHECK(trunkline_server_options_set_icons(options, S("[")) == TRUNKLINE_INVALID);
+  trunkline_server_options_free(options);
+  CHECK(trunkline_server_add_tool(server, S("{}"), echo, NULL, NULL, &detail) == TRUNKLINE_INVALID);
+  CHECK(trunkline_error_json(detail, &json) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get(json, S("/kind"), &kind) == TRUNKLINE_OK && same(kind, "\"invalid\""));
+  trunkline_error_free(detail);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+/* ---- calls in memory ---- */
+
+static void memory_call(void) {
+  static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
+  trunkline_server *server = new_server();
+  trunkline_text *text = NULL;
+  size_t index;
+  for (index = 0; index < sizeof revisions / sizeof *revisions; ++index) {
+    trunkline_client_options *options = NULL;
+    trunkline_client *client = NULL;
+    OK(trunkline_client_options_new(&options, &error));
+    CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(revisions[index])) == TRUNKLINE_OK);
+    CHECK(trunkline_client_options_set_info(options, S("suite-client"), S("9")) == TRUNKLINE_OK);
+    OK(trunkline_client_connect_memory(server, options, &client, &error));
+    trunkline_client_options_free(options);
+    OK(trunkline_client_info(client, &text, &error));
+    check_text(text, "/revision", revisions[index]);
+    /* A pinned 2026-07-28 is spoken without a probe: nobody asked the server for its name. */
+    if (strcmp(revisions[index], "2026-07-28") != 0) {
+      check_text(text, "/serverInfo/name", "suite");
+      OK(trunkline_client_ping(client, NULL, &error));
+    }
+    trunkline_text_free(text);
+    OK(trunkline_client_list_tools(client, NULL, &text, &error));
+    check_text(text, "/0/name", "echo");
+    trunkline_text_free(text);
+    check_echo(client, "{\"message\":\"h\\u00e9llo\"}", "h\xc3\xa9llo");
+    OK(trunkline_client_close(client, 1000, &error));
+    CHECK(trunkline_client_closed(client));
+    trunkline_client_free(client);
+  }
+  trunkline_server_free(server);
+}
+
+#define PLAIN(name) "{\"name\":\"" name "\",\"description\":\"A tool of the suite.\",\"inputSchema\":{\"type\":\"object\"}}"
+
+static void return_content(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  FAILS(TRUNKLINE_INVALID, "", trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT, S("[oops"), &error));
+  FAILS(TRUNKLINE_INVALID, "shape", trunkline_call_return_json(call, 77, S("{}"), &error));
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT,
+                                S("[{\"type\":\"text\",\"text\":\"one\"},{\"type\":\"text\",\"text\":\"two\"}]"), &error));
+}
+
+static void return_object(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_OBJECT, S("{\"degrees\":21.5}"), &error));
+}
+
+static void return_value(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("[1,2]"), &error));
+}
+
+static void return_result(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_return_result(call, S("{\"content\":[{\"type\":\"text\",\"text\":\"full\"}]}"), &error));
+}
+
+static void fail_tool(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_fail_tool(call, S("no such city")) == TRUNKLINE_OK);
+}
+
+static void fail_protocol(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_fail_protocol(call, -32001, S("teapot"), S("{\"hot\":true}"), &error));
+}
+
+static void shapes_and_failures(void) {
+  trunkline_server *server = new_server();
+  trunkline_tool_options *options = NULL;
+  trunkline_client *client;
+  trunkline_text *result = NULL;
+  trunkline_error *detail = NULL;
+  trunkline_str json = NOTHING, hot = NOTHING;
+  double number = 0;
+  add(server, S(PLAIN("content")), return_content, NULL);
+  add(server, S(PLAIN("result")), return_result, NULL);
+  add(server, S(PLAIN("fail_tool")), fail_tool, NULL);
+  add(server, S(PLAIN("fail_protocol")), fail_protocol, NULL);
+  add(server,
+      S("{\"name\":\"object\",\"description\":\"An object.\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":"
+        "{\"type\":\"object\",\"properties\":{\"degrees\":{\"type\":\"number\"}},\"required\":[\"degrees\"]}}"),
+      return_object, NULL);
+  OK(trunkline_tool_options_new(&options, &error));
+  CHECK(trunkline_tool_options_set_wrap_output(options, true) == TRUNKLINE_OK);
+  OK(trunkline_server_add_tool_with(
+      server,
+      S("{\"name\":\"value\",\"description\":\"A list.\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":"
+        "{\"type\":\"object\",\"properties\":{\"result\":{\"type\":\"array\"}},\"required\":[\"result\"]}}"),
+      options, return_value, NULL, NULL, &error));
+  trunkline_tool_options_free(options);
+  OK(trunkline_tool_options_new(&options, &error));
+  CHECK(trunkline_tool_options_set_requires(options, S("{\"sampling\":{}}")) == TRUNKLINE_OK);
+  OK(trunkline_server_add_tool_with(server, S(PLAIN("picky")), options, return_value, NULL, NULL, &error));
+  trunkline_tool_options_free(options);
+
+  client = in_memory(server);
+  OK(trunkline_client_call_tool(client, S("content"), NOTHING, NULL, &result, &error));
+  check_text(result, "/content/1/text", "two");
+  trunkline_text_free(result);
+  OK(trunkline_client_call_tool(client, S("result"), S("{}"), NULL, &result, &error));
+  check_text(result, "/content/0/text", "full");
+  trunkline_text_free(result);
+  OK(trunkline_client_call_tool(client, S("object"), S("{}"), NULL, &result, &error));
+  CHECK(trunkline_json_get_number(trunkline_text_str(result), S("/structuredContent/degrees"), &number) == TRUNKLINE_OK);
+  CHECK(number == 21.5);
+  trunkline_text_free(result);
+  OK(trunkline_client_call_tool(client, S("value"), S("{}"), NULL, &result, &error));
+  CHECK(trunkline_json_get_number(trunkline_text_str(result), S("/structuredContent/result/1"), &number) == TRUNKLINE_OK);
+  CHECK(number == 2);
+  trunkline_text_free(result);
+  OK(trunkline_client_call_tool(client, S("fail_tool"), S("{}"), NULL, &result, &error));
+  CHECK(is_error(result));
+  check_text(result, "/content/0/text", "no such city");
+  trunkline_text_free(result);
+  result = NULL;
+  CHECK(trunkline_client_call_tool(client, S("fail_protocol"), S("{}"), NULL, &result, &detail) == TRUNKLINE_PROTOCOL);
+  CHECK(result == NULL && trunkline_error_code(detail) == -32001);
+  CHECK(strcmp(trunkline_error_message(detail), "teapot") == 0);
+  CHECK(trunkline_error_json(detail, &json) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get(json, S("/data/hot"), &hot) == TRUNKLINE_OK && same(hot, "true"));
+  trunkline_error_free(detail);
+  FAILS(TRUNKLINE_PROTOCOL, "", trunkline_client_call_tool(client, S("picky"), S("{}"), NULL, &result, &error));
+  FAILS(TRUNKLINE_INVALID, "no/such", trunkline_client_request(client, S("no/such"), NOTHING, NULL, &result, &error));
+  OK(trunkline_client_request(client, S(TRUNKLINE_METHOD_LIST_TOOLS), S("{}"), NULL, &result, &error));
+  check_text(result, "/tools/0/name", "echo");
+  trunkline_text_free(result);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+static trunkline_call *kept;
+
+static void keep(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  kept = trunkline_call_retain(call);
+}
+
+static void answer_later(void *data) {
+  trunkline_call *call = (trunkline_call *)data;
+  sleep_ms(30);
+  CHECK(contains(trunkline_call_arguments(call), "later"));
+  CHECK(trunkline_call_return_text(call, S("at last")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_return_text(call, S("twice")) == TRUNKLINE_DONE);
+  CHECK(trunkline_call_fail(call, S("thrice")) == TRUNKLINE_DONE);
+  trunkline_call_free(call);
+}
+
+static thread_task later_task = {answer_later, NULL};
+static thread later_thread;
+
+static void start_thread(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  later_task.data = trunkline_call_retain(call);
+  thread_start(&later_thread, &later_task);
+}
+
+static void answered_later(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_text *result = NULL;
+  add(server, S(PLAIN("later")), start_thread, NULL);
+  OK(trunkline_client_call_tool(client, S("later"), S("{\"say\":\"later\"}"), NULL, &result, &error));
+  check_text(result, "/content/0/text", "at last");
+  thread_join(later_thread);
+  trunkline_text_free(result);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+static void do_nothing(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)call, (void)arguments, (void)user_data;
+}
+
+static void see_log(trunkline_str level, trunkline_str target, trunkline_str message, void *user_data) {
+  (void)level, (void)target;
+  if (contains(message, "without answering")) ++*(int *)user_data;
+}
+
+static void dropped_call(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_text *result = NULL;
+  int seen = 0;
+  unsigned long long end = now_ms() + 5000;
+  CHECK(trunkline_port_on_log(trunkline_server_port(server), see_log, &seen, NULL) == TRUNKLINE_OK);
+  add(server, S(PLAIN("nothing")), do_nothing, NULL);
+  OK(trunkline_client_call_tool(client, S("nothing"), S("{}"), NULL, &result, &error));
+  CHECK(is_error(result));
+  CHECK(!contains(trunkline_text_str(result), "without answering"));
+  trunkline_text_free(result);
+  while (!seen && now_ms() < end) OK(trunkline_dispatch(trunkline_server_port(server), 100, NULL, &error));
+  CHECK(seen == 1);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+static void destructors(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_client_options *options = NULL;
+  int removed = 0, freed = 0, held = 0, replaced = 0;
+  uint64_t ticket = 0;
+  OK(trunkline_server_add_tool(server, S(PLAIN("removed")), do_nothing, &removed, count_up, &error));
+  OK(trunkline_server_add_tool(server, S(PLAIN("freed")), do_nothing, &freed, count_up, &error));
+  OK(trunkline_server_add_tool(server, S(PLAIN("held")), keep, &held, count_up, &error));
+  OK(trunkline_server_remove_tool(server, S("removed"), &error));
+  CHECK(removed == 1 && freed == 0);
+  OK(trunkline_client_start_call_tool(client, S("held"), S("{}"), NULL, NULL, NULL, NULL, &ticket, &error));
+  while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  OK(trunkline_server_remove_tool(server, S("held"), &error));
+  CHECK(held == 0);
+  CHECK(trunkline_call_on_cancel(kept, NULL, &replaced, count_up) == TRUNKLINE_NULL && replaced == 1);
+  CHECK(trunkline_call_return_text(kept, S("done")) == TRUNKLINE_OK);
+  trunkline_call_free(kept);
+  CHECK(held == 1);
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_on_notification(options, NULL, &replaced, count_up) == TRUNKLINE_NULL && replaced == 2);
+  trunkline_client_options_free(options);
+  CHECK(trunkline_port_on_log(trunkline_server_port(server), see_log, &replaced, count_up) == TRUNKLINE_OK);
+  CHECK(trunkline_port_on_log(trunkline_server_port(server), NULL, NULL, NULL) == TRUNKLINE_OK && replaced == 3);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+  CHECK(removed == 1 && freed == 1 && held == 1);
+}
+
+/* ---- inside callbacks ---- */
+
+static void call_back(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_client **client = (trunkline_client **)user_data;
+  trunkline_text *result = NULL;
+  (void)arguments;
+  FAILS(TRUNKLINE_BLOCKING, "thread",
+        trunkline_client_call_tool(*client, S("echo"), S("{\"message\":\"x\"}"), NULL, &result, &error));
+  FAILS(TRUNKLINE_BLOCKING, "thread", trunkline_dispatch(trunkline_client_port(*client), 0, NULL, &error));
+  FAILS(TRUNKLINE_BLOCKING, "thread", trunkline_client_close(*client, 0, &error));
+  CHECK(result == NULL);
+  OK(trunkline_client_start_call_tool(*client, S("echo"), S("{\"message\":\"x\"}"), NULL, NULL, NULL, NULL, NULL, &error));
+  CHECK(trunkline_call_return_text(call, S("refused")) == TRUNKLINE_OK);
+}
+
+static void blocking_is_refused(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_text *result = NULL;
+  add(server, S(PLAIN("call_back")), call_back, &client);
+  OK(trunkline_client_call_tool(client, S("call_back"), S("{}"), NULL, &result, &error));
+  check_text(result, "/content/0/text", "refused");
+  trunkline_text_free(result);
+  check_echo(client, "{\"message\":\"after\"}", "after");
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+/* ---- progress, cancellation, time ---- */
+
+static void three_steps(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  int step;
+  (void)arguments, (void)user_data;
+  for (step = 1; step <= 3; ++step) {
+    CHECK(trunkline_call_progress(call, step, 3, S("working")) == TRUNKLINE_OK);
+    sleep_ms(20);
+  }
+  CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
+}
+
+typedef struct {
+  int count;
+  double last;
+  int freed;
+} progress_seen;
+
+static void see_progress(double progress, double total, trunkline_str message, void *user_data) {
+  progress_seen *seen = (progress_seen *)user_data;
+  CHECK(progress > seen->last && total == 3 && same(message, "working"));
+  seen->last = progress;
+  ++seen->count;
+}
+
+static void free_progress(void *user_data) { ++((progress_seen *)user_data)->freed; }
+
+typedef struct {
+  int count;
+  int freed;
+  trunkline_result result;
+  char text[200];
+} outcome;
+
+static void see_outcome(trunkline_result result, trunkline_str json, const trunkline_error *error, void *user_data) {
+  outcome *seen = (outcome *)user_data;
+  CHECK((result == TRUNKLINE_OK) == (error == NULL));
+  CHECK(trunkline_error_kind(error) == result);
+  ++seen->count;
+  seen->result = result;
+  snprintf(seen->text, sizeof seen->text, "%s", error ? trunkline_error_message(error) : json.data);
+}
+
+static void free_outcome(void *user_data) { ++((outcome *)user_data)->freed; }
+
+/* Dispatches until a started request is answered. */
+static void settle(trunkline_port *port, outcome *seen) {
+  unsigned long long end = now_ms() + 10000;
+  while (!seen->count && now_ms() < end) OK(trunkline_dispatch(port, 1000, NULL, &error));
+  CHECK(seen->count == 1 && seen->freed == 1);
+}
+
+static void progress(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_request_options *options = NULL;
+  progress_seen seen = {0, 0, 0};
+  outcome end = {0, 0, TRUNKLINE_INTERNAL, ""};
+  trunkline_text *result = NULL;
+  add(server, S(PLAIN("steps")), three_steps, NULL);
+  OK(trunkline_request_options_new(&options, &error));
+  CHECK(trunkline_request_options_on_progress(options, see_progress, &seen, free_progress) == TRUNKLINE_OK);
+  OK(trunkline_client_call_tool(client, S("steps"), S("{}"), options, &result, &error));
+  CHECK(seen.count >= 1 && seen.last == 3);
+  check_text(result, "/content/0/text", "done");
+  trunkline_text_free(result);
+  seen.count = 0;
+  seen.last = 0;
+  OK(trunkline_client_start_call_tool(client, S("steps"), S("{}"), options, see_outcome, &end, free_outcome, NULL, &error));
+  trunkline_request_options_free(options);
+  CHECK(seen.freed == 0);
+  settle(trunkline_client_port(client), &end);
+  CHECK(end.result == TRUNKLINE_OK && seen.count >= 1 && seen.last == 3 && seen.freed == 1);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+typedef struct {
+  int count;
+  int freed;
+} cancel_seen;
+
+static void see_cancel(trunkline_str reason, void *user_data) {
+  (void)reason;
+  ++((cancel_seen *)user_data)->count;
+}
+
+static void free_cancel(void *user_data) { ++((cancel_seen *)user_data)->freed; }
+
+static void keep_and_watch(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments;
+  kept = trunkline_call_retain(call);
+  CHECK(!trunkline_call_cancelled(call));
+  CHECK(trunkline_call_on_cancel(call, see_cancel, user_data, free_cancel) == TRUNKLINE_OK);
+}
+
+static void cancellation(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_port *port = trunkline_server_port(server);
+  cancel_seen seen = {0, 0}, late = {0, 0};
+  outcome end = {0, 0, TRUNKLINE_OK, ""};
+  uint64_t ticket = 0;
+  unsigned long long deadline = now_ms() + 10000;
+  add(server, S(PLAIN("wait")), keep_and_watch, &seen);
+  OK(trunkline_client_start_call_tool(client, S("wait"), S("{}"), NULL, see_outcome, &end, free_outcome, &ticket, &error));
+  while (!kept && now_ms() < deadline) OK(trunkline_dispatch(port, 1000, NULL, &error));
+  CHECK(kept && !trunkline_call_cancelled(kept));
+  OK(trunkline_client_cancel(client, ticket, S("changed my mind"), &error));
+  while ((!seen.count || !end.count) && now_ms() < deadline) OK(trunkline_dispatch(port, 1000, NULL, &error));
+  CHECK(seen.count == 1 && end.count == 1 && end.freed == 1 && end.result == TRUNKLINE_CANCELLED);
+  CHECK(trunkline_call_cancelled(kept));
+  CHECK(trunkline_call_on_cancel(kept, see_cancel, &late, free_cancel) == TRUNKLINE_OK);
+  CHECK(seen.freed == 1);
+  CHECK(trunkline_call_return_text(kept, S("too late")) == TRUNKLINE_DONE);
+  trunkline_call_free(kept);
+  CHECK(late.freed == 1);
+  OK(trunkline_client_cancel(client, ticket, NOTHING, &error));
+  check_echo(client, "{\"message\":\"still here\"}", "still here");
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+static void timeouts(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_request_options *options = NULL;
+  trunkline_text *result = NULL;
+  add(server, S(PLAIN("keep")), keep, NULL);
+  OK(trunkline_request_options_new(&options, &error));
+  CHECK(trunkline_request_options_set_timeout_ms(options, 100) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_TIMEOUT, "", trunkline_client_call_tool(client, S("keep"), S("{}"), options, &result, &error));
+  trunkline_request_options_free(options);
+  CHECK(result == NULL);
+  trunkline_call_free(kept);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+static void closing(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_text *result = NULL;
+  outcome end = {0, 0, TRUNKLINE_OK, ""}, gone = {0, 0, TRUNKLINE_OK, ""};
+  add(server, S(PLAIN("keep")), keep, NULL);
+  OK(trunkline_client_start_call_tool(client, S("keep"), S("{}"), NULL, see_outcome, &end, free_outcome, NULL, &error));
+  while (!kept) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+  OK(trunkline_client_close(client, 0, &error));
+  settle(trunkline_client_port(client), &end);
+  CHECK(end.result == TRUNKLINE_CLOSED || end.result == TRUNKLINE_CANCELLED);
+  OK(trunkline_client_close(client, 0, &error));
+  FAILS(TRUNKLINE_CLOSED, "", trunkline_client_call_tool(client, S("echo"), S("{}"), NULL, &result, &error));
+  trunkline_call_free(kept);
+  kept = NULL;
+  trunkline_client_free(client);
+  client = in_memory(server);
+  OK(trunkline_client_start_call_tool(client, S("keep"), S("{}"), NULL, see_outcome, &gone, free_outcome, NULL, &error));
+  trunkline_client_free(client);
+  CHECK(gone.count == 0 && gone.freed == 1);
+  trunkline_call_free(kept);
+  trunkline_server_free(server);
+}
+
+/* ---- stdio and HTTP ---- */
+
+static void serve_stdio(void) {
+  trunkline_server *server = new_server();
+  if (getenv("SUITE_TOOL")) add(server, trunkline_str_of(getenv("SUITE_TOOL")), fail_tool, NULL);
+  OK(trunkline_server_run_stdio(server, &error));
+  trunkline_server_free(server);
+}
+
+static void stdio(void) {
+  trunkline_str command[2];
+  trunkline_client *client = NULL;
+  trunkline_text *text = NULL;
+  command[0] = trunkline_str_of(program);
+  command[1] = S("--serve-stdio");
+  OK(trunkline_client_connect_child(command, 2, NULL, &client, &error));
+  OK(trunkline_client_list_tools(client, NULL, &text, &error));
+  check_text(text, "/0/name", "echo");
+  trunkline_text_free(text);
+  check_echo(client, "{\"message\":\"over a pipe\"}", "over a pipe");
+  OK(trunkline_client_close(client, 5000, &error));
+  trunkline_client_free(client);
+
+  client = NULL;
+  command[1] = S("--die");
+  FAILS(TRUNKLINE_TRANSPORT, "my last words", trunkline_client_connect_child(command, 2, NULL, &client, &error));
+  command[0] = S("/no/such/program");
+  FAILS(TRUNKLINE_TRANSPORT, "", trunkline_client_connect_child(command, 1, NULL, &client, &error));
+  CHECK(client == NULL);
+}
+
+static trunkline_listener *listen_http(trunkline_server *server) {
+  trunkline_http_options *options = NULL;
+  trunkline_listener *listener = NULL;
+  OK(trunkline_http_options_new(&options, &error));
+  CHECK(trunkline_http_options_set_port(options, 0) == TRUNKLINE_OK);
+  OK(trunkline_server_listen_http(server, options, &listener, &error));
+  trunkline_http_options_free(options);
+  CHECK(strncmp(trunkline_listener_url(listener).data, "http://127.0.0.1:", 17) == 0);
+  return listener;
+}
+
+static void run_server(void *data) { OK(trunkline_server_run((trunkline_server *)data, &error)); }
+
+static int polled_until_cancelled;
+
+/* Does not return to the loop: sees the cancellation only by the flag. */
+static void poll_flag(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  unsigned long long end = now_ms() + 10000;
+  (void)arguments, (void)user_data;
+  while (!trunkline_call_cancelled(call) && now_ms() < end) sleep_ms(5);
+  polled_until_cancelled = trunkline_call_cancelled(call);
+  trunkline_call_return_text(call, S("stopped"));
+}
+
+static void http(void) {
+  trunkline_server *server = new_server();
+  trunkline_listener *listener = listen_http(server);
+  thread_task task = {run_server, NULL};
+  thread runner;
+  trunkline_client *client = NULL;
+  trunkline_text *text = NULL;
+  outcome end = {0, 0, TRUNKLINE_OK, ""};
+  uint64_t ticket = 0;
+  task.data = server;
+  add(server, S(PLAIN("poll_flag")), poll_flag, NULL);
+  thread_start(&runner, &task);
+  OK(trunkline_client_connect_http(trunkline_listener_url(listener), NULL, &client, &error));
+  OK(trunkline_client_list_tools(client, NULL, &text, &error));
+  check_text(text, "/0/name", "echo");
+  trunkline_text_free(text);
+  check_echo(client, "{\"message\":\"over HTTP\"}", "over HTTP");
+
+  OK(trunkline_client_start_call_tool(client, S("poll_flag"), S("{}"), NULL, see_outcome, &end, free_outcome, &ticket,
+                                      &error));
+  sleep_ms(200);
+  OK(trunkline_client_cancel(client, ticket, NOTHING, &error));
+  settle(trunkline_client_port(client), &end);
+  CHECK(end.result == TRUNKLINE_CANCELLED);
+  check_echo(client, "{\"message\":\"again\"}", "again");
+  CHECK(polled_until_cancelled);
+
+  trunkline_client_free(client);
+  CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);
+  thread_join(runner);
+  CHECK(trunkline_listener_closed(listener));
+  FAILS(TRUNKLINE_TRANSPORT, "", trunkline_client_connect_http(trunkline_listener_url(listener), NULL, &client, &error));
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}
+
+static trunkline_client *shared_client;
+
+static void many_calls(void *data) {
+  char arguments[64], wanted[32];
+  int call;
+  for (call = 0; call < 50; ++call) {
+    snprintf(wanted, sizeof wanted, "%d of %d", call, *(int *)data);
+    snprintf(arguments, sizeof arguments, "{\"message\":\"%s\"}", wanted);
+    check_echo(shared_client, arguments, wanted);
+  }
+}
+
+/* Several threads block on one client, whose server runs on yet another thread, or on none but theirs. */
+static void many_threads(void) {
+  trunkline_server *server = new_server();
+  trunkline_listener *listener = listen_http(server);
+  thread_task serve = {run_server, NULL}, tasks[4];
+  thread runner, threads[4];
+  int numbers[4], index, in_memory_too;
+  serve.data = server;
+  for (in_memory_too = 0; in_memory_too < 2; ++in_memory_too) {
+    if (in_memory_too) {
+      shared_client = in_memory(server);
+    } else {
+      thread_start(&runner, &serve);
+      OK(trunkline_client_connect_http(trunkline_listener_url(listener), NULL, &shared_client, &error));
+    }
+    for (index = 0; index < 4; ++index) {
+      numbers[index] = index;
+      tasks[index].run = many_calls;
+      tasks[index].data = &numbers[index];
+      thread_start(&threads[index], &tasks[index]);
+    }
+    for (index = 0; index < 4; ++index) thread_join(threads[index]);
+    trunkline_client_free(shared_client);
+    if (!in_memory_too) {
+      CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);
+      thread_join(runner);
+    }
+  }
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}
+
+/* Every option has a name that the core knows. */
+static void options(void) {
+  trunkline_server_options *server_options = NULL;
+  trunkline_http_options *http_options = NULL;
+  trunkline_client_options *client_options = NULL;
+  trunkline_request_options *request_options = NULL;
+  trunkline_server *server = NULL;
+  trunkline_listener *listener = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *text = NULL;
+  trunkline_str command[2];
+  thread_task task = {run_server, NULL};
+  thread runner;
+  uint32_t limit;
+  OK(trunkline_server_options_new(&server_options, &error));
+  CHECK(!trunkline_server_options_set_title(server_options, S("The Suite")));
+  CHECK(!trunkline_server_options_set_description(server_options, S("Tests.")));
+  CHECK(!trunkline_server_options_set_website_url(server_options, S("https://example.org/")));
+  CHECK(!trunkline_server_options_set_icons(server_options, S("[{\"src\":\"https://example.org/icon.png\"}]")));
+  CHECK(!trunkline_server_options_set_instructions(server_options, S("Say something.")));
+  CHECK(!trunkline_server_options_set_debug(server_options, true));
+  for (limit = TRUNKLINE_LIMIT_PAGE_SIZE; limit <= TRUNKLINE_LIMIT_KEEP_ALIVE_MS; ++limit)
+    CHECK(!trunkline_server_options_set_limit(server_options, limit, limit == TRUNKLINE_LIMIT_PAGE_SIZE ? 2 : 100000));
+  OK(trunkline_server_new_with(S("suite"), S("1"), server_options, &server, &error));
+  trunkline_server_options_free(server_options);
+  add(server, S(PLAIN("nothing")), do_nothing, NULL);
+  add(server, S(PLAIN("second")), do_nothing, NULL);
+  add(server, S(PLAIN("third")), do_nothing, NULL);
+  OK(trunkline_http_options_new(&http_options, &error));
+  CHECK(!trunkline_http_options_set_host(http_options, S("127.0.0.1")));
+  CHECK(!trunkline_http_options_set_port(http_options, 0));
+  CHECK(!trunkline_http_options_set_path(http_options, S("/elsewhere")));
+  CHECK(!trunkline_http_options_set_stateless(http_options, true));
+  CHECK(!trunkline_http_options_set_json(http_options, true));
+  CHECK(!trunkline_http_options_allow_host(http_options, S("mcp.example.org")));
+  CHECK(!trunkline_http_options_allow_origin(http_options, S("https://app.example.org")));
+  OK(trunkline_server_listen_http(server, http_options, &listener, &error));
+  trunkline_http_options_free(http_options);
+  CHECK(contains(trunkline_listener_url(listener), "/elsewhere"));
+  task.data = server;
+  thread_start(&runner, &task);
+
+  OK(trunkline_client_options_new(&client_options, &error));
+  CHECK(!trunkline_client_options_set_info(client_options, S("suite-client"), S("9")));
+  CHECK(!trunkline_client_options_set_revision(client_options, S("2025-11-25")));
+  CHECK(!trunkline_client_options_set_timeout_ms(client_options, 20000));
+  CHECK(!trunkline_client_options_set_max_timeout_ms(client_options, 30000));
+  CHECK(!trunkline_client_options_set_connect_timeout_ms(client_options, 10000));
+  CHECK(!trunkline_client_options_set_probe_timeout_ms(client_options, 5000));
+  CHECK(!trunkline_client_options_set_max_message_bytes(client_options, 100000));
+  CHECK(!trunkline_client_options_set_listen(client_options, false));
+  CHECK(!trunkline_client_options_set_header(client_options, S("X-Suite"), S("yes")));
+  CHECK(!trunkline_client_options_set_env(client_options, S("SUITE_TOOL"), S(PLAIN("from_env"))));
+  CHECK(!trunkline_client_options_set_inherit_env(client_options, true));
+  CHECK(!trunkline_client_options_set_cwd(client_options, S(".")));
+  OK(trunkline_client_connect_http(trunkline_listener_url(listener), client_options, &client, &error));
+  OK(trunkline_client_info(client, &text, &error));
+  check_text(text, "/serverInfo/title", "The Suite");
+  check_text(text, "/serverInfo/description", "Tests.");
+  check_text(text, "/serverInfo/websiteUrl", "https://example.org/");
+  check_text(text, "/serverInfo/icons/0/src", "https://example.org/icon.png");
+  check_text(text, "/instructions", "Say something.");
+  trunkline_text_free(text);
+  OK(trunkline_client_list_tools(client, NULL, &text, &error));
+  check_text(text, "/0/name", "nothing");
+  check_text(text, "/2/name", "third");
+  trunkline_text_free(text);
+  OK(trunkline_request_options_new(&request_options, &error));
+  CHECK(!trunkline_request_options_set_timeout_ms(request_options, 10000));
+  CHECK(!trunkline_request_options_set_max_timeout_ms(request_options, 20000));
+  OK(trunkline_client_call_tool(client, S("nothing"), S("{}"), request_options, &text, &error));
+  CHECK(is_error(text) && contains(trunkline_text_str(text), "without answering")); /* debug */
+  trunkline_text_free(text);
+  OK(trunkline_client_notify(client, S("notifications/roots/list_changed"), NOTHING, &error));
+  trunkline_request_options_free(request_options);
+  trunkline_client_free(client);
+  CHECK(!trunkline_server_stop(server));
+  thread_join(runner);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+
+  command[0] = trunkline_str_of(program);
+  command[1] = S("--serve-stdio");
+  OK(trunkline_client_connect_child(command, 2, client_options, &client, &error));
+  trunkline_client_options_free(client_options);
+  OK(trunkline_client_call_tool(client, S("from_env"), S("{}"), NULL, &text, &error));
+  check_text(text, "/content/0/text", "no such city");
+  trunkline_text_free(text);
+  OK(trunkline_client_close(client, 5000, &error));
+  trunkline_client_free(client);
+}
+
+/* A server and a client on one port, in an event loop of the program's own, on one thread. */
+static void event_loop(void) {
+  trunkline_port *port = NULL;
+  trunkline_server_options *server_options = NULL;
+  trunkline_client_options *client_options = NULL;
+  trunkline_server *server = NULL;
+  trunkline_listener *listener;
+  trunkline_client *client = NULL;
+  outcome end = {0, 0, TRUNKLINE_INTERNAL, ""};
+  unsigned long long deadline = now_ms() + 10000;
+  size_t count = 99;
+  OK(trunkline_port_new(&port, &error));
+  OK(trunkline_server_options_new(&server_options, &error));
+  CHECK(trunkline_server_options_set_port(server_options, port) == TRUNKLINE_OK);
+  CHECK(trunkline_server_options_set_title(server_options, S("The Suite")) == TRUNKLINE_OK);
+  CHECK(trunkline_server_options_set_instructions(server_options, S("Echo.")) == TRUNKLINE_OK);
+  CHECK(trunkline_server_options_set_limit(server_options, TRUNKLINE_LIMIT_PAGE_SIZE, 5) == TRUNKLINE_OK);
+  OK(trunkline_server_new_with(S("suite"), S("1"), server_options, &server, &error));
+  trunkline_server_options_free(server_options);
+  add(server, S(ECHO), echo, NULL);
+  listener = listen_http(server);
+  OK(trunkline_client_options_new(&client_options, &error));
+  CHECK(trunkline_client_options_set_port(client_options, port) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_set_background(client_options, true) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_set_header(client_options, S("X-Suite"), S("yes")) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_http(trunkline_listener_url(listener), client_options, &client, &error));
+  trunkline_client_options_free(client_options);
+  OK(trunkline_client_start_call_tool(client, S("echo"), S("{\"message\":\"loop\"}"), NULL, see_outcome, &end, free_outcome,
+                                      NULL, &error));
+  while (!end.count && now_ms() < deadline) {
+#ifdef _WIN32
+    WaitForSingleObject((HANDLE)trunkline_port_descriptor(port), 1000);
+#else
+    struct pollfd wait;
+    wait.fd = (int)trunkline_port_descriptor(port);
+    wait.events = POLLIN;
+    poll(&wait, 1, 1000);
+#endif
+    OK(trunkline_dispatch(port, 0, NULL, &error));
+  }
+  CHECK(end.result == TRUNKLINE_OK && end.freed == 1 && strstr(end.text, "loop"));
+  OK(trunkline_dispatch(port, 1, &count, &error));
+  CHECK(count == 0);
+  trunkline_client_free(client);
+  OK(trunkline_listener_close(listener, 0, &error));
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+  trunkline_port_free(port);
+}
+
+static void see_notification(trunkline_str method, trunkline_str params, void *user_data) {
+  (void)params;
+  if (contains(method, "list_changed")) ++*(int *)user_data;
+}
+
+/* In both eras. */
+static void notifications(void) {
+  trunkline_server *server = new_server();
+  int modern;
+  for (modern = 0; modern < 2; ++modern) {
+    trunkline_client_options *options = NULL;
+    trunkline_client *client = NULL;
+    trunkline_text *tools = NULL;
+    int seen = 0;
+    unsigned long long deadline = now_ms() + 10000;
+    OK(trunkline_client_options_new(&options, &error));
+    CHECK(!trunkline_client_options_set_revision(options, modern ? S("2026-07-28") : S("2025-11-25")));
+    CHECK(!trunkline_client_options_set_listen(options, true));
+    CHECK(!trunkline_client_options_on_notification(options, see_notification, &seen, NULL));
+    OK(trunkline_client_connect_memory(server, options, &client, &error));
+    trunkline_client_options_free(options);
+    /* A server tells of changes only when it has seen that the client is ready. */
+    OK(trunkline_client_list_tools(client, NULL, &tools, &error));
+    trunkline_text_free(tools);
+    add(server, modern ? S(PLAIN("new")) : S(PLAIN("newer")), do_nothing, NULL);
+    while (!seen && now_ms() < deadline) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+    CHECK(seen == 1);
+    trunkline_client_free(client);
+  }
+  trunkline_server_free(server);
+}
+
+static void wake_port(void *data) {
+  sleep_ms(50);
+  CHECK(trunkline_port_wake((trunkline_port *)data) == TRUNKLINE_OK);
+}
+
+static void waking(void) {
+  trunkline_port *port = NULL;
+  thread_task task = {wake_port, NULL};
+  thread waker;
+  size_t count = 99;
+  OK(trunkline_port_new(&port, &error));
+  CHECK(trunkline_port_wake(port) == TRUNKLINE_OK);
+  OK(trunkline_dispatch(port, TRUNKLINE_NO_TIMEOUT, &count, &error));
+  CHECK(count == 0);
+  task.data = port;
+  thread_start(&waker, &task);
+  OK(trunkline_dispatch(port, TRUNKLINE_NO_TIMEOUT, NULL, &error));
+  thread_join(waker);
+  trunkline_port_free(port);
+}
+
+/* A child must leave its parent's objects alone, and can have its own. */
+static void forked(void) {
+#ifndef _WIN32
+  trunkline_server *server = new_server();
+  trunkline_client *client = in_memory(server);
+  trunkline_text *result = NULL;
+  pid_t child;
+  int status = -1;
+  check_echo(client, "{\"message\":\"before\"}", "before");
+  child = fork();
+  if (child == 0) {
+    trunkline_server *own;
+    trunkline_client *own_client;
+    FAILS(TRUNKLINE_FORKED, "fork", trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
+    FAILS(TRUNKLINE_FORKED, "fork",
+          trunkline_client_call_tool(client, S("echo"), S("{\"message\":\"x\"}"), NULL, &result, &error));
+    trunkline_port_wake(trunkline_server_port(server));
+    own = new_server();
+    own_client = in_memory(own);
+    check_echo(own_client, "{\"message\":\"in the child\"}", "in the child");
+    trunkline_client_free(own_client);
+    trunkline_server_free(own);
+    trunkline_client_free(client);
+    trunkline_server_free(server);
+    _exit(0);
+  }
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  check_echo(client, "{\"message\":\"after\"}", "after");
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+#endif
+}
+
+static trunkline_server *signalled;
+
+static void on_signal(int number) {
+  (void)number;
+  trunkline_server_stop(signalled);
+}
+
+static void raise_signal(void *data) {
+  (void)data;
+  sleep_ms(100);
+  raise(SIGTERM);
+}
+
+static void stop_in_signal_handler(void) {
+  thread_task task = {raise_signal, NULL};
+  thread raiser;
+  unsigned long long begin = now_ms();
+  trunkline_listener *listener;
+  signalled = new_server();
+  listener = listen_http(signalled);
+  signal(SIGTERM, on_signal);
+  thread_start(&raiser, &task);
+  OK(trunkline_server_run(signalled, &error));
+  thread_join(raiser);
+  CHECK(now_ms() - begin < 5000);
+  CHECK(trunkline_listener_closed(listener));
+  /* Told before it runs: returns at once. */
+  CHECK(trunkline_server_stop(signalled) == TRUNKLINE_OK);
+  OK(trunkline_server_run(signalled, &error));
+  trunkline_listener_free(listener);
+  trunkline_server_free(signalled);
+}
+
+/* ---- */
+
+static const struct {
+  const char *name;
+  void (*run)(void);
+} scenarios[] = {
+    {"names_and_version", names_and_version},
+    {"json_helpers", json_helpers},
+    {"null_arguments", null_arguments},
+    {"wrong_arguments", wrong_arguments},
+    {"memory_call", memory_call},
+    {"shapes_and_failures", shapes_and_failures},
+    {"answered_later", answered_later},
+    {"dropped_call", dropped_call},
+    {"destructors", destructors},
+    {"blocking_is_refused", blocking_is_refused},
+    {"progress", progress},
+    {"cancellation", cancellation},
+    {"timeouts", timeouts},
+    {"closing", closing},
+    {"stdio", stdio},
+    {"http", http},
+    {"many_threads", many_threads},
+    {"options", options},
+    {"event_loop", event_loop},
+    {"notifications", notifications},
+    {"waking", waking},
+    {"forked", forked},
+    {"stop_in_signal_handler", stop_in_signal_handler},
+};
+
+int main(int count, char **arguments) {
+  size_t index;
+  const char *wanted = count == 2 ? arguments[1] : "";
+  program = arguments[0];
+  if (strcmp(wanted, "--serve-stdio") == 0) {
+    serve_stdio();
+    return 0;
+  }
+  if (strcmp(wanted, "--die") == 0) {
+    fprintf(stderr, "my last words\n");
+    return 3;
+  }
+  for (index = 0; index < sizeof scenarios / sizeof *scenarios; ++index) {
+    if (strcmp(wanted, "--list") == 0) {
+      printf("%s\n", scenarios[index].name);
+    } else if (strcmp(wanted, scenarios[index].name) == 0) {
+      scenarios[index].run();
+      return 0;
+    }
+  }
+  if (strcmp(wanted, "--list") == 0) return 0;
+  fprintf(stderr, "usage: suite --list | SCENARIO\n");
+  return 2;
+}
