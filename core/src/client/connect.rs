@@ -5,10 +5,10 @@ use super::{
     ServerFacts,
     link::{LinkMessage, RequestHead},
     reply::{ReplyTo, Waiter},
-    until,
+    until, verdicts,
 };
 use crate::{
-    engine::{Negotiation, NegotiationError, Patience, Probe, ProbeOutcome, Step, Verdict, later},
+    engine::{Negotiation, NegotiationError, Patience, Probe, ProbeOutcome, RevisionChoice, Step, Verdict, later},
     protocol::{Era, RawJson, Revision, method},
     runtime::Runtime,
     wire_log::Direction,
@@ -31,7 +31,7 @@ impl Client {
     ) -> Result<Self, ClientError> {
         let deadline = later(runtime.now(), options.connect_timeout);
         let inner = Inner::new(Arc::clone(&runtime), connector.transport(), options, events);
-        let opened = until(&*runtime, deadline, inner.negotiate(&*connector, deadline)).await;
+        let opened = until(&*runtime, deadline, inner.find_revision(&*connector, deadline)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
             Ok(()) => Ok(Self { inner }),
             Err(error) => {
@@ -47,9 +47,33 @@ impl Client {
 }
 
 impl Inner {
-    async fn negotiate(self: &Arc<Self>, connector: &dyn Connector, deadline: Instant) -> Result<(), ClientError> {
+    /// Negotiates; a server that is known to be of the handshake era is not probed again.
+    async fn find_revision(self: &Arc<Self>, connector: &dyn Connector, deadline: Instant) -> Result<(), ClientError> {
+        let choice = self.options.revision;
+        let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
+        let Some(server) = server else { return self.negotiate(connector, choice, deadline).await };
+        if verdicts::known(server, self.runtime.now()) == Some(Era::Legacy) {
+            if self.negotiate(connector, RevisionChoice::Legacy, deadline).await.is_ok() {
+                return Ok(());
+            }
+            verdicts::forget(server);
+        }
+        self.negotiate(connector, choice, deadline).await?;
+        let revision = self.conversation.lock().revision();
+        if let Some(revision) = revision {
+            verdicts::keep(server, revision.era(), self.runtime.now());
+        }
+        Ok(())
+    }
+
+    async fn negotiate(
+        self: &Arc<Self>,
+        connector: &dyn Connector,
+        choice: RevisionChoice,
+        deadline: Instant,
+    ) -> Result<(), ClientError> {
         self.connect(connector).await?;
-        let (mut negotiation, mut step) = Negotiation::start(self.options.revision, connector.is_pipe());
+        let (mut negotiation, mut step) = Negotiation::start(choice, connector.is_pipe());
         loop {
             match step {
                 Step::Send(probe) => {

@@ -14,6 +14,11 @@ pub trait Connector: Send + Sync + 'static {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>>;
     /// Whether the server is a process on a pipe and not a URL (it may be silent or exit when probed).
     fn is_pipe(&self) -> bool;
+    /// What tells the server from others, to remember its era by: a hash, for an environment may hold secrets. `None`: do
+    /// not remember.
+    fn identity(&self) -> Option<u64> {
+        None
+    }
     /// What a record of the messages calls it.
     fn transport(&self) -> Transport {
         if self.is_pipe() { Transport::Stdio } else { Transport::Http }

@@ -6,6 +6,7 @@ mod link;
 mod options;
 mod reply;
 mod tools;
+mod verdicts;
 
 pub use error::{ClientError, ErrorKind};
 pub use link::{Connector, Inbox, Link, LinkFailure, LinkMessage, RequestHead};

@@ -13,6 +13,7 @@ use crate::{
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -57,6 +58,13 @@ impl Connector for ChildConnector {
 
     fn is_pipe(&self) -> bool {
         true
+    }
+
+    fn identity(&self) -> Option<u64> {
+        let ChildCommand { command, env, inherit_env, cwd, .. } = &self.command;
+        let mut hasher = DefaultHasher::new();
+        (command, env, inherit_env, cwd).hash(&mut hasher);
+        Some(hasher.finish())
     }
 }
 

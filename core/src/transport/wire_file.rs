@@ -64,6 +64,8 @@ impl WireLog for WireFile {
             message,
         };
         if let Ok(mut line) = serde_json::to_vec(&record) {
+            // Between the tokens of a message there may be line ends; inside of its strings they are escaped.
+            line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
             line.push(b'\n');
             // One write per line: several threads append, and a killed process leaves whole lines.
             let _ = (&self.file).write_all(&line);

@@ -1,6 +1,6 @@
 //! This test binary, run again as a server process: no fixture has to be built or found.
 
-use crate::{offer, script};
+use crate::{bridge, offer, script};
 use std::{
     path::PathBuf,
     process::Command,
@@ -45,6 +45,7 @@ pub(crate) fn play() {
     println!("\n{READY}");
     match role.strip_prefix("script ") {
         Some(script) => script::play(script, &file),
+        None if bridge::play(&role) => {}
         None => offer::serve(&role, file),
     }
     std::process::exit(0);

@@ -150,7 +150,8 @@ fn rpc_14_and_can_05_a_batch_is_answered_without_its_cancelled_calls() {
     assert_eq!(wire.rest(), [] as [Value; 0]);
     file.create();
     let answers = wire.next();
-    let ids: Vec<_> = answers.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+    let mut ids: Vec<_> = answers.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+    ids.sort_unstable();
     assert_eq!(ids, [2, 3]);
 
     let file = File::new();

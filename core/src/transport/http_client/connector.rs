@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect};
 use std::{
     collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -94,6 +95,12 @@ impl Connector for HttpConnector {
 
     fn is_pipe(&self) -> bool {
         false
+    }
+
+    fn identity(&self) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.url.as_str().hash(&mut hasher);
+        Some(hasher.finish())
     }
 }
 

@@ -1,0 +1,54 @@
+//! What servers turned out to be, kept for a while per process (DISC-22): a server of the handshake era that is silent when
+//! probed costs its probe only once.
+
+use crate::protocol::Era;
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+
+/// A server may be replaced by a newer one behind the same URL or command.
+const KEPT: Duration = Duration::from_secs(10 * 60);
+const MAX_KEPT: usize = 1000;
+
+static VERDICTS: LazyLock<Mutex<HashMap<u64, (Era, Instant)>>> = LazyLock::new(Mutex::default);
+
+/// The era of a server that was met a while ago.
+pub(super) fn known(server: u64, now: Instant) -> Option<Era> {
+    let verdicts = VERDICTS.lock();
+    verdicts.get(&server).filter(|(_, until)| now < *until).map(|(era, _)| *era)
+}
+
+/// Keeps the era of a server.
+pub(super) fn keep(server: u64, era: Era, now: Instant) {
+    let mut verdicts = VERDICTS.lock();
+    if verdicts.len() >= MAX_KEPT {
+        verdicts.retain(|_, (_, until)| now < *until);
+    }
+    if verdicts.len() < MAX_KEPT {
+        verdicts.insert(server, (era, now + KEPT));
+    }
+}
+
+/// What was kept proved wrong: the next connection asks again (DISC-23).
+pub(super) fn forget(server: u64) {
+    VERDICTS.lock().remove(&server);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disc_22_and_23_verdicts_are_kept_for_a_while_and_can_be_forgotten() {
+        let (server, now) = (22, Instant::now());
+        assert_eq!(known(server, now), None);
+        keep(server, Era::Legacy, now);
+        assert_eq!(known(server, now), Some(Era::Legacy));
+        assert_eq!(known(server, now + KEPT), None);
+        forget(server);
+        assert_eq!(known(server, now), None);
+    }
+}

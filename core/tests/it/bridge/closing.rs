@@ -1,0 +1,112 @@
+//! Closing: deadlines, order, and what is left.
+
+use super::*;
+use trunkline::bridge::ErrorKind;
+
+#[test]
+fn stopped_is_the_last_event_and_everything_is_refused_after_it() {
+    let mut host = Host::new();
+    let server = host.server();
+    let tool = host.tool(server, "t");
+    let connection = host.connection(server);
+    let requests: Vec<_> = (0..100).map(|_| host.call(connection, "t", json!({}))).collect();
+    let calls = host.events("calls", 64, |event| event.kind == EventKind::Call && event.handle == tool);
+    host.stop(0);
+    for request in requests {
+        assert_eq!(host.failure(request)["kind"], "closed");
+    }
+    let told = host.events("cancellations", 64, |event| event.kind == EventKind::Cancel);
+    assert_eq!(told.len(), 64);
+    assert!(calls.iter().all(|call| !host.port.complete(call.ticket, Shape::Text, "late".into()).unwrap()));
+    host.event("the end of the connection", |event| {
+        event.kind == EventKind::SessionClosed && event.handle == connection
+    });
+
+    let closed = |outcome: Result<u64, BridgeError>| assert_eq!(outcome.unwrap_err().kind, ErrorKind::Closed);
+    closed(host.register("server", json!({"info": {"name": "x", "version": "1"}})));
+    closed(
+        host.port.open(json!({"client": {}, "transport": {"type": "memory", "server": server}}).to_string().as_bytes()),
+    );
+    closed(host.port.request(connection, br#"{"method":"tools/list"}"#));
+    host.port.close(0, 1_000).unwrap();
+    host.port.close(connection, 1_000).unwrap();
+    assert!(host.port.drain(Lane::Queue, 9, 60_000).unwrap().is_empty(), "nothing comes, and nobody waits for it");
+    assert!(host.port.drain(Lane::Pool, 9, 60_000).unwrap().is_empty());
+    assert_eq!(host.describe(0)["closing"], true);
+}
+
+#[test]
+fn a_port_that_opened_nothing_stops_at_once() {
+    let mut host = Host::new();
+    let server = host.server();
+    host.tool(server, "t");
+    host.stop(60_000);
+    assert_eq!(host.kinds(), [EventKind::Stopped]);
+}
+
+#[test]
+fn calls_of_a_listener_may_end_within_the_deadline() {
+    let (mut served, caller) = (Host::new(), Host::new());
+    let server = served.server();
+    let (slow, stuck) = (served.tool(server, "slow"), served.tool(server, "stuck"));
+    let (_, facts) = served.opened(json!({"server": server, "transport": {"type": "http", "port": 0}}));
+    let (connection, _) = caller.opened(json!({"client": {}, "transport": {"type": "http", "url": facts["url"]}}));
+    let answered = caller.call(connection, "slow", json!({}));
+    let call = served.called(slow).ticket;
+    served.port.close(0, 60_000).unwrap();
+    assert!(served.port.complete(call, Shape::Text, "just in time".into()).unwrap());
+    assert_eq!(text(&body(&caller.reply(answered))), "just in time");
+    served.stop(60_000);
+
+    let mut served = Host::new();
+    let server = served.server();
+    let stuck_there = served.tool(server, "stuck");
+    assert_eq!(stuck_there >> 24, stuck >> 24, "handles belong to their port");
+    let (_, facts) = served.opened(json!({"server": server, "transport": {"type": "http", "port": 0}}));
+    let (connection, _) = caller
+        .opened(json!({"client": {"revision": "2025-06-18"}, "transport": {"type": "http", "url": facts["url"]}}));
+    let request = caller.call(connection, "stuck", json!({}));
+    let call = served.called(stuck_there).ticket;
+    served.stop(50);
+    served.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == call);
+    let failure = caller.failure(request);
+    assert!(failure["kind"] == "transport" || failure["kind"] == "closed", "{failure}");
+}
+
+#[test]
+fn ports_come_and_go() {
+    for round in 0..20 {
+        let mut host = Host::new();
+        let server = host.server();
+        host.echo(server);
+        let connection = host.connection(server);
+        assert_eq!(text(&host.result(connection, "echo", json!({"message": round.to_string()}))), round.to_string());
+        host.stop(0);
+    }
+}
+
+#[test]
+fn openings_that_race_with_the_end_are_refused_or_told() {
+    for _ in 0..50 {
+        let mut host = Host::new();
+        let server = host.server();
+        host.connection(server);
+        let port = host.port.clone();
+        let open = json!({"client": {}, "transport": {"type": "memory", "server": server}}).to_string();
+        let racing = std::thread::spawn(move || {
+            let mut opened = Vec::new();
+            loop {
+                match port.open(open.as_bytes()) {
+                    Ok(handle) => opened.push(handle),
+                    Err(error) => return (opened, error.kind),
+                }
+            }
+        });
+        host.stop(0);
+        let (opened, refusal) = racing.join().unwrap();
+        assert_eq!(refusal, ErrorKind::Closed);
+        for handle in opened {
+            host.reply(handle);
+        }
+    }
+}

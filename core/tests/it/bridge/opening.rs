@@ -1,0 +1,223 @@
+//! Opening: configurations, transports, and requests that do not wait for it.
+
+use super::*;
+use crate::process::{File, child, eventually};
+use trunkline::bridge::ErrorKind;
+
+/// The transport of a role that this binary plays.
+pub(super) fn process(role: &str, file: &File) -> Value {
+    let command = child(role, file);
+    let env: serde_json::Map<_, _> = command.env.into_iter().map(|(name, value)| (name, value.into())).collect();
+    json!({"type": "child", "command": command.command, "env": env})
+}
+
+#[test]
+fn errors_of_every_function_name_what_is_wrong() {
+    let host = Host::new();
+    let server = host.server();
+    let connection = host.connection(server);
+    let invalid = |outcome: Result<(), BridgeError>, named: &str| {
+        let error = outcome.expect_err(named);
+        assert!(error.kind == ErrorKind::Invalid && error.message.contains(named), "{named:?} is not in {error}");
+    };
+    for (kind, json, named) in [
+        ("nonsense", json!({}), "nonsense"),
+        ("server", json!(5), "server"),
+        ("server", json!({}), "info"),
+        ("server", json!({"info": {"version": "1"}}), "info.name"),
+        ("server", json!({"info": {"name": "x", "version": 1}}), "info.version"),
+        ("server", json!({"info": {"name": "x", "version": "1"}, "instruction": "x"}), "instruction"),
+        ("server", json!({"info": {"name": "x", "version": "1"}, "options": {"pageSize": "many"}}), "options.pageSize"),
+        ("server", json!({"info": {"name": "x", "version": "1"}, "options": {"pageSize": -1}}), "options.pageSize"),
+        ("server", json!({"info": {"name": "x", "version": "1"}, "options": {"pagesize": 1}}), "pagesize"),
+        ("tool", json!({"server": server}), "tool"),
+        ("tool", json!({"server": "x", "tool": {}}), "server"),
+        ("tool", json!({"server": 12345, "tool": {"name": "t"}}), "12345"),
+        ("tool", json!({"server": server, "tool": {}}), "name"),
+        ("tool", json!({"server": server, "tool": {"name": "a b"}}), "a b"),
+        ("tool", json!({"server": server, "tool": {"name": "t"}, "lane": "slow"}), "lane"),
+        ("tool", json!({"server": server, "tool": {"name": "t", "inputSchema": {"type": "array"}}}), "inputSchema"),
+        ("tool", json!({"server": server, "tool": {"name": "t", "outputSchema": {"type": 5}}}), "outputSchema"),
+        ("tool", json!({"server": server, "tool": {"name": "t"}, "requires": 5}), "requires"),
+    ] {
+        invalid(host.register(kind, json).map(drop), named);
+    }
+    invalid(host.port.register("server", b"{").map(drop), "server");
+    let memory = json!({"type": "memory", "server": server});
+    for (json, named) in [
+        (json!({"transport": memory}), "server or client"),
+        (json!({"server": server, "client": {}, "transport": memory}), "server or client"),
+        (json!({"client": {}}), "transport"),
+        (json!({"client": {}, "transport": {}}), "type"),
+        (json!({"client": {}, "transport": {"type": "pigeon"}}), "pigeon"),
+        (json!({"client": {}, "transport": {"type": "memory", "server": 12345}}), "12345"),
+        (json!({"client": {}, "transport": {"type": "child", "command": []}}), "command"),
+        (json!({"client": {}, "transport": {"type": "child", "command": "x"}}), "transport"),
+        (json!({"client": {}, "transport": {"type": "stdio"}}), "child"),
+        (json!({"client": {}, "transport": {"type": "http"}}), "url"),
+        (json!({"client": {}, "transport": {"type": "http", "url": "nonsense"}}), "nonsense"),
+        (json!({"client": {"revision": "2020-01-01"}, "transport": memory}), "2020-01-01"),
+        (json!({"client": {"info": {"name": "x"}}, "transport": memory}), "info"),
+        (json!({"client": {"options": {"timeoutMs": "soon"}}, "transport": memory}), "client.options.timeoutMs"),
+        (json!({"server": 12345, "transport": {"type": "http"}}), "12345"),
+    ] {
+        invalid(host.port.open(json.to_string().as_bytes()).map(drop), named);
+    }
+    for (json, named) in [
+        (json!({}), "method"),
+        (json!({"method": 5}), "method"),
+        (json!({"method": "tools/list", "timeoutMs": -1}), "timeoutMs"),
+        (json!({"method": "tools/list", "params": [1]}), "params"),
+        (json!({"method": "tools/nonsense"}), "tools/nonsense"),
+    ] {
+        invalid(host.port.request(connection, json.to_string().as_bytes()).map(drop), named);
+    }
+    assert_eq!(host.port.request(server, br#"{"method":"tools/list"}"#).unwrap_err().kind, ErrorKind::Closed);
+    invalid(host.port.notify(connection, br#"{"method":"notifications/nonsense"}"#), "notifications/nonsense");
+    invalid(host.port.notify(connection, b"{}"), "method");
+    invalid(host.port.describe(12345).map(drop), "12345");
+}
+
+#[test]
+fn what_listens_in_vain_says_so_in_its_reply() {
+    let host = Host::new();
+    let server = host.server();
+    for (transport, kind, named) in [
+        (json!({"type": "memory", "server": server}), "invalid", "stdio or http"),
+        (json!({"type": "http", "url": "http://127.0.0.1/"}), "invalid", "url"),
+        (json!({"type": "http", "host": "no such host"}), "transport", "no such host"),
+    ] {
+        let failure = host.failure(host.open(json!({"server": server, "transport": transport})));
+        assert_eq!(failure["kind"], kind, "{failure}");
+        assert!(failure["message"].as_str().unwrap().contains(named), "{failure}");
+    }
+    assert!(!host.kinds().contains(&EventKind::SessionClosed), "it never was open");
+}
+
+#[test]
+fn a_whole_life_with_a_child_process() {
+    let mut host = Host::new();
+    let (connection, facts) = host.opened(json!({"client": {}, "transport": process("server", &File::new())}));
+    assert_eq!((&facts["revision"], &facts["serverInfo"]["name"]), (&json!("2026-07-28"), &json!("offer")));
+    assert_eq!(facts["instructions"], "For tests.");
+    assert_eq!(text(&host.result(connection, "echo", json!({"message": "hello"}))), "hello");
+    let params = "{\n \"name\": \"echo\",\n \"arguments\": {\"message\": \"over several lines\"}\n}";
+    let ticket = host
+        .port
+        .request(connection, format!("{{\"method\": \"tools/call\", \"params\": {params}}}").as_bytes())
+        .unwrap();
+    assert_eq!(text(&body(&host.reply(ticket))), "over several lines", "STD-01");
+    host.port.close(connection, 60_000).unwrap();
+    host.port.close(connection, 60_000).unwrap();
+    let closed = host.event("the end", |event| event.kind == EventKind::SessionClosed);
+    assert_eq!((closed.handle, closed.ok), (connection, true));
+    assert_eq!(host.port.request(connection, br#"{"method":"tools/list"}"#).unwrap_err().kind, ErrorKind::Closed);
+    host.stop(0);
+    assert_eq!(host.kinds().iter().filter(|kind| **kind == EventKind::SessionClosed).count(), 1);
+}
+
+#[test]
+fn a_child_process_that_dies_ends_its_requests_and_then_its_connection() {
+    let host = Host::new();
+    let (connection, _) = host.opened(json!({"client": {}, "transport": process("script mortal", &File::new())}));
+    let call = host.call(connection, "t", json!({}));
+    let failure = host.failure(call);
+    assert_eq!(failure["kind"], "transport");
+    assert!(failure["message"].as_str().unwrap().ends_with("fatal: out of cheese"), "{failure}");
+    let closed = host.event("the end", |event| event.kind == EventKind::SessionClosed);
+    assert!(!closed.ok && body(&closed)["kind"] == "transport");
+    let order: Vec<_> = host
+        .events("both", 2, |event| event.handle == connection && event.ticket != connection)
+        .iter()
+        .map(|event| event.kind)
+        .collect();
+    assert_eq!(order, [EventKind::Reply, EventKind::SessionClosed]);
+}
+
+#[test]
+fn requests_wait_for_their_connection() {
+    let host = Host::new();
+    let connection = host.open(json!({"client": {}, "transport": process("server", &File::new())}));
+    let echo = |message: &str| host.call(connection, "echo", json!({"message": message}));
+    let (first, cancelled, second) = (echo("first"), echo("cancelled"), echo("second"));
+    let wrong = host.request(connection, json!({"method": "tools/nonsense"}));
+    host.port.cancel(cancelled, "").unwrap();
+    assert_eq!(text(&body(&host.reply(first))), "first");
+    assert_eq!(text(&body(&host.reply(second))), "second");
+    assert_eq!(host.failure(cancelled)["kind"], "cancelled");
+    assert_eq!(host.failure(wrong)["kind"], "invalid");
+    let waited = host.port.wait(first, 0).unwrap_err();
+    assert_eq!(waited.kind, ErrorKind::Invalid, "it was not made to be waited for");
+}
+
+#[test]
+fn requests_of_a_connection_that_never_opens_fail_with_it() {
+    let host = Host::new();
+    let connection =
+        host.open(json!({"client": {}, "transport": {"type": "child", "command": ["no-such-program-here"]}}));
+    let request = host.port.request(connection, br#"{"method":"tools/list"}"#);
+    let failure = host.failure(connection);
+    assert!(
+        failure["kind"] == "transport" && failure["message"].as_str().unwrap().contains("no-such-program-here"),
+        "{failure}"
+    );
+    // It may have failed already.
+    match request {
+        Ok(request) => assert_eq!(host.failure(request), failure),
+        Err(error) => assert_eq!(error.kind, ErrorKind::Closed),
+    }
+}
+
+#[test]
+fn closing_what_is_being_opened_ends_it_and_all_that_waits_for_it() {
+    let (host, file) = (Host::new(), File::new());
+    let connection = host.open(json!({"client": {}, "transport": process("script mute", &file)}));
+    let requests: Vec<_> = (0..16_384).map(|_| host.request(connection, json!({"method": "tools/list"}))).collect();
+    let over = host.port.request(connection, br#"{"method":"tools/list"}"#).unwrap_err();
+    assert_eq!(over.kind, ErrorKind::Busy, "what waits is bounded");
+    eventually("the server was asked", || file.text().contains("server/discover"));
+    host.port.close(connection, 0).unwrap();
+    assert_eq!(host.failure(connection)["kind"], "closed");
+    let replies = host.events("replies", requests.len() + 1, |event| event.kind == EventKind::Reply);
+    assert!(replies.iter().skip(1).all(|reply| !reply.ok && body(reply)["kind"] == "closed"));
+    eventually("the process has ended", || file.text().contains("ends"));
+}
+
+#[test]
+fn opening_can_be_waited_for() {
+    let host = Host::new();
+    let server = host.server();
+    host.echo(server);
+    let open = |transport: Value| host.open(json!({"client": {}, "transport": transport, "wait": true}));
+    let connection = open(json!({"type": "memory", "server": server}));
+    let reply = host.port.wait(connection, 60_000).unwrap().unwrap();
+    assert!(reply.ok);
+    assert_eq!(serde_json::from_slice::<Value>(&reply.body).unwrap()["revision"], "2026-07-28");
+    assert_eq!(host.port.wait(connection, 60_000).unwrap_err().kind, ErrorKind::Invalid, "it was fetched");
+    assert_eq!(text(&host.result(connection, "echo", json!({"message": "x"}))), "x");
+    let failing = open(json!({"type": "child", "command": ["no-such-program-here"]}));
+    let reply = host.port.wait(failing, 60_000).unwrap().unwrap();
+    assert!(!reply.ok);
+    assert_eq!(host.port.wait(failing, 60_000).unwrap_err().kind, ErrorKind::Invalid);
+    assert!(!host.kinds().contains(&EventKind::SessionClosed));
+}
+
+#[test]
+fn requests_that_wait_for_an_opening_can_be_waited_for_too() {
+    let (host, file) = (Host::new(), File::new());
+    let connection = host.open(json!({"client": {}, "transport": process("script mute", &file), "wait": true}));
+    let request = host.request(connection, json!({"method": "tools/list", "wait": true}));
+    let port = host.port.clone();
+    let waiting = std::thread::spawn(move || {
+        (port.wait(request, 60_000).unwrap().unwrap(), port.wait(connection, 60_000).unwrap().unwrap())
+    });
+    eventually("the server was asked", || file.text().contains("server/discover"));
+    host.port.close(connection, 0).unwrap();
+    let (request, open) = waiting.join().unwrap();
+    for reply in [request, open] {
+        assert_eq!(
+            (reply.ok, &serde_json::from_slice::<Value>(&reply.body).unwrap()["kind"]),
+            (false, &json!("closed"))
+        );
+    }
+}
