@@ -12,6 +12,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::mpsc,
+    task::JoinSet,
     time::{sleep, timeout},
 };
 use trunkline::{
@@ -405,6 +406,40 @@ async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
         assert!(error.to_string().contains(&server.url), "{error}");
     }
     client.close().await;
+}
+
+#[tokio::test]
+async fn http_48_a_server_that_was_restarted_costs_no_call() {
+    let (server, _) = server();
+    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
+    let url = listener.url().unwrap();
+    let address = url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    for (choice, revision) in every_choice() {
+        if revision == Revision::LATEST {
+            continue;
+        }
+        let (heard, mut news) = mpsc::unbounded_channel();
+        let client = Client::connect_with(url.clone(), choose(choice), Heard(heard)).await.unwrap();
+        assert_eq!(text(&call(&client, "echo", json!({"text": "a"}), &RequestOptions::default()).await.unwrap()), "a");
+        // A restart: the same address, no sessions. Several calls lose the session at once, and it is opened once for all.
+        listener.close(PATIENCE).await;
+        listener = server.listen(&address).await.unwrap();
+        let mut calls = JoinSet::new();
+        for _ in 0..8 {
+            let client = client.clone();
+            calls.spawn(async move { call(&client, "echo", json!({"text": "b"}), &RequestOptions::default()).await });
+        }
+        while let Some(outcome) = calls.join_next().await {
+            assert_eq!(text(&outcome.unwrap().unwrap()), "b", "{revision}");
+        }
+        // The new session has its stream.
+        let added = ToolEntry::new(json!({"name": "late"}), |_: trunkline::server::Call| {});
+        server.add_tool(added).unwrap();
+        let method = timeout(PATIENCE, news.recv()).await.expect("nothing was heard").unwrap();
+        assert_eq!(method, "notifications/tools/list_changed");
+        server.remove_tool("late");
+        client.close().await;
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::{
     outbound::{Outbound, Outgoing},
 };
 use crate::{
-    engine::Patience,
+    engine::{Patience, later},
     protocol::{RawJson, RequestId, RpcError},
 };
 use std::{
@@ -54,7 +54,7 @@ impl Connection {
         let outgoing = Outgoing::Request(message);
         self.log_sent(&outgoing, Some(revision), method);
         call.reply.send(outgoing);
-        self.watch(id.clone(), now + patience.timeout, Arc::clone(&call.reply));
+        self.watch(id.clone(), later(now, patience.timeout), Arc::clone(&call.reply));
         Ok(id)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
-    lines::{Line, LineCutter, one_line},
+    lines::{Line, LineCutter},
 };
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
@@ -88,7 +88,7 @@ impl Link for ChildLink {
             return;
         }
         let mut messages = self.queue.messages.lock();
-        messages.push(one_line(message.bytes));
+        messages.push(message.bytes);
         if messages.len() == 1 {
             self.queue.news.notify_one();
         }

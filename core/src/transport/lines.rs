@@ -1,7 +1,7 @@
 //! Newline-delimited messages (STD-01): cutting a byte stream into lines, and the bounded queue of what goes out.
 
 use bytes::{Bytes, BytesMut};
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 /// Cuts a stream into lines. A line over the limit is skipped and reported once.
 pub(crate) struct LineCutter {
@@ -77,15 +77,6 @@ impl LineCutter {
     }
 }
 
-/// A message as one line: between the tokens of JSON a newline is as good as a space (STD-01).
-pub(crate) fn one_line(message: Bytes) -> Bytes {
-    if memchr2(b'\n', b'\r', &message).is_none() {
-        return message;
-    }
-    let line: Vec<u8> = message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
-    line.into()
-}
-
 /// Bytes that may wait in a pipe that nobody reads. Beyond, progress and the like is dropped and new calls are refused as busy;
 /// answers still pass: their number is bounded by admission.
 pub(crate) const MAX_QUEUED: usize = 16 << 20;
@@ -120,15 +111,6 @@ mod tests {
         assert_eq!(lines(4, &["123", "456", "789", "\nabc\n"]), [Line::TooLong, text("abc")]);
         assert_eq!(lines(4, &["12345678\nabc\n"]), [Line::TooLong, text("abc")]);
         assert_eq!(lines(4, &["12345678"]), [Line::TooLong]);
-    }
-
-    #[test]
-    fn std_01_a_message_is_one_line_however_it_was_written() {
-        let pretty = Bytes::from_static(b"{\r\n  \"a\": \"x\\ny\"\n}");
-        let line = one_line(pretty.clone());
-        assert!(!line.contains(&b'\n') && !line.contains(&b'\r'));
-        let read = |text: &Bytes| serde_json::from_slice::<serde_json::Value>(text).unwrap();
-        assert_eq!(read(&line), read(&pretty));
     }
 
     proptest! {

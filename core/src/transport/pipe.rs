@@ -3,7 +3,7 @@
 //! Threads, not tasks: a blocking read is the shortest way from a pipe to a handler, and works alike for pipes, files and
 //! terminals on every system.
 
-use super::lines::{Line, LineCutter, MAX_QUEUED, one_line};
+use super::lines::{Line, LineCutter, MAX_QUEUED};
 use crate::{
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
@@ -201,7 +201,7 @@ impl PipeWriter {
             return;
         }
         queue.bytes += message.len();
-        queue.messages.push(one_line(message));
+        queue.messages.push(message);
         self.news.notify_all();
     }
 

@@ -1,4 +1,4 @@
-//! `wire-check [--report FILE] [--tolerate-peers] FILE-OR-FOLDER...`: checks the messages that tests recorded.
+//! `wire-check [--report FILE] [--tolerate-received FOLDER]... FILE-OR-FOLDER...`: checks the messages that tests recorded.
 //!
 //! Exit code 0 when messages were checked and all are pure, 1 when not, 2 when it could not be found out.
 
@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use trunkline_wire::Checker;
 use trunkline_wire::tally::Tally;
 
-const USAGE: &str = "usage: wire-check [--report FILE] [--tolerate-peers] FILE-OR-FOLDER...
+const USAGE: &str = "usage: wire-check [--report FILE] [--tolerate-received FOLDER]... FILE-OR-FOLDER...
 Checks recorded messages (JSON lines; in a folder, all files named *.jsonl) against the closed world of their revision.
-  --report FILE      write the counts and violations there, as JSON
-  --tolerate-peers   tell violations in received messages, but do not fail because of them";
+  --report FILE                write the counts and violations there, as JSON
+  --tolerate-received FOLDER   only count violations in messages that were received there: they were sent wrong on purpose";
 
 fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args_os().skip(1).map(PathBuf::from)) {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 #[derive(Default)]
 struct Arguments {
     report: Option<PathBuf>,
-    tolerate_peers: bool,
+    tolerated: Vec<PathBuf>,
     inputs: Vec<PathBuf>,
 }
 
@@ -45,8 +45,8 @@ impl Arguments {
         while let Some(word) = words.next() {
             if word == Path::new("--report") {
                 arguments.report = Some(words.next().ok_or("--report needs a file name")?);
-            } else if word == Path::new("--tolerate-peers") {
-                arguments.tolerate_peers = true;
+            } else if word == Path::new("--tolerate-received") {
+                arguments.tolerated.push(words.next().ok_or("--tolerate-received needs a folder")?);
             } else if word.to_string_lossy().starts_with('-') {
                 return Err(format!("unknown option {}", word.display()));
             } else {
@@ -62,7 +62,7 @@ impl Arguments {
 
 fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let checker = Checker::new()?;
-    let mut tally = Tally::default();
+    let mut tally = Tally::tolerating(arguments.tolerated.iter().cloned());
     for input in &arguments.inputs {
         tally.read(&checker, input)?;
     }
@@ -70,7 +70,7 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     if tally.checked == 0 {
         println!("No message was checked: nothing is proved.");
     }
-    let passed = tally.passed(arguments.tolerate_peers);
+    let passed = tally.passed();
     if let Some(report) = &arguments.report {
         write(report, &tally, passed).map_err(|error| format!("cannot write {}: {error}", report.display()))?;
     }

@@ -99,14 +99,19 @@ fn tells_violations_with_place_and_excerpt() {
 }
 
 #[test]
-fn can_tolerate_what_peers_do() {
+fn tolerates_what_is_received_where_it_is_told_to() {
     let folder = Folder::new("peers");
-    let theirs = folder.file("theirs.jsonl", &[impure("client", "received")]);
-    let ours = folder.file("ours.jsonl", &[impure("server", "sent")]);
-    let tolerate = Path::new("--tolerate-peers");
+    let theirs = folder.file("deep/theirs.jsonl", &[impure("client", "received")]);
+    let elsewhere = folder.file("theirs.jsonl", &[impure("client", "received")]);
+    let (tolerate, deep) = (Path::new("--tolerate-received"), folder.0.join("deep"));
     assert_eq!(wire_check(&[&theirs]).0, Some(1));
-    assert_eq!(wire_check(&[tolerate, &theirs]).0, Some(0));
-    assert_eq!(wire_check(&[tolerate, &ours]).0, Some(1));
+    let (code, output) = wire_check(&[tolerate, &deep, &theirs]);
+    assert_eq!(code, Some(0), "{output}");
+    let told = format!("1 violations tolerated in what was received in {}", deep.display());
+    assert!(output.contains(&told) && output.contains("1 messages checked in 1 files, 0 violations"), "{output}");
+    assert_eq!(wire_check(&[tolerate, &deep, &elsewhere]).0, Some(1));
+    let ours = folder.file("deep/ours.jsonl", &[impure("server", "sent")]);
+    assert_eq!(wire_check(&[tolerate, &deep, &ours]).0, Some(1));
 }
 
 #[test]

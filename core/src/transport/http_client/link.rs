@@ -1,6 +1,6 @@
 //! A conversation over HTTP: its session, its requests in flight, its stream.
 
-use super::{failure, heads};
+use super::{failure, heads, renewal::Opening};
 use crate::{
     client::{Inbox, Link, LinkFailure, LinkMessage},
     engine::Limits,
@@ -37,16 +37,19 @@ pub(super) struct Shared {
     pub(super) limits: Limits,
     pub(super) inbox: Arc<dyn Inbox>,
     runtime: Handle,
-    state: Mutex<State>,
+    /// Held while a lost session is opened anew.
+    pub(super) renewing: tokio::sync::Mutex<()>,
+    pub(super) state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct State {
-    closed: bool,
-    revision: Option<Revision>,
-    session: Option<HeaderValue>,
+pub(super) struct State {
+    pub(super) closed: bool,
+    pub(super) revision: Option<Revision>,
+    pub(super) session: Option<HeaderValue>,
+    pub(super) opening: Opening,
     handshake: Handshake,
-    has_stream: bool,
+    pub(super) has_stream: bool,
     posts: HashMap<RequestId, Post>,
     tasks: JoinSet<()>,
 }
@@ -70,8 +73,8 @@ impl HttpLink {
     /// Must be called within a tokio runtime.
     pub(super) fn new(client: Client, url: Url, headers: HeaderMap, limits: Limits, inbox: Arc<dyn Inbox>) -> Self {
         let headers = heads::of_posts(headers);
-        let (runtime, state) = (Handle::current(), Mutex::default());
-        Self { shared: Arc::new(Shared { client, url, headers, limits, inbox, runtime, state }) }
+        let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
+        Self { shared: Arc::new(Shared { client, url, headers, limits, inbox, runtime, renewing, state }) }
     }
 }
 
@@ -90,6 +93,7 @@ impl Link for HttpLink {
             Handshake::Finishing(waiting) => waiting.push(message),
             Handshake::Open if message.request.is_none() && is_initialized(&message.bytes) => {
                 state.handshake = Handshake::Finishing(Vec::new());
+                state.opening.initialized = Some(message.clone());
                 let finishing = Arc::clone(shared);
                 state.tasks.spawn_on(async move { finishing.finish_handshake(message).await }, &shared.runtime);
             }
@@ -159,6 +163,7 @@ impl Shared {
             && &*request.method == method::INITIALIZE
         {
             state.session = None;
+            state.opening.initialize = Some(message.clone());
         }
         let head = message.request.as_ref().map(|request| (request.id.clone(), request.revision));
         let shared = Arc::clone(self);
@@ -172,8 +177,9 @@ impl Shared {
     async fn finish_handshake(self: Arc<Self>, initialized: LinkMessage) {
         match tokio::time::timeout(INITIALIZED_DEADLINE, self.exchange(&initialized)).await {
             Ok(Ok(())) => {}
-            Ok(Err(failure)) => {
-                tracing::warn!(target: "trunkline", "notifications/initialized was not taken: {failure}")
+            Ok(Err(refused)) => {
+                let failure = LinkFailure::from(refused);
+                tracing::warn!(target: "trunkline", "notifications/initialized was not taken: {failure}");
             }
             Err(_) => tracing::warn!(target: "trunkline", "notifications/initialized was not taken in time"),
         }
@@ -188,7 +194,7 @@ impl Shared {
     }
 
     /// The stream of a session's unrelated messages, once the handshake is through (HTTP-30).
-    fn start_stream(self: &Arc<Self>, state: &mut State) {
+    pub(super) fn start_stream(self: &Arc<Self>, state: &mut State) {
         let legacy = state.revision.is_some_and(|revision| revision.era() == Era::Legacy);
         if !legacy || state.closed || state.has_stream || !matches!(state.handshake, Handshake::Done) {
             return;
@@ -201,8 +207,8 @@ impl Shared {
         }
     }
 
-    /// The headers of a message, and whether it goes to a session.
-    pub(super) fn headers_of(&self, message: &LinkMessage) -> Result<(HeaderMap, bool), LinkFailure> {
+    /// The headers of a message, and the session that it goes to.
+    pub(super) fn headers_of(&self, message: &LinkMessage) -> Result<(HeaderMap, Option<HeaderValue>), LinkFailure> {
         let request = message.request.as_ref();
         let (settled, session) = {
             let state = self.state.lock();
@@ -213,7 +219,7 @@ impl Shared {
         let session = session.filter(|_| revision.is_some_and(|revision| revision.era() == Era::Legacy));
         let headers =
             heads::of_message(&self.headers, revision, session.as_ref(), request).map_err(LinkFailure::Broken)?;
-        Ok((headers, session.is_some()))
+        Ok((headers, session))
     }
 
     /// Takes the session id of an answer to `initialize`.

@@ -5,6 +5,7 @@ mod failure;
 mod heads;
 mod link;
 mod post;
+mod renewal;
 mod stream;
 
 pub use connector::HttpConnector;

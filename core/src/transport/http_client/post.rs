@@ -10,7 +10,7 @@ use crate::{
     },
     protocol::{RequestId, RpcError, envelope, method},
 };
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use reqwest::Response;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
@@ -21,10 +21,38 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How much of an error's body is read.
 const MAX_ERROR_BYTES: usize = 1 << 20;
 
+/// Why a message brought nothing back.
+pub(super) enum Refused {
+    /// The server does not know this session any more.
+    SessionLost(HeaderValue),
+    Failed(LinkFailure),
+}
+
+impl From<LinkFailure> for Refused {
+    fn from(failure: LinkFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Refused> for LinkFailure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::SessionLost(_) => Self::SessionLost,
+            Refused::Failed(failure) => failure,
+        }
+    }
+}
+
 impl Shared {
     /// Sends a message and gives what comes back to the inbox.
     pub(super) async fn post(self: Arc<Self>, message: LinkMessage) {
-        let outcome = self.exchange(&message).await;
+        let mut outcome = self.exchange(&message).await;
+        if let Err(Refused::SessionLost(session)) = &outcome
+            && self.renew(session).await
+        {
+            outcome = self.exchange(&message).await;
+        }
+        let outcome = outcome.map_err(LinkFailure::from);
         let Some(request) = &message.request else {
             if let Err(failure) = outcome {
                 tracing::warn!(target: "trunkline", "a notification or response was not delivered: {failure}");
@@ -43,29 +71,31 @@ impl Shared {
         self.inbox.failed(&request.id, failure);
     }
 
-    pub(super) async fn exchange(&self, message: &LinkMessage) -> Result<(), LinkFailure> {
-        let (headers, in_session) = self.headers_of(message)?;
+    pub(super) async fn exchange(&self, message: &LinkMessage) -> Result<(), Refused> {
+        let (headers, session) = self.headers_of(message)?;
         let sent = self.client.post(self.url.clone()).headers(headers).body(message.bytes.clone()).send().await;
         let response = sent.map_err(|error| failure::of_reqwest(&self.url, &error))?;
         let status = response.status();
-        if status == StatusCode::NOT_FOUND && in_session {
-            return Err(LinkFailure::SessionLost);
+        if status == StatusCode::NOT_FOUND
+            && let Some(session) = session
+        {
+            return Err(Refused::SessionLost(session));
         }
         if !status.is_success() {
-            return self.refused(status, response, message.request.as_ref()).await;
+            return Ok(self.refused(status, response, message.request.as_ref()).await?);
         }
         if message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE) {
             self.remember_session(response.headers().get(headers::SESSION_ID));
         }
         if content::is_type(response.headers(), &EVENT_STREAM) {
-            return self.events(response, message.request.as_ref()).await;
+            return Ok(self.events(response, message.request.as_ref()).await?);
         }
         let is_json = content::is_type(response.headers(), &JSON);
         let body = failure::read(&self.url, response, self.limits.max_message_bytes).await?;
         if is_json && !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
-            return Err(failure::of_status(status, &body));
+            return Err(failure::of_status(status, &body).into());
         }
         Ok(())
     }

@@ -1,0 +1,243 @@
+"""The asyncio client."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from .connection import (
+    CLOSE_DEADLINE,
+    Connection,
+    OnNotification,
+    OnProgress,
+    OnToolsChanged,
+    Target,
+    call_params,
+    request_json,
+)
+from .errors import ConnectionClosed, InvalidArgument
+from .port import Port
+from .results import CallToolResult
+from .types import Tool, ToolPage
+
+if TYPE_CHECKING:
+    from asyncio import Task
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+
+class Client:
+    """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
+
+    It belongs to the event loop on which it was connected. Times are in seconds.
+
+    Args:
+        target: the URL of an endpoint, the command of a server to start (a list), or a `Server` of this process.
+        name: how the client introduces itself (together with `version`).
+        version: the version of the program that uses the client.
+        revision: `"auto"` (negotiate), `"legacy"`, `"modern"`, or one revision, spoken without asking first.
+        timeout: for an answer (default 60); progress renews it.
+        max_timeout: however often it is renewed (default 600).
+        connect_timeout: for connecting and negotiating (default 30).
+        headers: sent with every HTTP request.
+        env: added to the environment of the started server; with `inherit_env=False` it is all that it gets.
+        inherit_env: whether the started server gets this process's environment (default True).
+        cwd: the folder in which the server starts.
+        on_notification: called with the method and the params of every notification.
+        on_tools_changed: called when the server's list of tools has changed.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        revision: str | None = None,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        connect_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        inherit_env: bool | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        on_notification: OnNotification | None = None,
+        on_tools_changed: OnToolsChanged | None = None,
+    ) -> None:
+        self._connection = Connection(
+            target,
+            name=name,
+            version=version,
+            revision=revision,
+            timeout=timeout,
+            max_timeout=max_timeout,
+            connect_timeout=connect_timeout,
+            headers=headers,
+            env=env,
+            inherit_env=inherit_env,
+            cwd=cwd,
+            on_notification=on_notification,
+            on_tools_changed=on_tools_changed,
+        )
+        self._port: Port | None = None
+        self._handle = 0
+        self._progress: dict[int, OnProgress] = {}
+        self._callbacks: set[Task[None]] = set()
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision that is spoken."""
+        return self._connection.fact("revision")
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """Name, version and the like of the server."""
+        return self._connection.fact("serverInfo") or {}
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server can do."""
+        return self._connection.fact("capabilities") or {}
+
+    @property
+    def instructions(self) -> str | None:
+        """How the server wants to be used."""
+        return self._connection.fact("instructions")
+
+    async def connect(self) -> None:
+        """Connects and negotiates; `async with` does it for you.
+
+        Raises:
+            TransportError: if the connection cannot be made.
+            VersionError: if there is no revision in common.
+            RequestTimeout: if it takes longer than the connect timeout.
+        """
+        import asyncio
+
+        if self._port is not None:
+            raise InvalidArgument("the client is connected already")
+        loop, server_handle = asyncio.get_running_loop(), None
+        if (server := self._connection.server) is None:
+            port = Port()
+            port.attach(loop)
+        else:
+            # The connection lives on the server's port.
+            port, server_handle = server._acquire(loop)
+        handle = 0
+        try:
+            handle = port.open(self._connection.open_json(server_handle))
+            port.listeners[handle] = (loop, self._connection.listen(self._run, self._progress))
+            self._connection.facts = await port.reply(handle)
+        except BaseException:
+            await self._end(port, handle, 0)
+            raise
+        self._port, self._handle = port, handle
+
+    async def close(self) -> None:
+        """Ends the connection; `async with` does it for you. Requests in flight fail with ConnectionClosed."""
+        port, self._port = self._port, None
+        if port is not None:
+            self._connection.facts = None
+            await self._end(port, self._handle, CLOSE_DEADLINE)
+
+    async def list_tools(self) -> list[Tool]:
+        """All tools of the server, from all pages."""
+        tools: list[Tool] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        while True:
+            page = await self.list_tools_page(cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None or cursor in seen:  # a cursor that comes again would go round forever
+                return tools
+            seen.add(cursor)
+
+    async def list_tools_page(self, cursor: str | None = None) -> ToolPage:
+        """One page of the tools; `next_cursor` of a page asks for the next one."""
+        params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
+        return ToolPage.from_json(await self._request(request_json("tools/list", params)))
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CallToolResult:
+        """Calls a tool. A tool that failed gives a result with `is_error`; cancelling the task cancels the call.
+
+        Args:
+            name: the name of the tool.
+            arguments: what the tool takes.
+            timeout: seconds for the answer; progress renews it.
+            max_timeout: seconds, however often it is renewed.
+            on_progress: called with (progress, total, message).
+            meta: the `_meta` of the request.
+
+        Raises:
+            ProtocolError: if the server answered with an error.
+            RequestTimeout: if no answer came in time.
+            ConnectionClosed, TransportError: if the connection ended before the answer.
+        """
+        params = call_params(name, arguments, meta)
+        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None)
+        return CallToolResult.from_json(await self._request(json, on_progress))
+
+    async def ping(self, *, timeout: float | None = None) -> None:
+        """Returns when the server has answered."""
+        await self._request(request_json("ping", None, timeout))
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        port = self._port
+        if port is None:
+            raise ConnectionClosed("the client is not connected: use `async with`, or call connect() first")
+        ticket = port.request(self._handle, json)
+        if on_progress is not None:
+            self._progress[ticket] = on_progress
+        try:
+            return await port.reply(ticket)
+        except Exception:
+            raise
+        except BaseException as cancelled:  # of asyncio, or of another event loop's own
+            try:
+                port.native.cancel(ticket, str(cancelled))
+            except _native.NativeError:
+                pass  # another process's
+            raise
+        finally:
+            if on_progress is not None:
+                self._progress.pop(ticket, None)
+
+    async def _end(self, port: Port, handle: int, deadline: float) -> None:
+        if self._connection.server is None:
+            await port.stop(deadline)
+            return
+        try:
+            await port.close(handle, deadline)
+        finally:
+            await self._connection.server._release(port, deadline)
+
+    def _run(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        import asyncio
+
+        result = callback(*arguments)
+        if asyncio.iscoroutine(result):
+            task: Task[None] = asyncio.ensure_future(result)
+            self._callbacks.add(task)
+            task.add_done_callback(self._callbacks.discard)

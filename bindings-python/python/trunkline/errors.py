@@ -1,0 +1,131 @@
+"""What can go wrong. Every class is one of the core's error kinds, which are the same in every language."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn
+
+from . import _native
+
+
+class TrunklineError(Exception):
+    """The base of all errors of this package, except ToolError."""
+
+    kind: ClassVar[str] = "internal"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ProtocolError(TrunklineError):
+    """The peer answered with a JSON-RPC error. A handler may raise it, too: the caller then gets exactly that error."""
+
+    kind = "protocol"
+
+    def __init__(self, message: str, code: int = -32603, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.message, self.code, self.data))
+
+
+class RequestTimeout(TrunklineError, TimeoutError):
+    """No answer came in time; the peer was told to cancel."""
+
+    kind = "timeout"
+
+
+class RequestCancelled(TrunklineError):
+    """The request was cancelled by the caller."""
+
+    kind = "cancelled"
+
+
+class ConnectionClosed(TrunklineError):
+    """The connection or the server is closed, or was closed while waiting."""
+
+    kind = "closed"
+
+
+class TransportError(TrunklineError, ConnectionError):
+    """The connection could not be made, or it broke."""
+
+    kind = "transport"
+
+
+class VersionError(TrunklineError):
+    """The two sides have no revision of the protocol in common."""
+
+    kind = "version"
+
+
+class InvalidArgument(TrunklineError, ValueError):
+    """An argument of this package's own functions is wrong."""
+
+    kind = "invalid"
+
+
+class Busy(TrunklineError):
+    """A limit was reached: requests in flight, calls waiting, or bytes."""
+
+    kind = "busy"
+
+
+class BlockingCallError(TrunklineError):
+    """The call would wait on the very thread that has to do the work."""
+
+    kind = "blocking"
+
+
+class ForkedError(TrunklineError):
+    """The object belongs to the parent process: make a new one after the fork."""
+
+    kind = "forked"
+
+
+class InternalError(TrunklineError):
+    """A bug in trunkline, contained."""
+
+    kind = "internal"
+
+
+class ToolError(Exception):
+    """Raise it in a handler: the caller gets a result with `is_error` and this text."""
+
+
+_CLASSES: dict[str, type[TrunklineError]] = {
+    cls.kind: cls
+    for cls in (
+        RequestTimeout,
+        RequestCancelled,
+        ConnectionClosed,
+        TransportError,
+        VersionError,
+        InvalidArgument,
+        Busy,
+        BlockingCallError,
+        ForkedError,
+        InternalError,
+    )
+}
+
+
+def from_object(error: dict[str, Any]) -> TrunklineError:
+    """The exception for an error object of the core."""
+    return _make(error.get("kind", "internal"), error.get("message", ""), error.get("code"), error.get("data"))
+
+
+def reraise(error: _native.NativeError) -> NoReturn:
+    """Raises the public exception for a native one."""
+    raise _make(*error.args) from None
+
+
+def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineError:
+    if kind == ProtocolError.kind:
+        return ProtocolError(message, -32603 if code is None else code, data)
+    return _CLASSES.get(kind, InternalError)(message)

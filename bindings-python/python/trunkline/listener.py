@@ -1,0 +1,107 @@
+"""One transport that a server listens on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from .errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .port import Port
+    from .server import Server
+
+
+class Listener:
+    """What `Server.serve` returns: awaited, it serves until the end; as a context manager, inside the block."""
+
+    def __init__(self, server: Server, transport: dict[str, Any], drain_deadline: float) -> None:
+        self._server = server
+        self._transport = transport
+        self._drain_deadline = drain_deadline
+        self._port: Port | None = None
+        self._handle = 0
+        self._result: dict[str, Any] = {}
+
+    @property
+    def url(self) -> str:
+        """Where clients connect to, once an HTTP listener is ready."""
+        return self._fact("url")
+
+    @property
+    def host(self) -> str:
+        """The address that a ready HTTP listener listens on."""
+        return self._fact("host")
+
+    @property
+    def port(self) -> int:
+        """The port that a ready HTTP listener listens on."""
+        return self._fact("port")
+
+    async def start(self) -> None:
+        """Begins to serve; returns when clients can connect.
+
+        Raises:
+            TransportError: if it cannot, for instance because the port is taken.
+        """
+        import asyncio
+
+        if self._port is not None:
+            raise InvalidArgument("this listener was started already: call serve() again for another")
+        loop = asyncio.get_running_loop()
+        port, server = self._server._acquire(loop)
+        try:
+            if port.loop is not loop:
+                raise InvalidArgument("another event loop serves this server already")
+            handle = port.open({"server": server, "transport": self._transport})
+            self._result = await port.reply(handle)
+        except BaseException:
+            await self._server._release(port, 0)
+            raise
+        self._port, self._handle = port, handle
+
+    async def wait(self) -> None:
+        """Returns when serving has ended: by `close`, or by itself when stdin ends.
+
+        Raises:
+            TransportError: if it ended because something broke.
+        """
+        if self._port is not None:
+            await self._port.ended(self._handle)
+
+    async def close(self, deadline: float | None = None) -> None:
+        """Stops: calls in flight get until the deadline (seconds; default: the server's), then they are cancelled."""
+        port = self._port
+        if port is None:
+            return
+        deadline = self._drain_deadline if deadline is None else deadline
+        await port.close(self._handle, deadline)
+        if self._port is not None:
+            self._port = None
+            await self._server._release(port, deadline)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _fact(self, name: str) -> Any:
+        if name in self._result:
+            return self._result[name]
+        why = "it is not ready yet" if self._transport["type"] == "http" else "it listens on stdio"
+        raise InvalidArgument(f"the listener has no {name}: {why}")
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._serve().__await__()
+
+    async def _serve(self) -> None:
+        async with self:
+            await self.wait()

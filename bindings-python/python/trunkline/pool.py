@@ -1,0 +1,90 @@
+"""The threads that run `def` handlers: they wait for calls in native code and answer them without an event loop."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from . import _native
+
+if TYPE_CHECKING:
+    from .port import Port
+
+# A thread that had nothing to do for so long ends, unless it is the last one.
+_IDLE_MS: Final = 10_000
+
+
+class Pool:
+    """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next call."""
+
+    def __init__(self, port: Port, limit: int | None) -> None:
+        self._port = port
+        self.limit = limit or min(32, (os.cpu_count() or 1) + 4)
+        self._lock = threading.Lock()
+        self._threads: set[threading.Thread] = set()
+        self._waiting: set[threading.Thread] = set()
+        self._stopping = False
+        self._context = contextvars.Context()
+
+    def prepare(self) -> None:
+        """Remembers the context variables of whoever serves, and starts if a `def` handler is registered already."""
+        self._context = contextvars.copy_context()
+        if any(handler.in_thread for handler in [*self._port.handlers.values()]):
+            self.start()
+
+    def start(self) -> None:
+        """Makes sure that someone waits for calls."""
+        with self._lock:
+            if not self._threads and not self._stopping:
+                self._spawn()
+
+    def stop(self) -> None:
+        """Ends the threads, as soon as they are done with their handlers."""
+        self._stopping = True
+
+    def join(self, timeout: float) -> None:
+        """Waits for the threads that were waiting in native code; those inside a handler are left behind."""
+        with self._lock:
+            waiting = [*self._waiting]
+        end = time.monotonic() + timeout
+        for thread in waiting:
+            thread.join(max(0, end - time.monotonic()))
+
+    def _spawn(self) -> None:
+        # Daemons, because a handler that never returns must not keep the process; idle ones end with their port.
+        thread = threading.Thread(target=self._work, name=f"trunkline-{len(self._threads) + 1}", daemon=True)
+        self._threads.add(thread)
+        self._waiting.add(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        native, this = self._port.native, threading.current_thread()
+        try:
+            while not self._stopping:
+                events = native.drain("pool", 1, _IDLE_MS)
+                with self._lock:
+                    if events:
+                        self._waiting.discard(this)
+                        if not self._waiting and len(self._threads) < self.limit and not self._stopping:
+                            self._spawn()
+                    elif len(self._waiting) > 1:
+                        return
+                for _, ticket, handle, _, _, body in events:
+                    self._answer(native, ticket, handle, body)
+                self._waiting.add(this)
+        except _native.NativeError:
+            pass  # the port is closed
+        finally:
+            with self._lock:
+                self._waiting.discard(this)
+                self._threads.discard(this)
+
+    def _answer(self, native: _native.Port, ticket: int, handle: int, body: object) -> None:
+        handler = self._port.handler(handle)
+        if handler is None:
+            native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+        else:
+            handler.answer_in_thread(native, ticket, body, self._context.copy())

@@ -1,0 +1,408 @@
+"""A port of the core: its events are handled on one event loop, and calls of `def` handlers by a pool of threads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from . import _native
+from .errors import ConnectionClosed, from_object, reraise
+from .logs import write_logs
+from .pool import Pool
+
+if TYPE_CHECKING:
+    import socket
+    from asyncio import AbstractEventLoop, Future, Task
+    from collections.abc import Callable, Coroutine
+    from contextvars import Context as ContextVars
+
+_T = TypeVar("_T")
+
+# The numbers of the event kinds in docs/bridge.md.
+CALL: Final = 0
+CANCEL: Final = 1
+REPLY: Final = 2
+NOTIFICATION: Final = 3
+SESSION_CLOSED: Final = 4
+LOG: Final = 5
+STOPPED: Final = 6
+
+# Events taken at once; with more, the loop gets to run other things in between.
+_BATCH: Final = 256
+# How long a thread without a bell waits for events before it looks whether it is still wanted.
+_THREAD_WAIT_MS: Final = 1000
+# Added to a deadline of the core before the host stops believing in it.
+_GRACE: Final = 10.0
+
+
+class Handler(Protocol):
+    """What answers the calls of one registered thing."""
+
+    @property
+    def in_thread(self) -> bool:
+        """Whether its calls go to the pool."""
+        ...
+
+    async def answer(self, native: _native.Port, ticket: int, body: Any) -> None:
+        """Answers on the event loop."""
+        ...
+
+    def answer_in_thread(self, native: _native.Port, ticket: int, body: Any, context: ContextVars) -> None:
+        """Answers on a thread of the pool."""
+        ...
+
+
+class Port:
+    """Queue, bell and event loop. Connections to a server of this process live on the server's port and may belong to
+    another loop than the one that handles the events: what they wait for is then handed over.
+    """
+
+    def __init__(self, max_threads: int | None = None) -> None:
+        self.pid = os.getpid()
+        self._bell: socket.socket | None = None
+        self.native = self._make_native()
+        self.handlers: dict[int, Handler] = {}
+        # Connection -> its loop, and what receives (method, params, ticket of the request or 0) there.
+        self.listeners: dict[int, tuple[AbstractEventLoop, Callable[[str, Any, int], None]]] = {}
+        self.loop: AbstractEventLoop | None = None
+        self.pool = Pool(self, max_threads)
+        self._lock = threading.RLock()
+        # Found once, because importing asyncio is slow at first and never free.
+        self._running_loop: Callable[[], AbstractEventLoop]
+        self._tasks: dict[int, Task[None]] = {}
+        self._replies: dict[int, Future[tuple[bool, Any]]] = {}
+        self._ends: dict[int, Future[tuple[bool, Any]]] = {}
+        self._stopped: Future[None] | None = None
+        self._disposed = False
+        _remember(self)
+
+    def register(self, json: dict[str, Any], handler: Handler) -> int:
+        """Registers a thing that is called; its handler is known before the first call can arrive."""
+        with self._lock:
+            handle = self.native.register("tool", json)
+            self.handlers[handle] = handler
+        if json.get("lane") == "pool" and self.loop is not None:
+            self.pool.start()
+        return handle
+
+    def unregister(self, handle: int) -> None:
+        """Takes a thing back; calls of it that run already go on."""
+        self.native.unregister(handle)
+
+    def attach(self, loop: AbstractEventLoop) -> None:
+        """Lets `loop` handle the events, unless another loop that is still running does."""
+        from asyncio import get_running_loop
+
+        with self._lock:
+            self._running_loop = get_running_loop
+            if self.loop is not None:
+                if self.loop is loop or self.loop.is_running():
+                    return
+                self._detach()
+            self.loop = loop
+            if self._bell is None:
+                threading.Thread(
+                    target=self._drain_in_thread, args=(loop,), name="trunkline-events", daemon=True
+                ).start()
+            else:
+                loop.add_reader(self._bell.fileno(), self._on_bell)
+        self.pool.prepare()
+
+    @property
+    def serving_loop(self) -> AbstractEventLoop | None:
+        """The loop that handles the events, if it runs. In a forked child the parent's loop only looks as if it did."""
+        loop = self.loop
+        return loop if loop is not None and loop.is_running() and self.pid == os.getpid() else None
+
+    def open(self, json: dict[str, Any]) -> int:
+        """Opens a listener or a connection; `reply` waits for the outcome."""
+        loop = self._running_loop()
+        try:
+            with self._lock:  # its reply must not be dispatched before someone waits for it
+                handle = self.native.open(json)
+                self._replies[handle] = loop.create_future()
+                self._ends[handle] = loop.create_future()
+        except _native.NativeError as error:
+            reraise(error)
+        return handle
+
+    def request(self, handle: int, json: dict[str, Any]) -> int:
+        """Sends a request on a connection; `reply` waits for the answer."""
+        loop = self._running_loop()
+        try:
+            with self._lock:
+                ticket = self.native.request(handle, json)
+                self._replies[ticket] = loop.create_future()
+        except _native.NativeError as error:
+            reraise(error)
+        return ticket
+
+    async def reply(self, ticket: int) -> Any:
+        """The result of an open or a request.
+
+        Raises:
+            TrunklineError: what the core reported instead.
+        """
+        try:
+            ok, body = await self._replies[ticket]
+        finally:
+            self._replies.pop(ticket, None)
+        if not ok:
+            raise from_object(body)
+        return body
+
+    async def ended(self, handle: int) -> None:
+        """Returns when a listener or connection has ended.
+
+        Raises:
+            TrunklineError: if it ended because something broke.
+        """
+        import asyncio
+
+        end = self._ends.get(handle)
+        if end is None:
+            return
+        ok, body = await asyncio.shield(end)
+        if not ok:
+            raise from_object(body)
+
+    async def close(self, handle: int, deadline: float) -> None:
+        """Ends a listener or connection; calls in flight get until the deadline (seconds)."""
+        import asyncio
+
+        end = self._ends.get(handle)
+        if end is None or end.done():
+            return
+        try:
+            self.native.close(handle, round(deadline * 1000))
+        except _native.NativeError as error:
+            reraise(error)
+        await asyncio.wait({end}, timeout=deadline + _GRACE)
+        self._ends.pop(handle, None)
+
+    async def stop(self, deadline: float) -> None:
+        """Ends everything on this port and lets go of the loop. Calls in flight get until the deadline (seconds)."""
+        import asyncio
+
+        if self._disposed:
+            return
+        self._stopped = self._stopped or self._running_loop().create_future()
+        try:
+            self.native.close(0, round(deadline * 1000))
+            await asyncio.wait({self._stopped}, timeout=deadline + _GRACE)
+        except _native.NativeError:
+            pass  # closed already, or a port of the parent process: nothing to wait for
+        finally:
+            self.dispose()
+
+    def dispose(self) -> None:
+        """Lets go of the loop, the threads and the bell. Safe to call twice."""
+        with self._lock:
+            if self._disposed:
+                return
+            self._disposed = True
+            self._detach()
+        self.pool.stop()
+        closed = ConnectionClosed("the connection is closed")
+        for future in (*self._replies.values(), *self._ends.values()):
+            self._settle(future, (False, {"kind": closed.kind, "message": closed.message}))
+        if self._bell is not None:
+            self._bell.close()
+
+    def end_now(self) -> None:
+        """Ends everything at once, for the exit of the interpreter: nothing of it may run while that goes away."""
+        if self._disposed or self.pid != os.getpid():
+            return
+        end_port(self.native, 0)
+        self.dispose()
+        self.pool.join(0.5)
+
+    def __del__(self) -> None:
+        if (bell := getattr(self, "_bell", None)) is not None:
+            bell.close()
+
+    def _make_native(self) -> _native.Port:
+        if sys.platform == "win32":
+            # The default loop there has no add_reader: a thread waits for events.
+            return _native.Port()
+        import socket
+
+        self._bell, write_end = socket.socketpair()
+        self._bell.setblocking(False)
+        with write_end:
+            return _native.Port(write_end.fileno())
+
+    def _detach(self) -> None:
+        loop, self.loop = self.loop, None
+        if loop is not None and self._bell is not None and not loop.is_closed():
+            loop.remove_reader(self._bell.fileno())
+
+    def _on_bell(self) -> None:
+        if self._bell is None:
+            return
+        try:
+            self._bell.recv(64)
+        except (BlockingIOError, InterruptedError):
+            pass
+        self._drain()
+
+    def handle_events(self, handled: Callable[[], object]) -> None:
+        """Handles what is there, and then calls `handled`."""
+        self._drain()
+        handled()
+
+    def _drain(self) -> None:
+        if self._disposed or self.loop is None:
+            return
+        try:
+            events = self.native.drain("queue", _BATCH, 0)
+        except _native.NativeError:
+            return  # closed meanwhile
+        loop = self.loop
+        self._dispatch_all(events)
+        if len(events) == _BATCH:
+            # The bell rings only when the queue was empty before.
+            loop.call_soon(self._drain)
+
+    def _drain_in_thread(self, loop: AbstractEventLoop) -> None:
+        while self.loop is loop and not self._disposed:
+            try:
+                events = self.native.drain("queue", _BATCH, _THREAD_WAIT_MS)
+                if events:
+                    loop.call_soon_threadsafe(self._dispatch_all, events)
+            except (_native.NativeError, RuntimeError):
+                return  # the port or the loop is closed
+
+    def _dispatch_all(self, events: list[tuple[int, int, int, bool, str, Any]]) -> None:
+        for event in events:
+            try:
+                self._dispatch(*event)
+            except Exception as error:  # noqa: BLE001 - one bad callback must not lose the other events
+                if self.loop is not None:
+                    self.loop.call_exception_handler(
+                        {"message": "an event of trunkline was not handled", "exception": error}
+                    )
+
+    def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any) -> None:
+        if kind == CALL:
+            self._call(ticket, handle, body)
+        elif kind == REPLY:
+            # A reply that nobody waits for any more was cancelled.
+            if (future := self._known(self._replies, ticket)) is not None:
+                self._settle(future, (ok, body))
+        elif kind == NOTIFICATION:
+            loop, receive = self.listeners.get(handle, (None, None))
+            if receive is not None and loop is self.loop:
+                receive(name, body, ticket)
+            elif receive is not None and loop is not None:
+                loop.call_soon_threadsafe(receive, name, body, ticket)
+        elif kind == CANCEL:
+            if (task := self._tasks.get(ticket)) is not None:
+                task.cancel(body or None)
+        elif kind == SESSION_CLOSED:
+            self.listeners.pop(handle, None)
+            if (end := self._known(self._ends, handle)) is not None:
+                self._settle(end, (ok, body))
+        elif kind == LOG:
+            write_logs(body)
+        elif self._stopped is not None:
+            self._settle(self._stopped, None)
+
+    def _call(self, ticket: int, handle: int, body: Any) -> None:
+        handler = self._known(self.handlers, handle)
+        if handler is None or self.loop is None:
+            self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+            return
+        task = _start(self.loop, self._answer(handler, ticket, body))
+        if not task.done():
+            self._tasks[ticket] = task  # a loop keeps only weak references to its tasks
+
+    async def _answer(self, handler: Handler, ticket: int, body: Any) -> None:
+        try:
+            await handler.answer(self.native, ticket, body)
+        finally:
+            self._tasks.pop(ticket, None)
+
+    def handler(self, handle: int) -> Handler | None:
+        """What answers calls of `handle`."""
+        return self._known(self.handlers, handle)
+
+    def _known(self, table: dict[int, _T], number: int) -> _T | None:
+        found = table.get(number)
+        if found is None:
+            with self._lock:  # another thread may be adding it just now
+                found = table.get(number)
+        return found
+
+    def _settle(self, future: Future[_T], result: _T) -> None:
+        loop = future.get_loop()
+        if loop is self.loop:
+            _set_result(future, result)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(_set_result, future, result)
+
+
+def _set_result(future: Future[_T], result: _T) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+if sys.version_info >= (3, 12):
+
+    def _start(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
+        """A task that runs up to its first wait at once: most handlers are done then."""
+        from asyncio import Task
+
+        return Task(coroutine, loop=loop, eager_start=True)
+
+else:
+
+    def _start(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
+        return loop.create_task(coroutine)
+
+
+_ports: weakref.WeakSet[Port] = weakref.WeakSet()
+# Ports without a loop, of blocking clients, and the process that they belong to.
+_natives: weakref.WeakKeyDictionary[_native.Port, int] = weakref.WeakKeyDictionary()
+
+
+def remember_native(native: _native.Port) -> None:
+    """Makes sure that the port is ended before the interpreter goes away."""
+    _end_at_exit()
+    _natives[native] = os.getpid()
+
+
+def end_port(native: _native.Port, deadline: float) -> None:
+    """Ends everything on a port from blocking code; what is in flight gets until the deadline (seconds)."""
+    try:
+        native.close(0, round(deadline * 1000))
+        wait_ms = round((deadline + _GRACE) * 1000)
+        while events := native.drain("queue", 4096, wait_ms):
+            if any(event[0] == STOPPED for event in events):
+                return
+    except _native.NativeError:
+        pass  # closed already, or a port of the parent process
+
+
+def _remember(port: Port) -> None:
+    _end_at_exit()
+    _ports.add(port)
+
+
+def _end_at_exit() -> None:
+    if not _ports and not _natives:
+        import atexit
+
+        atexit.unregister(_end_all)
+        atexit.register(_end_all)
+
+
+def _end_all() -> None:
+    for port in list(_ports):
+        port.end_now()
+    for native, pid in list(_natives.items()):
+        if pid == os.getpid():
+            end_port(native, 0)

@@ -1,0 +1,343 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from . import _native
+from .connection import (
+    CLOSE_DEADLINE,
+    Connection,
+    OnNotification,
+    OnProgress,
+    OnToolsChanged,
+    Target,
+    call_params,
+    request_json,
+)
+from .errors import BlockingCallError, ConnectionClosed, InvalidArgument, from_object, reraise
+from .logs import write_logs
+from .port import LOG, NOTIFICATION, end_port, remember_native
+from .results import CallToolResult
+from .types import Tool, ToolPage
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .background import BackgroundLoop
+    from .port import Port
+    from .server import Server
+
+_T = TypeVar("_T")
+
+# Every request has a timeout in the core: this is only how long one look lasts.
+_WAIT_MS: Final = 60_000
+# How often a waiting call looks for its progress.
+_PROGRESS_MS: Final = 20
+# How long it waits for the loop of a server of this process to hand over what came before a reply.
+_FLUSH_SECONDS: Final = 1.0
+
+
+class SyncClient:
+    """A connection to a server for blocking code: `with SyncClient(["python", "weather.py"]) as client: ...`.
+
+    Any thread may use it. It has no thread of its own: notifications and progress are handed over on the calling
+    thread, while one of its methods runs. Arguments: those of `Client`; callbacks are ordinary functions.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        revision: str | None = None,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        connect_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        inherit_env: bool | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        on_notification: OnNotification | None = None,
+        on_tools_changed: OnToolsChanged | None = None,
+    ) -> None:
+        self._connection = Connection(
+            target,
+            name=name,
+            version=version,
+            revision=revision,
+            timeout=timeout,
+            max_timeout=max_timeout,
+            connect_timeout=connect_timeout,
+            headers=headers,
+            env=env,
+            inherit_env=inherit_env,
+            cwd=cwd,
+            on_notification=on_notification,
+            on_tools_changed=on_tools_changed,
+        )
+        self._native: _native.Port | None = None
+        self._handle = 0
+        self._progress: dict[int, OnProgress] = {}
+        self._receive = self._connection.listen(_run, self._progress)
+        # Held while events are handed over, so that they stay in order; re-entered when a callback makes a call.
+        self._draining = threading.RLock()
+        # For a server of this process: its port, and what was heard there.
+        self._server_port: Port | None = None
+        self._inbox: deque[tuple[str, Any, int]] = deque()
+        self._background: BackgroundLoop | None = None
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision that is spoken."""
+        return self._connection.fact("revision")
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """Name, version and the like of the server."""
+        return self._connection.fact("serverInfo") or {}
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server can do."""
+        return self._connection.fact("capabilities") or {}
+
+    @property
+    def instructions(self) -> str | None:
+        """How the server wants to be used."""
+        return self._connection.fact("instructions")
+
+    def connect(self) -> None:
+        """Connects and negotiates; `with` does it for you.
+
+        Raises:
+            TransportError: if the connection cannot be made.
+            VersionError: if there is no revision in common.
+            RequestTimeout: if it takes longer than the connect timeout.
+        """
+        if self._native is not None:
+            raise InvalidArgument("the client is connected already")
+        if self._connection.server is not None:
+            self._connect_in_memory(self._connection.server)
+            return
+        native = _native.Port()
+        remember_native(native)
+        try:
+            handle = native.open({**self._connection.open_json(None), "wait": True})
+            self._connection.facts = self._wait(native, handle)
+        except BaseException as error:
+            self._end(native, 0)
+            if isinstance(error, _native.NativeError):
+                reraise(error)
+            raise
+        self._native, self._handle = native, handle
+
+    def close(self) -> None:
+        """Ends the connection; `with` does it for you. Requests in flight fail with ConnectionClosed."""
+        native, self._native = self._native, None
+        if native is not None:
+            self._connection.facts = None
+            self._end(native, CLOSE_DEADLINE)
+
+    def list_tools(self) -> list[Tool]:
+        """All tools of the server, from all pages."""
+        tools: list[Tool] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        while True:
+            page = self.list_tools_page(cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None or cursor in seen:  # a cursor that comes again would go round forever
+                return tools
+            seen.add(cursor)
+
+    def list_tools_page(self, cursor: str | None = None) -> ToolPage:
+        """One page of the tools; `next_cursor` of a page asks for the next one."""
+        params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
+        return ToolPage.from_json(self._request(request_json("tools/list", params, wait=True)))
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CallToolResult:
+        """Calls a tool. A tool that failed gives a result with `is_error`; Ctrl-C cancels the call.
+
+        Args:
+            name: the name of the tool.
+            arguments: what the tool takes.
+            timeout: seconds for the answer; progress renews it.
+            max_timeout: seconds, however often it is renewed.
+            on_progress: called with (progress, total, message).
+            meta: the `_meta` of the request.
+
+        Raises:
+            ProtocolError: if the server answered with an error.
+            RequestTimeout: if no answer came in time.
+            ConnectionClosed, TransportError: if the connection ended before the answer.
+        """
+        params = call_params(name, arguments, meta)
+        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None, wait=True)
+        return CallToolResult.from_json(self._request(json, on_progress))
+
+    def ping(self, *, timeout: float | None = None) -> None:
+        """Returns when the server has answered."""
+        self._request(request_json("ping", None, timeout, wait=True))
+
+    def __enter__(self) -> Self:
+        self.connect()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        native = self._native
+        if native is None:
+            raise ConnectionClosed("the client is not connected: use `with`, or call connect() first")
+        self._refuse_deadlock()
+        try:
+            if on_progress is None:
+                ticket = native.request(self._handle, json)
+            else:
+                with self._draining:  # the first progress must not overtake its callback
+                    ticket = native.request(self._handle, json)
+                    self._progress[ticket] = on_progress
+        except _native.NativeError as error:
+            reraise(error)
+        try:
+            return self._wait(native, ticket, on_progress is not None)
+        finally:
+            self._progress.pop(ticket, None)
+
+    def _wait(self, native: _native.Port, ticket: int, with_progress: bool = False) -> Any:
+        """The result of a request or open; meanwhile events are handed over."""
+        try:
+            while (reply := native.wait(ticket, _PROGRESS_MS if with_progress else _WAIT_MS)) is None:
+                self._drain(native)
+            self._drain(native, to_the_end=with_progress)
+        except _native.NativeError as error:
+            reraise(error)
+        except BaseException:  # Ctrl-C, or a callback that failed
+            try:
+                native.cancel(ticket, "")
+            except _native.NativeError:
+                pass  # answered just now, or closed
+            raise
+        ok, body = reply
+        if not ok:
+            raise from_object(body)
+        return body
+
+    def _drain(self, native: _native.Port, *, to_the_end: bool = False) -> None:
+        if not self._draining.acquire(blocking=to_the_end):
+            return  # another thread is at it
+        try:
+            if self._server_port is not None:
+                self._drain_inbox(to_the_end)
+                return
+            for kind, ticket, _, _, name, body in native.drain("queue", 256, 0):
+                if kind == NOTIFICATION:
+                    self._receive(name, body, ticket)
+                elif kind == LOG:
+                    write_logs(body)
+        finally:
+            self._draining.release()
+
+    def _drain_inbox(self, to_the_end: bool) -> None:
+        port = self._server_port
+        if to_the_end and port is not None and (loop := port.serving_loop) is not None:
+            # What was sent before the reply may still be waiting for the loop.
+            handled = threading.Event()
+            loop.call_soon_threadsafe(port.handle_events, handled.set)
+            handled.wait(_FLUSH_SECONDS)
+        while self._inbox:
+            self._receive(*self._inbox.popleft())
+
+    def _connect_in_memory(self, server: Server) -> None:
+        self._refuse_deadlock()
+        loop = server._serving_loop()
+        if loop is None:
+            from .background import BackgroundLoop
+
+            self._background = BackgroundLoop()
+            loop = self._background.loop
+        port, server_handle = server._acquire(loop)
+        self._server_port = port
+        try:
+            self._handle = _on(loop, self._open(port, server_handle))
+        except BaseException:
+            self._end(port.native, 0)
+            raise
+        self._native = port.native
+
+    async def _open(self, port: Port, server_handle: int) -> int:
+        from asyncio import get_running_loop
+
+        handle = port.open(self._connection.open_json(server_handle))
+        port.listeners[handle] = (get_running_loop(), self._hear)
+        try:
+            self._connection.facts = await port.reply(handle)
+        except BaseException:
+            await port.close(handle, 0)
+            raise
+        return handle
+
+    def _hear(self, method: str, params: Any, ticket: int) -> None:
+        self._inbox.append((method, params, ticket))
+
+    def _refuse_deadlock(self) -> None:
+        from .server import running_loop
+
+        server = self._connection.server
+        if server is not None and (here := running_loop()) is not None and server._serving_loop() is here:
+            raise BlockingCallError("the server runs on this thread's event loop, which this call blocks: use Client")
+
+    def _end(self, native: _native.Port, deadline: float) -> None:
+        server, port, self._server_port = self._connection.server, self._server_port, None
+        if server is None:
+            end_port(native, deadline)
+            return
+        if port is not None and (loop := port.serving_loop) is not None:
+            _on(loop, _leave(server, port, self._handle, deadline))
+        background, self._background = self._background, None
+        if background is not None:
+            background.stop()
+
+
+async def _leave(server: Server, port: Port, handle: int, deadline: float) -> None:
+    try:
+        await port.close(handle, deadline)
+    finally:
+        await server._release(port, deadline)
+
+
+def _on(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, _T]) -> _T:
+    from asyncio import run_coroutine_threadsafe
+
+    return run_coroutine_threadsafe(coroutine, loop).result()
+
+
+def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    result = callback(*arguments)
+    if hasattr(result, "__await__"):
+        close = getattr(result, "close", None)
+        if close is not None:
+            close()
+        raise InvalidArgument("callbacks of a SyncClient must be ordinary functions, not async ones")

@@ -1,0 +1,57 @@
+//! The bell of a Python port: one byte into a socket that the event loop reads.
+
+use pyo3::prelude::*;
+use trunkline::bridge::Bell;
+
+/// Rings by writing to a descriptor of its own, or not at all when the host waits in `drain`.
+pub(crate) struct SocketBell {
+    #[cfg(unix)]
+    socket: Option<std::os::fd::OwnedFd>,
+}
+
+#[cfg(unix)]
+impl SocketBell {
+    /// Duplicates `fileno`, so that the host may close its own end at any time.
+    pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
+        use std::os::fd::BorrowedFd;
+
+        let Some(fileno) = fileno else {
+            return Ok(Self { socket: None });
+        };
+        if fileno < 0 {
+            return Err(crate::error::raise("invalid", "the bell's socket is closed"));
+        }
+        // SAFETY: the descriptor is not -1, and it is borrowed only for the duplication; if it is not open, that fails.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(fileno) };
+        let socket = borrowed.try_clone_to_owned()?;
+        // A host that is gone must not raise SIGPIPE, which a program may have set back to its default.
+        #[cfg(target_vendor = "apple")]
+        rustix::net::sockopt::set_socket_nosigpipe(&socket, true).map_err(std::io::Error::from)?;
+        Ok(Self { socket: Some(socket) })
+    }
+}
+
+#[cfg(not(unix))]
+impl SocketBell {
+    /// Takes no descriptor: loops without `add_reader` are served by a thread that waits in `drain`.
+    pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
+        match fileno {
+            None => Ok(Self {}),
+            Some(_) => Err(crate::error::raise("invalid", "a bell by descriptor exists on Unix only")),
+        }
+    }
+}
+
+impl Bell for SocketBell {
+    fn ring(&self) {
+        #[cfg(unix)]
+        if let Some(socket) = &self.socket {
+            // A full socket means that a ring is waiting already; a closed one means that nobody listens any more.
+            #[cfg(not(target_vendor = "apple"))]
+            let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
+            #[cfg(target_vendor = "apple")]
+            let flags = rustix::net::SendFlags::DONTWAIT;
+            let _ = rustix::net::send(socket, &[1], flags);
+        }
+    }
+}

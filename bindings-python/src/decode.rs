@@ -1,0 +1,179 @@
+//! JSON text to Python objects, without a tree in between.
+//!
+//! Written by hand because serde_json hands numbers over as `u64`, `i64` or `f64`, which rounds large integers (and,
+//! without features that change its behaviour for the whole workspace, the last bit of floats). Python users expect both
+//! to be exact. The texts come from the core, which has read them before: errors here are unusual, but never panics.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyList, PyString};
+
+/// Deeper text is refused, so that no peer can exhaust the stack of a thread.
+pub(crate) const MAX_DEPTH: usize = 512;
+
+/// Builds the Python object of one JSON text.
+pub(crate) fn decode<'py>(py: Python<'py>, json: &[u8]) -> Result<Bound<'py, PyAny>, String> {
+    let text = std::str::from_utf8(json).map_err(|error| format!("JSON that is not UTF-8: {error}"))?;
+    let mut reader = Reader { py, text, at: 0 };
+    let value = reader.value(0)?;
+    match reader.peek() {
+        None => Ok(value),
+        Some(_) => Err(reader.unexpected()),
+    }
+}
+
+struct Reader<'py, 'text> {
+    py: Python<'py>,
+    text: &'text str,
+    at: usize,
+}
+
+impl<'py, 'text> Reader<'py, 'text> {
+    fn value(&mut self, depth: usize) -> Result<Bound<'py, PyAny>, String> {
+        match self.peek() {
+            Some(b'"') => Ok(self.string()?.into_any()),
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", true.into_pyobject(self.py).map(|value| value.to_owned().into_any())),
+            Some(b'f') => self.word("false", false.into_pyobject(self.py).map(|value| value.to_owned().into_any())),
+            Some(b'n') => self.word("null", Ok(self.py.None().into_bound(self.py))),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Bound<'py, PyAny>, String> {
+        self.check_depth(depth)?;
+        let object = PyDict::new(self.py);
+        self.at += 1;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(object.into_any());
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.unexpected());
+            }
+            let key = self.string()?;
+            self.expect(b':')?;
+            let value = self.value(depth + 1)?;
+            object.set_item(key, value).map_err(|error| error.to_string())?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break,
+                _ => return Err(self.unexpected()),
+            }
+        }
+        self.at += 1;
+        Ok(object.into_any())
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Bound<'py, PyAny>, String> {
+        self.check_depth(depth)?;
+        let array = PyList::empty(self.py);
+        self.at += 1;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(array.into_any());
+        }
+        loop {
+            let value = self.value(depth + 1)?;
+            array.append(value).map_err(|error| error.to_string())?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => break,
+                _ => return Err(self.unexpected()),
+            }
+        }
+        self.at += 1;
+        Ok(array.into_any())
+    }
+
+    fn string(&mut self) -> Result<Bound<'py, PyString>, String> {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let mut escaped = false;
+        let mut end = start + 1;
+        loop {
+            match bytes.get(end) {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    end += 2;
+                }
+                Some(_) => end += 1,
+                None => return Err("JSON ends inside a string".to_owned()),
+            }
+        }
+        self.at = end + 1;
+        if escaped {
+            let unescaped: String = self
+                .text
+                .get(start..=end)
+                .and_then(|quoted| serde_json::from_str(quoted).ok())
+                .ok_or_else(|| format!("a JSON string with a wrong escape at byte {start}"))?;
+            return Ok(PyString::new(self.py, &unescaped));
+        }
+        // Quotes are ASCII, so both ends are character boundaries.
+        Ok(PyString::new(self.py, self.text.get(start + 1..end).unwrap_or_default()))
+    }
+
+    fn number(&mut self) -> Result<Bound<'py, PyAny>, String> {
+        let rest = &self.text[self.at..];
+        let length = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
+        let digits = &rest[..length];
+        let wrong = || format!("JSON with a wrong number {digits:?} at byte {}", self.at);
+        let value = if digits.contains(['.', 'e', 'E']) {
+            let float: f64 = digits.parse().map_err(|_| wrong())?;
+            float.into_pyobject(self.py).map(Bound::into_any).map_err(|error| error.to_string())?
+        } else if let Ok(small) = digits.parse::<i64>() {
+            small.into_pyobject(self.py).map(Bound::into_any).map_err(|error| error.to_string())?
+        } else {
+            self.py.get_type::<PyInt>().call1((digits,)).map_err(|_| wrong())?
+        };
+        self.at += length;
+        Ok(value)
+    }
+
+    fn word(
+        &mut self,
+        word: &str,
+        value: Result<Bound<'py, PyAny>, std::convert::Infallible>,
+    ) -> Result<Bound<'py, PyAny>, String> {
+        if !self.text[self.at..].starts_with(word) {
+            return Err(self.unexpected());
+        }
+        self.at += word.len();
+        value.map_err(|never| match never {})
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), String> {
+        if self.peek() != Some(byte) {
+            return Err(self.unexpected());
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// The next byte that is not white space; `at` then points to it.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(byte) = bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(*byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    fn check_depth(&self, depth: usize) -> Result<(), String> {
+        if depth < MAX_DEPTH { Ok(()) } else { Err(format!("JSON nested deeper than {MAX_DEPTH} levels")) }
+    }
+
+    fn unexpected(&self) -> String {
+        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            Some(found) => format!("JSON with an unexpected {found:?} at byte {}", self.at),
+            None => "JSON that ends too early".to_owned(),
+        }
+    }
+}

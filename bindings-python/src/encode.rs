@@ -1,0 +1,173 @@
+//! Python objects to JSON text, by a walk over the built-in types.
+//!
+//! Models, dataclasses, enums and dates are turned into built-in types in Python before; anything else is an error that
+//! names the path.
+
+use std::fmt::Write;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::decode::MAX_DEPTH;
+
+/// The JSON text of `value`.
+///
+/// # Errors
+/// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities, lone surrogates and too deep nesting.
+pub(crate) fn encode(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let mut out = Vec::with_capacity(128);
+    write(&mut out, value, 0).map_err(Wrong::into_exception)?;
+    Ok(out)
+}
+
+/// What is wrong and where; the path grows while the walk returns, so that a good value costs nothing.
+struct Wrong {
+    steps: Vec<Step>,
+    what: PyErr,
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+fn write(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<(), Wrong> {
+    if let Ok(text) = value.cast::<PyString>() {
+        write_text(out, text)?;
+    } else if value.is_none() {
+        out.extend_from_slice(b"null");
+    } else if let Ok(flag) = value.cast::<PyBool>() {
+        out.extend_from_slice(if flag.is_true() { b"true" } else { b"false" });
+    } else if let Ok(integer) = value.cast::<PyInt>() {
+        write_integer(out, integer)?;
+    } else if let Ok(float) = value.cast::<PyFloat>() {
+        write_float(out, float.value())?;
+    } else if let Ok(object) = value.cast::<PyDict>() {
+        check_depth(depth)?;
+        write_object(out, object, depth)?;
+    } else if let Ok(list) = value.cast::<PyList>() {
+        check_depth(depth)?;
+        write_array(out, list.iter(), depth)?;
+    } else if let Ok(tuple) = value.cast::<PyTuple>() {
+        check_depth(depth)?;
+        write_array(out, tuple.iter(), depth)?;
+    } else {
+        return Err(
+            PyTypeError::new_err(format!("a value of type {} cannot be written as JSON", type_name(value))).into()
+        );
+    }
+    Ok(())
+}
+
+fn write_object(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> Result<(), Wrong> {
+    out.push(b'{');
+    for (position, (key, value)) in object.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        let Ok(key) = key.cast::<PyString>() else {
+            return Err(PyTypeError::new_err(format!("keys must be str, not {}", type_name(&key))).into());
+        };
+        write_text(out, key)?;
+        out.push(b':');
+        write(out, &value, depth + 1).map_err(|wrong| wrong.under(Step::Key(key.to_string())))?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn write_array<'py>(
+    out: &mut Vec<u8>,
+    items: impl Iterator<Item = Bound<'py, PyAny>>,
+    depth: usize,
+) -> Result<(), Wrong> {
+    out.push(b'[');
+    for (position, item) in items.enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        write(out, &item, depth + 1).map_err(|wrong| wrong.under(Step::Index(position)))?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+fn write_text(out: &mut Vec<u8>, text: &Bound<'_, PyString>) -> Result<(), Wrong> {
+    let text =
+        text.to_str().map_err(|_| PyValueError::new_err("text with a lone surrogate cannot be written as UTF-8"))?;
+    serde_json::to_writer(out, text).map_err(|error| PyValueError::new_err(error.to_string()).into())
+}
+
+fn write_integer(out: &mut Vec<u8>, integer: &Bound<'_, PyInt>) -> Result<(), Wrong> {
+    match integer.extract::<i64>() {
+        Ok(small) => {
+            serde_json::to_writer(out, &small).map_err(|error| PyValueError::new_err(error.to_string()).into())
+        }
+        Err(_) => {
+            // Of int itself: a subclass such as an enum may print itself differently.
+            let digits = integer.py().get_type::<PyInt>().call_method1("__repr__", (integer,))?;
+            out.extend_from_slice(digits.extract::<String>()?.as_bytes());
+            Ok(())
+        }
+    }
+}
+
+fn write_float(out: &mut Vec<u8>, float: f64) -> Result<(), Wrong> {
+    if !float.is_finite() {
+        return Err(PyValueError::new_err(format!("{float} has no JSON form")).into());
+    }
+    serde_json::to_writer(out, &float).map_err(|error| PyValueError::new_err(error.to_string()).into())
+}
+
+fn check_depth(depth: usize) -> Result<(), Wrong> {
+    if depth < MAX_DEPTH {
+        return Ok(());
+    }
+    let message = format!("nested deeper than {MAX_DEPTH} levels (does it contain itself?)");
+    // The path would be as long as the nesting: say only where the walk gave up.
+    Err(PyValueError::new_err(message).into())
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().qualname().map_or_else(|_| "value".to_owned(), |name| name.to_string())
+}
+
+impl From<PyErr> for Wrong {
+    fn from(what: PyErr) -> Self {
+        Self { steps: Vec::new(), what }
+    }
+}
+
+impl Wrong {
+    /// Longer paths are cut: nobody reads them.
+    const LONGEST_PATH: usize = 16;
+
+    fn under(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    fn into_exception(self) -> PyErr {
+        let mut path = String::from("$");
+        for step in self.steps.iter().rev().take(Self::LONGEST_PATH) {
+            let _ = match step {
+                Step::Key(key) => write!(path, ".{key}"),
+                Step::Index(index) => write!(path, "[{index}]"),
+            };
+        }
+        if self.steps.len() > Self::LONGEST_PATH {
+            path.push('…');
+        }
+        Python::attach(|py| {
+            let message = format!("{path}: {}", self.what.value(py));
+            if self.what.is_instance_of::<PyTypeError>(py) {
+                PyTypeError::new_err(message)
+            } else if self.what.is_instance_of::<PyValueError>(py) {
+                PyValueError::new_err(message)
+            } else {
+                self.what
+            }
+        })
+    }
+}

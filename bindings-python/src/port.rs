@@ -1,0 +1,216 @@
+//! The bridge's functions for Python: the same names in the same order as `docs/bridge.md`.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use trunkline::bridge::{self, Event, EventKind, Lane, Shape};
+
+use crate::bell::SocketBell;
+use crate::decode::decode;
+use crate::encode::encode;
+use crate::error::{contained, from_bridge, raise};
+
+/// How long a wait may go on without looking for signals (Ctrl-C).
+const SLICE: Duration = Duration::from_millis(100);
+
+/// The longest wait of one call; whoever wants longer calls again.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// An event queue of the core, its bell and the functions of the bridge.
+#[pyclass(frozen, weakref, module = "trunkline._native")]
+pub(crate) struct Port {
+    port: bridge::Port,
+}
+
+#[pymethods]
+impl Port {
+    /// A port whose bell writes to the socket `fileno`; without one, the host waits in `drain`.
+    #[new]
+    #[pyo3(signature = (fileno=None))]
+    fn new(fileno: Option<i32>) -> PyResult<Self> {
+        contained(|| Ok(Self { port: bridge::Port::new(SocketBell::new(fileno)?) }))
+    }
+
+    fn register(&self, py: Python<'_>, kind: &str, json: &Bound<'_, PyAny>) -> PyResult<u64> {
+        contained(|| self.port.register(kind, &encode(json)?).map_err(|error| from_bridge(py, error)))
+    }
+
+    fn unregister(&self, py: Python<'_>, handle: u64) -> PyResult<()> {
+        contained(|| self.port.unregister(handle).map_err(|error| from_bridge(py, error)))
+    }
+
+    fn open(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<u64> {
+        contained(|| {
+            let json = encode(json)?;
+            // The first open starts the runtime's threads: others may run meanwhile.
+            py.detach(|| self.port.open(&json)).map_err(|error| from_bridge(py, error))
+        })
+    }
+
+    fn close(&self, py: Python<'_>, handle: u64, deadline_ms: u64) -> PyResult<()> {
+        contained(|| py.detach(|| self.port.close(handle, deadline_ms)).map_err(|error| from_bridge(py, error)))
+    }
+
+    fn request(&self, py: Python<'_>, handle: u64, json: &Bound<'_, PyAny>) -> PyResult<u64> {
+        contained(|| self.port.request(handle, &encode(json)?).map_err(|error| from_bridge(py, error)))
+    }
+
+    fn notify(&self, py: Python<'_>, target: u64, json: &Bound<'_, PyAny>) -> PyResult<()> {
+        contained(|| self.port.notify(target, &encode(json)?).map_err(|error| from_bridge(py, error)))
+    }
+
+    fn cancel(&self, py: Python<'_>, ticket: u64, reason: &str) -> PyResult<()> {
+        contained(|| self.port.cancel(ticket, reason).map_err(|error| from_bridge(py, error)))
+    }
+
+    fn complete(&self, py: Python<'_>, ticket: u64, shape: u8, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        contained(|| {
+            let shape = Shape::from_number(shape)
+                .ok_or_else(|| raise("invalid", format!("there is no shape with the number {shape}")))?;
+            let body = match (shape, value.cast::<PyString>()) {
+                (Shape::Text, Ok(text)) => Bytes::copy_from_slice(text.to_str()?.as_bytes()),
+                _ => Bytes::from(encode(value)?),
+            };
+            self.port.complete(ticket, shape, body).map_err(|error| from_bridge(py, error))
+        })
+    }
+
+    fn fail(&self, py: Python<'_>, ticket: u64, json: &Bound<'_, PyAny>) -> PyResult<bool> {
+        contained(|| self.port.fail(ticket, &encode(json)?).map_err(|error| from_bridge(py, error)))
+    }
+
+    /// Events as tuples `(kind, ticket, handle, ok, name, body)`.
+    fn drain<'py>(&self, py: Python<'py>, lane: &str, max: usize, wait_ms: u64) -> PyResult<Bound<'py, PyList>> {
+        contained(|| {
+            let lane = lane_of(lane)?;
+            let events = in_slices(py, wait_ms, |slice_ms| {
+                let events = self.port.drain(lane, max, slice_ms)?;
+                Ok(if events.is_empty() { None } else { Some(events) })
+            })?;
+            let list = PyList::empty(py);
+            for event in events.unwrap_or_default() {
+                list.append(self.event(py, event)?)?;
+            }
+            Ok(list)
+        })
+    }
+
+    /// The reply as a tuple `(ok, body)`, or nothing yet.
+    fn wait<'py>(&self, py: Python<'py>, ticket: u64, wait_ms: u64) -> PyResult<Option<(bool, Bound<'py, PyAny>)>> {
+        contained(|| {
+            let reply = in_slices(py, wait_ms, |slice_ms| self.port.wait(ticket, slice_ms))?;
+            Ok(match reply {
+                None => None,
+                Some(reply) => Some(match body_of(py, &reply.body) {
+                    Ok(body) => (reply.ok, body),
+                    Err(message) => (false, unreadable(py, &message)?),
+                }),
+            })
+        })
+    }
+
+    fn describe<'py>(&self, py: Python<'py>, target: u64) -> PyResult<Bound<'py, PyAny>> {
+        contained(|| {
+            let json = self.port.describe(target).map_err(|error| from_bridge(py, error))?;
+            decode(py, &json).map_err(|message| raise("internal", message))
+        })
+    }
+
+    fn cancelled(&self, py: Python<'_>, ticket: u64) -> PyResult<bool> {
+        contained(|| self.port.cancelled(ticket).map_err(|error| from_bridge(py, error)))
+    }
+}
+
+/// The JSON text of a value, as the bridge gets it.
+#[pyfunction]
+pub(crate) fn to_json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    contained(|| Ok(PyBytes::new(py, &encode(value)?)))
+}
+
+/// The value of a JSON text, as events carry it.
+#[pyfunction]
+pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    contained(|| decode(py, json).map_err(|message| raise("invalid", message)))
+}
+
+type Record<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>);
+
+impl Port {
+    /// The event for Python. A call whose body cannot be built is answered here, and becomes a cancelled one for the host.
+    fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<Record<'py>> {
+        let body = match event.kind {
+            EventKind::Cancel => Ok(PyString::new(py, &String::from_utf8_lossy(&event.body)).into_any()),
+            _ => body_of(py, &event.body),
+        };
+        let (ok, body) = match (body, event.kind) {
+            (Ok(body), _) => (event.ok, body),
+            (Err(message), EventKind::Call) => {
+                let failure = unreadable(py, &message)?;
+                self.port.fail(event.ticket, &encode(&failure)?).map_err(|error| from_bridge(py, error))?;
+                event.kind = EventKind::Cancel;
+                (true, PyString::new(py, &message).into_any())
+            }
+            (Err(message), _) => (false, unreadable(py, &message)?),
+        };
+        Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body))
+    }
+}
+
+fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, String> {
+    if body.is_empty() { Ok(py.None().into_bound(py)) } else { decode(py, body) }
+}
+
+/// An error object for a body that cannot be built.
+fn unreadable<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyAny>> {
+    let error = PyDict::new(py);
+    error.set_item("kind", "internal")?;
+    error.set_item("message", message)?;
+    Ok(error.into_any())
+}
+
+fn lane_of(name: &str) -> PyResult<Lane> {
+    match name {
+        "queue" => Ok(Lane::Queue),
+        "pool" => Ok(Lane::Pool),
+        _ => Err(raise("invalid", format!("lane must be \"queue\" or \"pool\", not {name:?}"))),
+    }
+}
+
+/// Waits up to `wait_ms` without the interpreter lock. The main thread looks for signals between slices.
+fn in_slices<T: Send>(
+    py: Python<'_>,
+    wait_ms: u64,
+    mut wait: impl FnMut(u64) -> Result<Option<T>, bridge::BridgeError> + Send,
+) -> PyResult<Option<T>> {
+    // What is there already is taken without giving the interpreter away.
+    let found = wait(0).map_err(|error| from_bridge(py, error))?;
+    if found.is_some() || wait_ms == 0 {
+        return Ok(found);
+    }
+    let deadline = Instant::now() + Duration::from_millis(wait_ms).min(LONGEST_WAIT);
+    let mut longest = SLICE;
+    loop {
+        let started = Instant::now();
+        let slice = deadline.saturating_duration_since(started).min(longest);
+        // Rounded up: a rest of less than a millisecond must not turn into a busy loop.
+        let slice_ms = slice.as_micros().div_ceil(1000) as u64;
+        let found = py.detach(|| wait(slice_ms)).map_err(|error| from_bridge(py, error))?;
+        // Back before its time without anything: the port is closed, and nothing will come.
+        if found.is_some() || started.elapsed() < slice || Instant::now() >= deadline {
+            return Ok(found);
+        }
+        py.check_signals()?;
+        if longest == SLICE && !on_main_thread(py)? {
+            longest = LONGEST_WAIT;
+        }
+    }
+}
+
+fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main: u64 = threading.call_method0("main_thread")?.getattr("ident")?.extract()?;
+    let current: u64 = threading.call_method0("get_ident")?.extract()?;
+    Ok(main == current)
+}

@@ -1,0 +1,63 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+DEADLINE = 30.0
+
+
+class Heard(list[tuple[float, "float | None", "str | None"]]):
+    """The progress that was told."""
+
+    def hear(self, progress: float, total: float | None, message: str | None) -> None:
+        self.append((progress, total, message))
+
+
+def ignore(_progress: float, _total: float | None, _message: str | None) -> None:
+    """Asks for progress and does not look at it."""
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs one test on a loop of its own; nothing may take longer than the deadline."""
+    return asyncio.run(asyncio.wait_for(coroutine, DEADLINE))
+
+
+async def until(condition: Callable[[], object], what: str) -> None:
+    """Waits until the condition holds."""
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        await asyncio.sleep(0.005)
+
+
+def script(folder: Path, source: str, name: str = "program.py") -> list[str]:
+    """The command of a Python program with this source."""
+    path = folder / name
+    path.write_text(source, encoding="utf-8")
+    return [sys.executable, str(path)]
+
+
+def environment() -> dict[str, str]:
+    """The environment in which child processes find the package."""
+    import trunkline
+
+    paths = [str(Path(trunkline.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def finish(command: list[str], *, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end."""
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=DEADLINE, env=environment(), check=False
+    )

@@ -1,0 +1,256 @@
+"""Progress, cancellation, timeouts and list changes, with clients of both kinds and handlers of both kinds."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from support import REVISIONS, Heard, ignore, run, until
+from trunkline import (
+    Client,
+    ConnectionClosed,
+    Context,
+    InvalidArgument,
+    RequestCancelled,
+    RequestTimeout,
+    Server,
+    SyncContext,
+    TrunklineError,
+)
+
+
+class Slow:
+    """A server with handlers that take long, and what happened to them."""
+
+    def __init__(self) -> None:
+        self.server = Server("slow", version="1")
+        self.started = threading.Event()
+        self.ended: list[str] = []
+        self.server.add_tool(self.later)
+        self.server.add_tool(self.in_thread)
+        self.server.add_tool(self.steps)
+        self.server.add_tool(self.steps_in_thread)
+
+    async def later(self) -> str:
+        self.started.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.ended.append("cancelled")
+            raise
+        return "done"
+
+    def in_thread(self, ctx: SyncContext) -> str:
+        self.started.set()
+        end = time.monotonic() + 20
+        try:
+            while time.monotonic() < end:
+                ctx.raise_if_cancelled()
+                time.sleep(0.005)
+        except RequestCancelled:
+            self.ended.append("cancelled")
+            raise
+        return "done"
+
+    async def steps(self, ctx: Context) -> str:
+        for step in range(1, 4):
+            await ctx.progress(step, total=3, message=f"step {step}")
+            await asyncio.sleep(0.02)
+        return "done"
+
+    def steps_in_thread(self, ctx: SyncContext) -> str:
+        for step in range(1, 4):
+            ctx.progress(step, 3, f"step {step}")
+            time.sleep(0.02)
+        return "done"
+
+
+HANDLERS = pytest.mark.parametrize("name", ["later", "in_thread"])
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
+def test_progress_arrives_before_the_result(name: str, revision: str) -> None:
+    heard = Heard()
+
+    async def check() -> None:
+        async with Client(Slow().server, revision=revision) as client:
+            result = await client.call_tool(name, on_progress=heard.hear)
+            assert result.text == "done"
+            told = len(heard)
+            await client.ping()
+            assert len(heard) == told
+
+    run(check())
+    # A client that is slow to look sees only the latest.
+    told = [progress for progress, _, _ in heard]
+    assert told == sorted(set(told)) and told[-1] == 3
+    if revision > "2024-11-05":  # which has no message
+        assert heard[-1] == (3, 3, "step 3")
+
+
+def test_progress_callbacks_may_be_async_and_are_optional() -> None:
+    heard: list[float] = []
+
+    async def hear(progress: float, _total: float | None, _message: str | None) -> None:
+        await asyncio.sleep(0)
+        heard.append(progress)
+
+    async def check() -> None:
+        async with Client(Slow().server) as client:
+            await client.call_tool("steps", on_progress=hear)
+            assert (await client.call_tool("steps")).text == "done"
+            await until(lambda: heard[-1:] == [3], "the last progress")
+
+    run(check())
+
+
+def test_a_broken_callback_does_not_break_the_call() -> None:
+    reported: list[Any] = []
+
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    async def check() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+        async with Client(Slow().server) as client:
+            assert (await client.call_tool("steps", on_progress=broken)).text == "done"
+
+    run(check())
+    assert reported and all(isinstance(error, ZeroDivisionError) for error in reported)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@HANDLERS
+def test_cancelling_the_task_cancels_the_call(name: str, revision: str) -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        async with Client(slow.server, revision=revision) as client:
+            task = asyncio.ensure_future(client.call_tool(name))
+            await until(slow.started.is_set, "the handler")
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+            assert (await client.call_tool("steps")).text == "done"
+
+    run(check())
+
+
+@HANDLERS
+def test_a_timeout_ends_the_call_on_both_sides(name: str) -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        async with Client(slow.server) as client:
+            with pytest.raises(RequestTimeout) as caught:
+                await client.call_tool(name, timeout=0.1)
+            assert isinstance(caught.value, TimeoutError)
+            assert isinstance(caught.value, TrunklineError)
+            await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+
+    run(check())
+
+
+def test_progress_renews_the_timeout_up_to_the_cap() -> None:
+    slow = Slow()
+
+    async def forever(ctx: Context) -> None:
+        for step in range(1, 1000):
+            await ctx.progress(step)
+            await asyncio.sleep(0.05)
+
+    slow.server.add_tool(forever)
+
+    async def check() -> None:
+        async with Client(slow.server) as client:
+            start = time.monotonic()
+            with pytest.raises(RequestTimeout):
+                await client.call_tool("forever", timeout=1, max_timeout=2, on_progress=ignore)
+            assert 1.9 < time.monotonic() - start < 10
+
+    run(check())
+
+
+@HANDLERS
+def test_closing_the_client_ends_what_is_in_flight(name: str) -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        client = Client(slow.server)
+        await client.connect()
+        call = asyncio.ensure_future(client.call_tool(name))
+        await until(slow.started.is_set, "the handler")
+        await client.close()
+        with pytest.raises(ConnectionClosed):
+            await call
+        await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+        with pytest.raises(ConnectionClosed, match="not connected"):
+            await client.ping()
+        with pytest.raises(ConnectionClosed):
+            _ = client.revision
+        await client.close()
+
+    run(check())
+
+
+def test_a_client_connects_once_at_a_time() -> None:
+    async def check() -> None:
+        client = Client(Slow().server)
+        with pytest.raises(ConnectionClosed, match="not connected"):
+            await client.list_tools()
+        for _ in range(2):
+            async with client:
+                assert client.revision
+                with pytest.raises(InvalidArgument, match="connected already"):
+                    await client.connect()
+
+    run(check())
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_changes_of_the_tools_are_told(revision: str) -> None:
+    slow = Slow()
+    changes: list[str] = []
+    methods: list[str] = []
+
+    async def check() -> None:
+        async with Client(
+            slow.server,
+            revision=revision,
+            on_tools_changed=lambda: changes.append("changed"),
+            on_notification=lambda method, _: methods.append(method),
+        ) as client:
+            await client.list_tools()
+            slow.server.add_tool(slow.later, name="late")
+            await until(lambda: changes, "the first change")
+            assert "late" in [tool.name for tool in await client.list_tools()]
+            changes.clear()
+            slow.server.remove_tool("late")
+            await until(lambda: changes, "the second change")
+            assert "late" not in [tool.name for tool in await client.list_tools()]
+
+    run(check())
+    assert "notifications/tools/list_changed" in methods
+
+
+def test_a_tool_added_from_another_thread_is_called_at_once() -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        async with Client(slow.server) as client:
+            for number in range(20):
+                name = f"added_{number}"
+                await asyncio.to_thread(slow.server.add_tool, slow.steps_in_thread if number % 2 else _quick, name=name)
+                assert not (await client.call_tool(name)).is_error
+
+    run(check())
+
+
+async def _quick() -> str:
+    return "quick"

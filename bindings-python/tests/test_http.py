@@ -1,0 +1,325 @@
+"""Streamable HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from support import DEADLINE, REVISIONS, Heard, environment, ignore, run, script, until
+from test_calls import Slow
+from trunkline import (
+    Client,
+    ConnectionClosed,
+    InvalidArgument,
+    RequestTimeout,
+    Server,
+    SyncClient,
+    TransportError,
+    TrunklineError,
+)
+
+
+@pytest.mark.parametrize("json", [False, True])
+@pytest.mark.parametrize("stateless", [False, True])
+@pytest.mark.parametrize("revision", [*REVISIONS, "auto"])
+def test_every_revision(revision: str, json: bool, stateless: bool) -> None:
+    async def check() -> None:
+        async with Slow().server.serve("http", port=0, path="/api", json=json, stateless=stateless) as listener:
+            assert listener.url == f"http://127.0.0.1:{listener.port}/api" and listener.host == "127.0.0.1"
+            async with Client(listener.url, revision=revision) as client:
+                assert revision in ("auto", client.revision)
+                assert len(await client.list_tools()) == 4
+                results = await asyncio.gather(*[client.call_tool("steps") for _ in range(20)])
+                assert {result.text for result in results} == {"done"}
+
+    run(check())
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_progress(revision: str) -> None:
+    heard = Heard()
+
+    async def check() -> None:
+        async with Slow().server.serve("http", port=0) as listener:
+            async with Client(listener.url, revision=revision) as client:
+                await client.call_tool("steps", on_progress=heard.hear)
+
+    run(check())
+    assert heard[-1][0] == 3
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("name", ["later", "in_thread"])
+def test_cancellation(name: str, revision: str) -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        async with slow.server.serve("http", port=0) as listener:
+            async with Client(listener.url, revision=revision) as client:
+                # Long enough that the cancellation, which is a request of its own, cannot overtake the call.
+                with pytest.raises(RequestTimeout):
+                    await client.call_tool(name, timeout=1)
+                await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+                assert (await client.call_tool("steps")).text == "done"
+
+    run(check())
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_changes_of_the_tools_are_told(revision: str) -> None:
+    slow, changes = Slow(), list[str]()
+
+    async def check() -> None:
+        async with (
+            slow.server.serve("http", port=0) as listener,
+            Client(listener.url, revision=revision, on_tools_changed=lambda: changes.append("changed")) as client,
+        ):
+            await client.list_tools()
+            await asyncio.sleep(0.2)  # the stream for notifications is opened beside the requests
+            slow.server.add_tool(slow.later, name="late")
+            await until(lambda: changes, "the change")
+            assert "late" in [tool.name for tool in await client.list_tools()]
+
+    run(check())
+
+
+def test_a_blocking_client() -> None:
+    async def check() -> None:
+        async with Slow().server.serve("http", port=0) as listener:
+            url = listener.url
+
+            def blocking() -> str:
+                with SyncClient(url) as client:
+                    return client.call_tool("steps_in_thread", on_progress=ignore).text
+
+            assert await asyncio.gather(*[asyncio.to_thread(blocking) for _ in range(5)]) == ["done"] * 5
+
+    run(check())
+
+
+def test_headers_are_sent() -> None:
+    seen: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 500 Broken\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def check() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            with pytest.raises(TransportError, match="500"):
+                async with Client(f"http://127.0.0.1:{port}/mcp", headers={"X-Test": "value"}):
+                    pass
+
+    run(check())
+    assert "x-test: value" in seen[0].lower()
+
+
+def test_nobody_listens() -> None:
+    async def check() -> None:
+        with pytest.raises(TransportError, match=r"127\.0\.0\.1:9"):
+            async with Client("http://127.0.0.1:9/mcp"):
+                pass
+
+    run(check())
+
+
+def test_a_port_that_is_taken() -> None:
+    async def check() -> None:
+        async with Slow().server.serve("http", port=0) as listener:
+            with pytest.raises(TransportError):
+                await Slow().server.serve("http", port=listener.port)
+        with pytest.raises(TrunklineError):
+            await Slow().server.serve("http", host="256.256.256.256", port=0)
+
+    run(check())
+
+
+def test_one_server_listens_twice_and_in_memory() -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        async with slow.server.serve("http", port=0) as first:
+            async with slow.server.serve("http", port=0) as second, Client(slow.server) as client:
+                for url in (first.url, second.url):
+                    async with Client(url) as other:
+                        assert (await other.call_tool("steps")).text == "done"
+                assert (await client.call_tool("steps")).text == "done"
+            async with Client(first.url) as other:
+                assert (await other.call_tool("steps")).text == "done"
+
+    run(check())
+
+
+def test_closing_drains_what_is_in_flight_up_to_the_deadline() -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        listener = slow.server.serve("http", port=0)
+        await listener.start()
+        with pytest.raises(InvalidArgument, match="started already"):
+            await listener.start()
+        assert listener.url is not None
+        async with Client(listener.url) as client:
+            short = asyncio.ensure_future(client.call_tool("steps"))
+            long = asyncio.ensure_future(client.call_tool("later"))
+            await until(slow.started.is_set, "the handlers")
+            start = time.monotonic()
+            await listener.close(0.5)
+            assert 0.3 < time.monotonic() - start < 5
+            assert (await short).text == "done"
+            with pytest.raises(TrunklineError):
+                await long
+            await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+        await listener.close()
+
+    run(check())
+
+
+def test_cancelling_serve_stops_it() -> None:
+    slow = Slow()
+
+    async def serve(listener: Any) -> None:
+        await listener
+
+    async def check() -> None:
+        listener = slow.server.serve("http", port=0)
+        with pytest.raises(InvalidArgument, match="not ready"):
+            _ = listener.url
+        task = asyncio.ensure_future(serve(listener))
+        await until(lambda: listener._result, "the listener")
+        async with Client(listener.url) as client:
+            assert (await client.call_tool("steps")).text == "done"
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises((TransportError, ConnectionClosed)):
+            async with Client(listener.url):
+                pass
+
+    run(check())
+
+
+def test_foreign_hosts_are_refused_unless_allowed() -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+
+    def status(url: str, host: str) -> int:
+        address = urlsplit(url)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+        try:
+            headers = {
+                "Host": host,
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+            }
+            connection.request("POST", address.path, body, headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    async def check() -> None:
+        server = Slow().server
+        async with (
+            server.serve("http", port=0) as strict,
+            server.serve("http", port=0, allowed_hosts=["example.com"]) as open_to_one,
+        ):
+            assert await asyncio.to_thread(status, strict.url, "evil.example") == 403
+            assert await asyncio.to_thread(status, strict.url, "example.com") == 403
+            assert await asyncio.to_thread(status, open_to_one.url, "example.com") != 403
+
+    run(check())
+
+
+HTTP = """
+import sys
+from trunkline import Server
+
+server = Server("http", version="1")
+
+@server.tool
+async def echo(message: str) -> str:
+    return message
+
+@server.tool
+async def hang() -> str:
+    import asyncio
+    await asyncio.sleep(60)
+    return "done"
+
+server.run("http", port=0, on_ready=lambda listener: print(listener.url, flush=True))
+print("ended", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_server_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
+    child = subprocess.Popen(
+        script(tmp_path, HTTP), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert child.stdout is not None and child.stderr is not None
+    with child:
+        try:
+            with SyncClient(child.stdout.readline().strip()) as client:
+                assert client.call_tool("echo", {"message": "hi"}).text == "hi"
+            child.send_signal(number)
+            assert child.wait(DEADLINE) == 0
+            assert (child.stdout.read(), child.stderr.read()) == ("ended\n", "")
+        finally:
+            child.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
+    source = HTTP.replace('version="1"', 'version="1", drain_deadline=60')
+    child = subprocess.Popen(
+        script(tmp_path, source), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment()
+    )
+    assert child.stdout is not None
+    url = child.stdout.readline().strip()
+
+    async def check() -> None:
+        async with Client(url) as client:
+            call = asyncio.ensure_future(client.call_tool("hang"))
+            await asyncio.sleep(0.2)
+            child.send_signal(signal.SIGTERM)
+            await asyncio.sleep(0.2)
+            assert child.poll() is None
+            child.send_signal(signal.SIGTERM)
+            with pytest.raises(TrunklineError):
+                await call
+
+    with child:
+        try:
+            run(check())
+            assert child.wait(DEADLINE) == -signal.SIGTERM
+        finally:
+            child.kill()
+
+
+def test_another_loop_cannot_serve_the_same_server() -> None:
+    server = Server("test", version="1")
+
+    async def check() -> None:
+        async with server.serve("http", port=0):
+
+            async def again() -> None:
+                await server.serve("http", port=0)
+
+            with pytest.raises(InvalidArgument, match="another event loop"):
+                await asyncio.to_thread(asyncio.run, again())
+
+    run(check())

@@ -1,0 +1,221 @@
+"""The ends: of the interpreter with work in flight, of processes that fork, and of objects that nobody closed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import environment, finish, script
+from test_stdio import ECHO
+
+IN_FLIGHT = """
+import asyncio, sys, time
+from trunkline import Client, Context, Server, SyncContext
+
+server = Server("test", version="1")
+
+@server.tool
+async def later() -> str:
+    await asyncio.sleep(60)
+    return "done"
+
+@server.tool
+def spin(ctx: SyncContext) -> str:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not ctx.cancelled:
+        time.sleep(0.001)
+    return "done"
+
+async def main() -> None:
+    client = Client(server)
+    await client.connect()
+    calls = [asyncio.ensure_future(client.call_tool(name)) for name in ("later", "spin") * 20]
+    await asyncio.sleep(0.05)
+    print("leaving", flush=True)
+    {leave}
+
+asyncio.run(main())
+"""
+
+LEAVING = {
+    "return": "return",
+    "exit": "sys.exit(0)",
+    "close": "await client.close(); await asyncio.gather(*calls, return_exceptions=True)",
+}
+
+
+@pytest.mark.parametrize("how", LEAVING)
+def test_the_interpreter_ends_with_calls_in_flight(tmp_path: Path, how: str) -> None:
+    command = script(tmp_path, IN_FLIGHT.replace("{leave}", LEAVING[how]))
+    for _ in range(10):
+        done = finish(command)
+        assert (done.returncode, done.stdout) == (0, "leaving\n"), done.stderr
+        assert "Traceback" not in done.stderr and "panicked" not in done.stderr, done.stderr
+
+
+def test_the_interpreter_ends_with_an_open_blocking_client(tmp_path: Path) -> None:
+    server = script(tmp_path, ECHO, "server.py")
+    source = f"""
+import threading
+from trunkline import SyncClient
+client = SyncClient({server!r})
+client.connect()
+threading.Thread(target=lambda: client.call_tool("hang"), daemon=True).start()
+client.call_tool("echo", {{"message": "x"}})
+print("leaving", flush=True)
+"""
+    for _ in range(5):
+        done = finish(script(tmp_path, source))
+        assert (done.returncode, done.stdout) == (0, "leaving\n"), done.stderr
+
+
+def test_a_server_that_was_never_served_costs_nothing(tmp_path: Path) -> None:
+    source = """
+import gc, threading, warnings
+warnings.simplefilter("error")
+from trunkline import Server
+for _ in range(300):
+    server = Server("test", version="1")
+    @server.tool
+    def hello() -> str:
+        return "hello"
+assert threading.active_count() == 1
+del server
+gc.collect()
+print("leaving", flush=True)
+"""
+    done = finish([sys.executable, "-X", "dev", *script(tmp_path, source)[1:]])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
+
+
+FORK = """
+import asyncio, os, sys
+from trunkline import Client, ForkedError, Server, SyncClient
+
+server = Server("test", version="1")
+
+@server.tool
+async def hello() -> str:
+    return "hello"
+
+@server.tool
+def hello_from_thread() -> str:
+    return "hello"
+
+def child(client: SyncClient) -> int:
+    try:
+        client.call_tool("hello")
+    except ForkedError as error:
+        assert "parent" in str(error) or "fork" in str(error), error
+    else:
+        return 10
+    with SyncClient(server) as own:
+        assert own.call_tool("hello").text == "hello"
+        assert own.call_tool("hello_from_thread").text == "hello"
+    async def again() -> None:
+        async with Client(server) as own:
+            assert (await own.call_tool("hello")).text == "hello"
+    asyncio.run(again())
+    return 0
+
+with SyncClient(server) as client:
+    assert client.call_tool("hello_from_thread").text == "hello"
+    for _ in range(5):
+        pid = os.fork()
+        if pid == 0:
+            code = 11
+            try:
+                code = child(client)
+            finally:
+                sys.stdout.flush()
+                os._exit(code)
+        _, status = os.waitpid(pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 0, os.waitstatus_to_exitcode(status)
+    assert client.call_tool("hello").text == "hello"
+print("parent is fine", flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
+def test_a_forked_child_gets_a_clear_error_or_starts_anew(tmp_path: Path) -> None:
+    command = script(tmp_path, FORK)
+    done = finish([command[0], "-W", "ignore::DeprecationWarning", command[1]])
+    assert (done.returncode, done.stdout) == (0, "parent is fine\n"), done.stderr
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
+def test_a_forked_child_that_returns_normally(tmp_path: Path) -> None:
+    source = """
+import os
+from trunkline import Server, SyncClient
+server = Server("test", version="1")
+with SyncClient(server) as client:
+    client.list_tools()
+    if os.fork():
+        _, status = os.wait()
+        assert status == 0, status
+        client.list_tools()
+        print("parent is fine", flush=True)
+    else:
+        raise SystemExit(0)
+"""
+    command = script(tmp_path, source)
+    done = finish([command[0], "-W", "ignore::DeprecationWarning", command[1]])
+    assert (done.returncode, done.stdout) == (0, "parent is fine\n"), done.stderr
+
+
+def test_importing_is_cheap_and_starts_nothing(tmp_path: Path) -> None:
+    source = """
+import sys, threading
+import trunkline
+assert threading.active_count() == 1
+heavy = {"asyncio", "dataclasses", "logging", "pydantic", "socket", "ssl", "subprocess", "concurrent.futures"}
+print(sorted(heavy & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            f"import sys; sys.path[:0] = {environment()['PYTHONPATH'].split(':')!r}\n{source}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr + done.stdout
+
+
+def test_bodies_of_any_kind_are_contained() -> None:
+    from trunkline import _native
+
+    port = _native.Port()
+    with pytest.raises(_native.NativeError) as caught:
+        port.register("carrier pigeon", {})
+    assert caught.value.args[0] == "invalid"
+    with pytest.raises(_native.NativeError):
+        port.open({"transport": {"type": "nothing"}})
+    with pytest.raises(_native.NativeError):
+        port.drain("nowhere", 1, 0)
+    with pytest.raises(_native.NativeError):
+        port.complete(1, 99, None)
+    with pytest.raises(TypeError):
+        port.register("server", object())
+    with pytest.raises(OverflowError):
+        port.unregister(-1)
+    with pytest.raises(_native.NativeError):
+        port.describe(2**60)
+    assert port.complete(12345, 0, "late") is False
+    assert port.fail(12345, {"kind": "tool", "message": "late"}) is False
+    assert port.cancelled(12345) is True
+    port.cancel(12345, "late")
+    port.close(0, 0)
+    port.close(0, 0)
+    assert [event[0] for event in port.drain("queue", 10, 1000)] == [6]
+    with pytest.raises(_native.NativeError) as caught:
+        port.register("server", {"info": {"name": "a", "version": "1"}})
+    assert caught.value.args[0] == "closed"

@@ -1,0 +1,423 @@
+"""Types to JSON Schema and back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import pathlib
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar, Union
+
+import annotated_types
+import pydantic
+import pytest
+from typing_extensions import NotRequired, Required, TypeAliasType
+
+from trunkline import Context, Field, InvalidArgument, SyncContext
+from trunkline.schema import Builder, UnsupportedType
+from trunkline.signature import Signature
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@dataclass
+class Point:
+    """A place."""
+
+    x: int
+    y: int = 0
+    label: str | None = None
+    tags: list[str] = field(default_factory=list[str])
+
+
+@dataclass
+class Line:
+    start: Point
+    end: Point
+
+
+@dataclass
+class Node:
+    value: int
+    children: list[Node] = field(default_factory=list["Node"])
+
+
+class Movie(TypedDict):
+    title: str
+    year: NotRequired[int]
+
+
+class Partial(TypedDict, total=False):
+    a: Required[int]
+    b: str
+
+
+class Child(Partial):
+    c: dt.date
+
+
+class Pair(NamedTuple):
+    name: str
+    when: dt.date
+
+
+class Model(pydantic.BaseModel):
+    """A model."""
+
+    count: int = pydantic.Field(ge=1, alias="theCount")
+    inner: list[Inner] = []
+
+
+class Inner(pydantic.BaseModel):
+    when: dt.datetime
+
+
+Model.model_rebuild()
+
+UserId = NewType("UserId", int)
+T = TypeVar("T")
+
+
+@dataclass
+class Box(Generic[T]):
+    content: T
+
+
+Tree = TypeAliasType("Tree", "dict[str, Tree | int]")
+
+
+def schema_of(tp: Any) -> Any:
+    builder = Builder("input")
+    return builder.finish(builder.node(tp).schema)
+
+
+def built(tp: Any, value: Any) -> Any:
+    return Builder("input").node(tp).build(value)
+
+
+SCHEMAS: list[tuple[Any, Any]] = [
+    (str, {"type": "string"}),
+    (int, {"type": "integer"}),
+    (float, {"type": "number"}),
+    (bool, {"type": "boolean"}),
+    (None, {"type": "null"}),
+    (Any, {}),
+    (object, {}),
+    (bytes, {"type": "string", "contentEncoding": "base64"}),
+    (dt.datetime, {"type": "string", "format": "date-time"}),
+    (dt.date, {"type": "string", "format": "date"}),
+    (dt.time, {"type": "string", "format": "time"}),
+    (uuid.UUID, {"type": "string", "format": "uuid"}),
+    (pathlib.Path, {"type": "string", "format": "path"}),
+    (list, {"type": "array"}),
+    (list[int], {"type": "array", "items": {"type": "integer"}}),
+    (list[Any], {"type": "array"}),
+    (Sequence[str], {"type": "array", "items": {"type": "string"}}),
+    (set[int], {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}),
+    (frozenset[str], {"type": "array", "items": {"type": "string"}, "uniqueItems": True}),
+    (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
+    (
+        tuple[int, str],
+        {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "integer"}, {"type": "string"}]},
+    ),
+    (tuple[()], {"type": "array", "minItems": 0, "maxItems": 0}),
+    (dict, {"type": "object"}),
+    (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
+    (Mapping[str, Any], {"type": "object"}),
+    (
+        dict[Colour, int],
+        {"type": "object", "additionalProperties": {"type": "integer"}, "propertyNames": {"enum": ["red", "blue"]}},
+    ),
+    (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}),  # noqa: UP045 - the old spelling too
+    (Union[int, str], {"anyOf": [{"type": "integer"}, {"type": "string"}]}),  # noqa: UP007
+    (int | str, {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
+    (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+    (Literal["a"], {"type": "string", "const": "a"}),
+    (Literal[1, "a", None], {"enum": [1, "a", None]}),  # noqa: PYI061
+    (Colour, {"type": "string", "enum": ["red", "blue"]}),
+    (Level, {"type": "integer", "enum": [1, 2]}),
+    (UserId, {"type": "integer"}),
+    (Annotated[int, "how many"], {"type": "integer", "description": "how many"}),
+    (
+        Annotated[int, Field(ge=1, lt=10, multiple_of=2)],
+        {"type": "integer", "minimum": 1, "exclusiveMaximum": 10, "multipleOf": 2},
+    ),
+    (
+        Annotated[str, Field(min_length=1, max_length=5, pattern="^a")],
+        {"type": "string", "minLength": 1, "maxLength": 5, "pattern": "^a"},
+    ),
+    (Annotated[list[int], Field(max_length=3)], {"type": "array", "items": {"type": "integer"}, "maxItems": 3}),
+    (
+        Annotated[dict[str, int], Field(min_length=1)],
+        {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1},
+    ),
+    (Annotated[str | None, Field(max_length=3)], {"anyOf": [{"type": "string"}, {"type": "null"}], "maxLength": 3}),
+    (
+        Annotated[int, Field(title="T", examples=[1], extra={"x-mcp-header": "N"})],
+        {"type": "integer", "title": "T", "examples": [1], "x-mcp-header": "N"},
+    ),
+    (
+        Annotated[int, annotated_types.Ge(1), annotated_types.Lt(5)],
+        {"type": "integer", "minimum": 1, "exclusiveMaximum": 5},
+    ),
+    (
+        Annotated[list[int], annotated_types.Len(1, 3)],
+        {"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 3},
+    ),
+    (
+        Annotated[int, pydantic.Field(gt=0, description="d")],
+        {"type": "integer", "exclusiveMinimum": 0, "description": "d"},
+    ),
+    (Annotated[str, pydantic.Field(pattern="^x")], {"type": "string", "pattern": "^x"}),
+]
+
+
+@pytest.mark.parametrize(("tp", "schema"), SCHEMAS, ids=str)
+def test_schema(tp: Any, schema: Any) -> None:
+    assert schema_of(tp) == schema
+
+
+VALUES: list[tuple[Any, Any, Any]] = [
+    (int, 5.0, 5),
+    (float, 3, 3.0),
+    (bytes, "aGk=", b"hi"),
+    (dt.datetime, "2024-01-02T03:04:05Z", dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.timezone.utc)),
+    (dt.date, "2024-01-02", dt.date(2024, 1, 2)),
+    (dt.time, "03:04:05", dt.time(3, 4, 5)),
+    (uuid.UUID, "12345678-1234-5678-1234-567812345678", uuid.UUID("12345678-1234-5678-1234-567812345678")),
+    (pathlib.Path, "a/b", pathlib.Path("a/b")),
+    (decimal.Decimal, "1.10", decimal.Decimal("1.10")),
+    (decimal.Decimal, 2, decimal.Decimal(2)),
+    (set[int], [1, 2], {1, 2}),
+    (frozenset[str], ["a"], frozenset({"a"})),
+    (tuple[int, ...], [1, 2], (1, 2)),
+    (tuple[int, str], [1, "a"], (1, "a")),
+    (list[dt.date], ["2024-01-02"], [dt.date(2024, 1, 2)]),
+    (dict[str, dt.date], {"a": "2024-01-02"}, {"a": dt.date(2024, 1, 2)}),
+    (dict[Colour, int], {"red": 1}, {Colour.RED: 1}),
+    (Colour, "red", Colour.RED),
+    (Level, 2, Level.HIGH),
+    (Literal[Colour.RED], "red", Colour.RED),
+    (dt.date | None, None, None),
+    (dt.date | None, "2024-01-02", dt.date(2024, 1, 2)),
+    (int | str, "5", "5"),
+    (int | float, 5.5, 5.5),
+    (int | dt.date, "2024-01-02", dt.date(2024, 1, 2)),
+    (dt.date | str, "hello", "hello"),
+    (list[int] | dict[str, Colour], {"a": "red"}, {"a": Colour.RED}),
+    (int | str, 5.0, 5),
+    (Point, {"x": 1}, Point(1)),
+    (Point, {"x": 1, "y": 2, "label": "l", "tags": ["t"]}, Point(1, 2, "l", ["t"])),
+    (Line, {"start": {"x": 1}, "end": {"x": 2}}, Line(Point(1), Point(2))),
+    (Node, {"value": 1, "children": [{"value": 2}]}, Node(1, [Node(2)])),
+    (Point | Line, {"start": {"x": 1}, "end": {"x": 2}}, Line(Point(1), Point(2))),
+    (Movie, {"title": "t"}, {"title": "t"}),
+    (Child, {"a": 1, "c": "2024-01-02"}, {"a": 1, "c": dt.date(2024, 1, 2)}),
+    (Pair, ["n", "2024-01-02"], Pair("n", dt.date(2024, 1, 2))),
+    (Box[dt.date], {"content": "2024-01-02"}, Box(dt.date(2024, 1, 2))),
+    (Tree, {"a": {"b": 1}}, {"a": {"b": 1}}),
+    (Model, {"theCount": 2}, Model(theCount=2)),
+    (list[Model], [{"theCount": 2, "inner": []}], [Model(theCount=2)]),
+    (Annotated[int, Field(ge=1)], 3.0, 3),
+]
+
+
+@pytest.mark.parametrize(("tp", "json", "value"), VALUES, ids=str)
+def test_values_are_built(tp: Any, json: Any, value: Any) -> None:
+    got = built(tp, json)
+    assert got == value
+    assert type(got) is type(value)
+
+
+def test_dataclass_is_defined_once_and_described() -> None:
+    assert schema_of(Line) == {
+        "$ref": "#/$defs/Line",
+        "$defs": {
+            "Line": {
+                "type": "object",
+                "properties": {"start": {"$ref": "#/$defs/Point"}, "end": {"$ref": "#/$defs/Point"}},
+                "required": ["start", "end"],
+            },
+            "Point": {
+                "type": "object",
+                "description": "A place.",
+                "properties": {
+                    "x": {"type": "integer"},
+                    "y": {"type": "integer", "default": 0},
+                    "label": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["x"],
+            },
+        },
+    }
+
+
+def test_recursion_ends_in_a_reference() -> None:
+    assert schema_of(Node)["$defs"]["Node"]["properties"]["children"]["items"] == {"$ref": "#/$defs/Node"}
+    assert schema_of(Tree)["$defs"]["Tree"]["additionalProperties"]["anyOf"][0] == {"$ref": "#/$defs/Tree"}
+
+
+def test_typed_dict_marks_count_even_as_text() -> None:
+    assert schema_of(Movie)["$defs"]["Movie"]["required"] == ["title"]
+    assert schema_of(Partial)["$defs"]["Partial"]["required"] == ["a"]
+    assert schema_of(Child)["$defs"]["Child"]["required"] == ["a", "c"]
+
+
+def test_two_types_of_one_name_are_kept_apart() -> None:
+    def make(tp: Any) -> Any:
+        @dataclass
+        class Same:
+            value: Any
+
+        Same.__annotations__["value"] = tp
+        return Same
+
+    schema = schema_of(tuple[make(int), make(str)])
+    assert [one["$ref"] for one in schema["prefixItems"]] == ["#/$defs/Same", "#/$defs/Same2"]
+    assert schema["$defs"]["Same2"]["properties"]["value"] == {"type": "string"}
+
+
+def test_pydantic_definitions_are_at_the_root() -> None:
+    schema = schema_of(list[Model])
+    assert schema["items"]["properties"]["theCount"]["minimum"] == 1
+    assert schema["$defs"]["Inner"]["properties"]["when"]["format"] == "date-time"
+
+
+def test_pydantic_validators_apply() -> None:
+    def double(value: int) -> int:
+        return value * 2
+
+    assert built(Annotated[int, pydantic.AfterValidator(double)], 2) == 4
+
+
+WITHOUT_JSON: list[tuple[Any, str]] = [
+    (complex, "complex has no JSON form"),
+    (dict[int, str], "keys of a JSON object are text"),
+    (Literal[b"x"], "has no JSON form"),
+    (type(sys.stdout), "has no JSON form"),
+    (Annotated[int, Field(min_length=1)], "min_length needs a type that can be counted"),
+    ([int], "is not a type"),
+    ("Unknown", "could not be resolved"),
+]
+
+
+@pytest.mark.parametrize(("tp", "text"), WITHOUT_JSON, ids=str)
+def test_types_without_json_are_refused(tp: Any, text: str) -> None:
+    with pytest.raises(UnsupportedType, match=text):
+        schema_of(tp)
+
+
+def test_a_function_is_read() -> None:
+    def find(city: str, days: Annotated[int, "how many"] = 3, *, at: dt.date | None = None, ctx: SyncContext) -> str:
+        return f"{city}{days}{at}{ctx}"
+
+    signature = Signature(find)
+    assert signature.input_schema == {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "days": {"type": "integer", "description": "how many", "default": 3},
+            "at": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "default": None},
+        },
+        "required": ["city"],
+    }
+    assert signature.context_name == "ctx"
+    assert not signature.is_async
+    assert signature.bind({"city": "Oslo", "at": "2024-01-02", "unknown": 1}) == {
+        "city": "Oslo",
+        "at": dt.date(2024, 1, 2),
+    }
+
+
+def test_a_function_without_parameters_says_nothing() -> None:
+    def nothing() -> None: ...
+
+    assert Signature(nothing).input_schema is None
+
+
+def test_keywords_take_everything() -> None:
+    def anything(**options: Any) -> None: ...
+
+    signature = Signature(anything)
+    assert signature.input_schema == {"type": "object", "properties": {}}
+    assert signature.bind({"a": 1}) == {"a": 1}
+
+
+def test_field_as_a_default() -> None:
+    def pick(
+        count: int = pydantic.Field(default=3, ge=1),
+        names: list[str] = pydantic.Field(default_factory=list),
+        must: str = pydantic.Field(description="needed"),
+    ) -> None: ...
+
+    signature = Signature(pick)
+    assert signature.input_schema is not None
+    assert signature.input_schema["properties"]["count"] == {"type": "integer", "minimum": 1, "default": 3}
+    assert signature.input_schema["properties"]["must"]["description"] == "needed"
+    assert signature.input_schema["required"] == ["must"]
+    assert signature.bind({"must": "x"}) == {"must": "x", "count": 3, "names": []}
+
+
+def test_classes_of_a_function_body_are_found() -> None:
+    @dataclass
+    class Local:
+        value: int
+
+    def take(local: Local) -> Local:
+        return local
+
+    assert Signature(take).bind({"local": {"value": 1}}) == {"local": Local(1)}
+
+
+def test_a_value_that_fits_the_schema_but_not_the_type_names_its_path() -> None:
+    def on(day: dt.date) -> None: ...
+
+    with pytest.raises(ValueError, match=r"^/day: "):
+        Signature(on).bind({"day": "2024-02-31"})
+
+
+def _bad_parameter(value: complex) -> None: ...
+def _bad_return() -> complex: ...
+def _positional(value: int, /) -> None: ...
+def _starred(*values: int) -> None: ...
+def _unknown(value: DoesNotExist) -> None: ...  # type: ignore[name-defined] # noqa: F821
+def _generator() -> Any:
+    yield 1
+
+
+def _two_contexts(a: SyncContext, b: SyncContext) -> None: ...
+def _wrong_context(ctx: Context) -> None: ...
+async def _wrong_async_context(ctx: SyncContext) -> None: ...
+
+
+BAD_FUNCTIONS: list[tuple[Any, str]] = [
+    (_bad_parameter, "_bad_parameter: parameter 'value': complex has no JSON form"),
+    (_bad_return, "_bad_return: return annotation: complex has no JSON form"),
+    (_positional, "_positional: parameter 'value' is positional-only"),
+    (_starred, r"_starred: parameter '\*values'"),
+    (_unknown, "_unknown: parameter 'value': 'DoesNotExist' cannot be resolved"),
+    (_generator, "_generator: a tool must return its result"),
+    (_two_contexts, "'a' and 'b' are both the context"),
+    (_wrong_context, "parameter 'ctx': Context is for functions made with async def"),
+    (_wrong_async_context, "parameter 'ctx': SyncContext is for functions made with def"),
+    (3, "must be a function, not int"),
+]
+
+
+@pytest.mark.parametrize(("function", "text"), BAD_FUNCTIONS)
+def test_a_bad_function_is_named(function: Any, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
+        Signature(function)

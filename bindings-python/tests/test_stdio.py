@@ -1,0 +1,212 @@
+"""Servers as child processes, over their stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support import DEADLINE, REVISIONS, environment, finish, run, script, until
+from trunkline import Client, ConnectionClosed, RequestTimeout, SyncClient, TransportError, TrunklineError
+
+ECHO = """
+import os, subprocess, sys
+from trunkline import Context, Server
+
+server = Server("echo", version="1")
+
+@server.tool
+async def echo(message: str) -> str:
+    return message
+
+@server.tool
+def noisy(message: str) -> str:
+    print("a stray print")
+    print('{"jsonrpc":"2.0","id":1,"result":{}}', flush=True)
+    os.write(1, b"straight to the descriptor\\n")
+    subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
+    assert sys.stdin.read() == ""
+    return message
+
+@server.tool
+async def environment(name: str) -> str:
+    return f"{os.environ.get(name)} {os.getcwd()}"
+
+@server.tool
+async def die() -> str:
+    print("last words", file=sys.stderr, flush=True)
+    os._exit(3)
+
+@server.tool
+async def hang(ctx: Context) -> str:
+    import asyncio
+    await asyncio.sleep(60)
+    return "done"
+
+if __name__ == "__main__":
+    server.run()
+"""
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+}
+
+
+@pytest.mark.parametrize("revision", [*REVISIONS, "auto"])
+def test_every_revision(tmp_path: Path, revision: str) -> None:
+    async def check() -> None:
+        async with Client(script(tmp_path, ECHO), env=environment(), revision=revision) as client:
+            assert revision in ("auto", client.revision)
+            assert len(await client.list_tools()) == 5
+            assert (await client.call_tool("echo", {"message": "grüße 🎉"})).text == "grüße 🎉"
+
+    run(check())
+
+
+def test_stray_output_does_not_reach_the_protocol(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with Client(script(tmp_path, ECHO), env=environment()) as client:
+            for number in range(5):
+                assert (await client.call_tool("noisy", {"message": str(number)})).text == str(number)
+
+    run(check())
+
+
+def test_the_child_gets_its_environment_and_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    async def check() -> None:
+        env = {**environment(), "TRUNKLINE_TEST": "value"}
+        async with Client(script(tmp_path, ECHO), env=env, inherit_env=False, cwd=folder) as client:
+            result = await client.call_tool("environment", {"name": "TRUNKLINE_TEST"})
+            assert result.text == f"value {folder}"
+
+    run(check())
+
+
+def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with Client(script(tmp_path, ECHO), env=environment()) as client:
+            with pytest.raises((TransportError, ConnectionClosed), match="last words"):
+                await client.call_tool("die")
+            with pytest.raises(TrunklineError):
+                await client.call_tool("echo", {"message": "x"})
+
+    run(check())
+
+
+def test_a_command_that_does_not_exist() -> None:
+    async def check() -> None:
+        with pytest.raises(TransportError, match="no-such-program"):
+            async with Client(["no-such-program"]):
+                pass
+
+    run(check())
+    with pytest.raises(ConnectionError), SyncClient(["no-such-program"]):
+        pass
+
+
+def test_a_child_that_is_no_server(tmp_path: Path) -> None:
+    async def check(source: str) -> None:
+        with pytest.raises(TrunklineError) as caught:
+            async with Client(script(tmp_path, source), connect_timeout=3):
+                pass
+        assert isinstance(caught.value, (TransportError, ConnectionClosed, RequestTimeout))
+
+    run(check("import sys; sys.exit('not today')"))
+    run(check("print('hello')"))
+    run(check("import time; time.sleep(60)"))
+
+
+def test_closing_ends_the_child(tmp_path: Path) -> None:
+    pids = tmp_path / "pid"
+    source = ECHO.replace("server.run()", f"open({str(pids)!r}, 'w').write(str(os.getpid())); server.run()")
+
+    async def check() -> None:
+        async with Client(script(tmp_path, source), env=environment()) as client:
+            call = asyncio.ensure_future(client.call_tool("hang"))
+            await asyncio.sleep(0.1)
+            start = time.monotonic()
+        with pytest.raises(TrunklineError):
+            await call
+        assert time.monotonic() - start < 8
+
+    run(check())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pids.read_text()), 0)
+
+
+def test_the_server_ends_with_its_input(tmp_path: Path) -> None:
+    lines = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    done = finish(script(tmp_path, ECHO), text="".join(json.dumps(line) + "\n" for line in lines))
+    assert done.returncode == 0, done.stderr
+    (answer,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answer["id"] == 1 and answer["result"]["protocolVersion"] == "2025-06-18"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_server_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
+    child = subprocess.Popen(
+        script(tmp_path, ECHO), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+    with child:
+        try:
+            child.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+            child.stdin.flush()
+            assert b'"id":1' in child.stdout.readline()
+            child.send_signal(number)
+            assert child.wait(DEADLINE) == 0
+            assert child.stderr.read() == b""
+        finally:
+            child.kill()
+
+
+def test_many_calls_at_once(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with Client(script(tmp_path, ECHO), env=environment()) as client:
+            results = await asyncio.gather(*[client.call_tool("echo", {"message": str(n)}) for n in range(1000)])
+            assert [result.text for result in results] == [str(n) for n in range(1000)]
+            large = "x" * 3_000_000
+            assert (await client.call_tool("echo", {"message": large})).text == large
+
+    run(check())
+
+
+def test_clients_are_independent(tmp_path: Path) -> None:
+    async def check() -> None:
+        command = script(tmp_path, ECHO)
+        async with Client(command, env=environment()) as first, Client(command, env=environment()) as second:
+            with pytest.raises(TrunklineError):
+                await first.call_tool("die")
+            assert (await second.call_tool("echo", {"message": "alive"})).text == "alive"
+
+    run(check())
+
+
+def test_cancelling_while_connecting(tmp_path: Path) -> None:
+    async def check() -> None:
+        client = Client(script(tmp_path, "import time; time.sleep(60)"))
+        task = asyncio.ensure_future(client.connect())
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await until(lambda: True, "nothing")
+
+    start = time.monotonic()
+    run(check())
+    assert time.monotonic() - start < 15

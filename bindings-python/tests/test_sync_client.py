@@ -1,0 +1,212 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import DEADLINE, REVISIONS, Heard, environment, run, script
+from test_calls import Slow
+from test_stdio import ECHO
+from trunkline import (
+    BlockingCallError,
+    Client,
+    ConnectionClosed,
+    InvalidArgument,
+    ProtocolError,
+    RequestTimeout,
+    Server,
+    SyncClient,
+    TransportError,
+)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_child_process(tmp_path: Path, revision: str) -> None:
+    with SyncClient(script(tmp_path, ECHO), env=environment(), revision=revision) as client:
+        assert client.revision == revision
+        assert len(client.list_tools()) == 5
+        assert len(client.list_tools_page().tools) == 5
+        assert client.call_tool("echo", {"message": "hi"}).text == "hi"
+        with pytest.raises(ProtocolError):
+            client.call_tool("nothing")
+    with pytest.raises(ConnectionClosed):
+        client.ping()
+    with client:
+        client.list_tools()
+
+
+def test_any_thread_may_call(tmp_path: Path) -> None:
+    with SyncClient(script(tmp_path, ECHO), env=environment()) as client, ThreadPoolExecutor(16) as pool:
+
+        def call(number: int) -> str:
+            return client.call_tool("echo", {"message": str(number)}).text
+
+        assert list(pool.map(call, range(500))) == [str(number) for number in range(500)]
+
+
+@pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
+def test_a_server_of_this_process(name: str) -> None:
+    slow, heard = Slow(), Heard()
+    for _ in range(2):
+        with SyncClient(slow.server) as client:
+            result = client.call_tool(name, on_progress=heard.hear)
+            assert result.text == "done"
+            assert heard[-1] == (3, 3, "step 3")
+            client.list_tools()
+    assert not [thread.name for thread in threading.enumerate() if thread.name == "trunkline-loop"]
+
+
+def test_progress_of_a_child(tmp_path: Path) -> None:
+    source = "from test_calls import Slow\nSlow().server.run()"
+    env = environment()
+    env["PYTHONPATH"] += f":{Path(__file__).parent}"
+    heard: list[Any] = []
+    threads: set[int] = set()
+
+    def hear(*update: Any) -> None:
+        threads.add(threading.get_ident())
+        heard.append(update)
+
+    with SyncClient(script(tmp_path, source), env=env) as client:
+        for name in ("steps", "steps_in_thread"):
+            heard.clear()
+            client.call_tool(name, on_progress=hear)
+            assert heard[-1] == (3, 3, "step 3")
+    assert threads == {threading.get_ident()}
+
+
+def test_a_callback_may_call(tmp_path: Path) -> None:
+    source = "from test_calls import Slow\nSlow().server.run()"
+    env = environment()
+    env["PYTHONPATH"] += f":{Path(__file__).parent}"
+    counts: list[int] = []
+    with SyncClient(script(tmp_path, source), env=env) as client:
+        client.call_tool("steps", on_progress=lambda _p, _t, _m: counts.append(len(client.list_tools())))
+        assert counts and set(counts) == {4}
+
+        def broken(*_: Any) -> None:
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            client.call_tool("steps", on_progress=broken)
+        assert client.call_tool("steps").text == "done"
+
+
+def test_changes_are_told_while_a_method_runs() -> None:
+    slow, changes = Slow(), list[str]()
+    with SyncClient(slow.server, on_tools_changed=lambda: changes.append("changed")) as client:
+        client.list_tools()
+        slow.server.add_tool(slow.later, name="late")
+        end = time.monotonic() + DEADLINE
+        while not changes and time.monotonic() < end:
+            client.list_tools()
+            time.sleep(0.01)
+        assert changes == ["changed"]
+
+
+def test_timeouts(tmp_path: Path) -> None:
+    with SyncClient(script(tmp_path, ECHO), env=environment(), timeout=0.2) as client:
+        with pytest.raises(RequestTimeout):
+            client.call_tool("hang")
+        with pytest.raises(TimeoutError):
+            client.call_tool("hang", timeout=0.05)
+        assert client.call_tool("echo", {"message": "x"}, timeout=10).text == "x"
+
+
+def test_closing_from_another_thread_ends_the_waiting(tmp_path: Path) -> None:
+    client = SyncClient(script(tmp_path, ECHO), env=environment())
+    client.connect()
+    timer = threading.Timer(0.3, client.close)
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises((ConnectionClosed, TransportError)):
+        client.call_tool("hang")
+    assert time.monotonic() - start < 10
+    timer.join()
+
+
+def test_blocking_the_loop_that_must_answer_is_refused() -> None:
+    server = Slow().server
+
+    async def check() -> None:
+        async with Client(server) as client:
+            with pytest.raises(BlockingCallError, match="use Client"), SyncClient(server):
+                pass
+            assert (await client.call_tool("steps")).text == "done"
+        with pytest.raises(BlockingCallError, match="serve"):
+            server.run("http")
+        # Another loop serves it: blocking this one is only impolite.
+        with SyncClient(server) as blocking:
+            assert blocking.call_tool("steps").text == "done"
+
+    run(check())
+
+
+def test_a_handler_may_block_on_another_server() -> None:
+    inner, outer = Slow().server, Server("outer", version="1")
+
+    @outer.tool
+    def ask() -> str:
+        with SyncClient(inner) as client:
+            return client.call_tool("steps").text
+
+    with SyncClient(outer) as client:
+        assert client.call_tool("ask").text == "done"
+
+
+def test_async_callbacks_are_refused() -> None:
+    async def hear(*_: Any) -> None:
+        await asyncio.sleep(0)
+
+    with SyncClient(Slow().server) as client, pytest.raises(InvalidArgument, match="ordinary functions"):
+        client.call_tool("steps", on_progress=hear)
+
+
+@pytest.mark.parametrize("target", ["example.com/mcp", "python server.py", "", [], Path("server.py")], ids=repr)
+def test_targets_that_are_none(target: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        SyncClient(target)
+
+
+def test_options_that_do_not_fit_the_target() -> None:
+    with pytest.raises(InvalidArgument, match="headers"):
+        SyncClient(["python"], headers={"a": "b"})
+    with pytest.raises(InvalidArgument, match="cwd"):
+        SyncClient("http://localhost", cwd=".")
+    with pytest.raises(InvalidArgument, match="name and version"):
+        SyncClient(["python"], name="only")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to whole groups")
+def test_ctrl_c_ends_a_waiting_call(tmp_path: Path) -> None:
+    server = script(tmp_path, ECHO, "server.py")
+    source = f"""
+from trunkline import SyncClient
+with SyncClient({server!r}) as client:
+    print("ready", flush=True)
+    try:
+        client.call_tool("hang")
+    except KeyboardInterrupt:
+        print("interrupted", client.call_tool("echo", {{"message": "fine"}}).text, flush=True)
+"""
+    child = subprocess.Popen(script(tmp_path, source), stdout=subprocess.PIPE, env=environment(), text=True)
+    assert child.stdout is not None
+    with child:
+        try:
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(0.2)
+            child.send_signal(signal.SIGINT)
+            assert child.stdout.readline() == "interrupted fine\n"
+            assert child.wait(DEADLINE) == 0
+        finally:
+            child.kill()

@@ -1,0 +1,109 @@
+//! A session that the server does not know any more is opened anew, and what was refused is sent again (HTTP-48): a server that
+//! was restarted costs no call.
+
+use super::{heads, link::Shared};
+use crate::{
+    client::LinkMessage,
+    http::{
+        content::{self, EVENT_STREAM},
+        event_stream::EventStream,
+        headers,
+    },
+    protocol::{
+        Revision,
+        envelope::{Frame, Message},
+    },
+};
+use bytes::Bytes;
+use http::HeaderValue;
+use reqwest::Response;
+use serde::Deserialize;
+use std::{sync::Arc, time::Duration};
+
+/// How long the whole handshake may take.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The two messages that opened the session, to open another one.
+#[derive(Clone, Default)]
+pub(super) struct Opening {
+    pub(super) initialize: Option<LinkMessage>,
+    pub(super) initialized: Option<LinkMessage>,
+}
+
+impl Shared {
+    /// Opens a session in place of `lost`, once for all who lost it. `false`: there is none.
+    pub(super) async fn renew(self: &Arc<Self>, lost: &HeaderValue) -> bool {
+        let _turn = self.renewing.lock().await;
+        let (opening, revision) = {
+            let state = self.state.lock();
+            if state.closed {
+                return false;
+            }
+            if state.session.as_ref() != Some(lost) {
+                return state.session.is_some();
+            }
+            (state.opening.clone(), state.revision)
+        };
+        let (Some(initialize), Some(initialized), Some(revision)) = (opening.initialize, opening.initialized, revision)
+        else {
+            return false;
+        };
+        tokio::time::timeout(DEADLINE, self.reopen(&initialize, &initialized, revision)).await.unwrap_or(false)
+    }
+
+    async fn reopen(self: &Arc<Self>, initialize: &LinkMessage, initialized: &LinkMessage, revision: Revision) -> bool {
+        let Ok(headers) = heads::of_message(&self.headers, None, None, initialize.request.as_ref()) else {
+            return false;
+        };
+        let sent = self.client.post(self.url.clone()).headers(headers).body(initialize.bytes.clone()).send().await;
+        let Ok(response) = sent else { return false };
+        let session = response.headers().get(headers::SESSION_ID).cloned();
+        // The conversation goes on as it was, so the server must still speak what was agreed.
+        if session.is_none() || self.version_answered(response).await.as_deref() != Some(revision.as_str()) {
+            return false;
+        }
+        self.remember_session(session.as_ref());
+        if self.exchange(initialized).await.is_err() {
+            return false;
+        }
+        tracing::info!(target: "trunkline", "the server at {} had lost the session; it is opened anew", self.url);
+        let mut state = self.state.lock();
+        state.has_stream = false;
+        self.start_stream(&mut state);
+        true
+    }
+
+    /// The version in the answer to `initialize`.
+    async fn version_answered(&self, mut response: Response) -> Option<String> {
+        if !response.status().is_success() {
+            return None;
+        }
+        if !content::is_type(response.headers(), &EVENT_STREAM) {
+            return version_of(&response.bytes().await.ok()?);
+        }
+        let mut stream = EventStream::new(self.limits.max_message_bytes);
+        while let Ok(Some(chunk)) = response.chunk().await {
+            stream.push(&chunk);
+            while let Ok(Some(message)) = stream.next_message() {
+                if let Some(version) = version_of(&message) {
+                    return Some(version);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn version_of(message: &Bytes) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Initialized {
+        protocol_version: String,
+    }
+    match Frame::parse(message, usize::MAX) {
+        Frame::Single(Ok(Message::Response(response))) => {
+            response.outcome.ok()?.parse::<Initialized>().ok().map(|result| result.protocol_version)
+        }
+        _ => None,
+    }
+}
