@@ -39,6 +39,7 @@ mod http;
 pub mod protocol;
 pub mod runtime;
 pub mod server;
+mod sync;
 pub mod transport;
 pub mod wire_log;
 

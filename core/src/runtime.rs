@@ -1,7 +1,7 @@
 //! What async code above the pure modules needs from its surroundings: tasks and time. `transport` provides it with tokio.
 
+use crate::sync::Mutex;
 use crate::wire_log::WireLog;
-use parking_lot::Mutex;
 use std::{
     future::{Future, poll_fn},
     pin::Pin,

@@ -1,6 +1,7 @@
 //! What the numbers of a port name.
 
 use super::{BridgeError, Event, EventKind, Lane, Reply, port::PortInner, queue::Latest};
+use crate::sync::{Condvar, Mutex};
 use crate::{
     client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
     protocol::{RawJson, RequestId, method},
@@ -8,7 +9,6 @@ use crate::{
     transport::Listener,
 };
 use bytes::Bytes;
-use parking_lot::{Condvar, Mutex};
 use std::{
     sync::{Arc, Weak},
     time::{Duration, Instant},
@@ -82,13 +82,7 @@ impl Slot {
 
     pub(super) fn wait(&self, wait: Duration) -> Option<Reply> {
         let deadline = Instant::now() + wait;
-        let mut reply = self.reply.lock();
-        while reply.is_none() {
-            if self.filled.wait_until(&mut reply, deadline).timed_out() {
-                break;
-            }
-        }
-        reply.take()
+        self.filled.wait_while_until(self.reply.lock(), deadline, |reply| reply.is_none()).take()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The library's log, told to the host in batches.
 
 use super::port::PortInner;
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use serde::Serialize;
 use std::{
     fmt::{self, Write},

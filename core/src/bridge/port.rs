@@ -9,13 +9,13 @@ use super::{
     queue::Queue,
     table::Table,
 };
+use crate::sync::Mutex;
 use crate::{
     client::{Client, ServerFacts},
     protocol::{RawJson, RpcError},
     server::{Call, Outcome, Server, ToolEntry},
 };
 use bytes::Bytes;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{
     sync::{

@@ -1,8 +1,8 @@
 //! The one runtime of a process: started by the first port that opens something, stopped when the last such port is closed.
 
 use super::{BridgeError, ErrorKind};
+use crate::sync::Mutex;
 use crate::{runtime::Runtime, transport::TokioRuntime};
-use parking_lot::Mutex;
 use std::{
     sync::{Arc, Weak},
     thread,

@@ -1,8 +1,8 @@
 //! The event queue of a port: two lanes, one coalesced bell.
 
 use super::{Bell, Event, EventKind, Lane, log::LogRecord};
+use crate::sync::{Condvar, Mutex};
 use bytes::Bytes;
-use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -157,11 +157,8 @@ impl Queue {
         let taken: Vec<Item> = {
             let mut items = queue.items.lock();
             if items.is_empty() && !wait.is_zero() {
-                let deadline = Instant::now() + wait;
-                while items.is_empty()
-                    && !self.stopped.load(Ordering::Acquire)
-                    && !queue.news.wait_until(&mut items, deadline).timed_out()
-                {}
+                let nothing = |items: &mut VecDeque<Item>| items.is_empty() && !self.stopped.load(Ordering::Acquire);
+                items = queue.news.wait_while_until(items, Instant::now() + wait, nothing);
             }
             let count = max.min(items.len());
             items.drain(..count).collect()

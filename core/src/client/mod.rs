@@ -15,6 +15,7 @@ pub use tools::ListedTools;
 
 pub(crate) use reply::ReplyTo;
 
+use crate::sync::Mutex;
 use crate::{
     engine::{ClientConversation, ClientIdentity, ClientReceived, Patience, SentRequest},
     protocol::{
@@ -27,7 +28,6 @@ use crate::{
     wire_log::{Direction, Exchange, Side, Transport},
 };
 use bytes::Bytes;
-use parking_lot::Mutex;
 use reply::Waiter;
 use serde::Deserialize;
 use serde_json::value::RawValue;

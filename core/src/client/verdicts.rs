@@ -2,7 +2,7 @@
 //! probed costs its probe only once.
 
 use crate::protocol::Era;
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::{
     collections::HashMap,
     sync::LazyLock,

@@ -1,6 +1,6 @@
 //! The client's side of one conversation.
 
-use super::outgoing::{Outgoing, Patience};
+use super::outgoing::{Outgoing, Patience, one_line};
 use crate::protocol::{
     Era, Feature, RawJson, RequestId, Revision, RpcError,
     envelope::{self, Message, Notification, Request, Response},
@@ -120,7 +120,10 @@ impl<T: Clone> ClientConversation<T> {
         let revision = self.known(method, Kind::Request)?;
         let id = self.outgoing.start(now, patience, Sent { revision: Some(revision), method: method.into(), item });
         match self.params_of(revision, params, with_progress.then_some(&id)) {
-            Ok(params) => Ok(SentRequest { message: envelope::encode_request(&id, method, params.as_deref()), id }),
+            Ok(params) => {
+                let params = params.as_deref().map(one_line);
+                Ok(SentRequest { message: envelope::encode_request(&id, method, params.as_deref()), id })
+            }
             Err(error) => {
                 self.outgoing.finish(&id);
                 Err(error)
@@ -137,7 +140,8 @@ impl<T: Clone> ClientConversation<T> {
         if params.is_some_and(|params| !is_object(params)) {
             return Err(RpcError::invalid_params("The params must be an object"));
         }
-        Ok(envelope::encode_notification(method, params.map(RawJson::as_bytes)))
+        let params = params.map(|params| one_line(params.as_bytes()));
+        Ok(envelope::encode_notification(method, params.as_deref()))
     }
 
     fn known(&self, method: &str, kind: Kind) -> Result<Revision, RpcError> {
@@ -158,7 +162,7 @@ impl<T: Clone> ClientConversation<T> {
         item: T,
     ) -> SentRequest {
         let id = self.outgoing.start(now, patience, Sent { revision, method: method.into(), item });
-        SentRequest { message: envelope::encode_request(&id, method, Some(params)), id }
+        SentRequest { message: envelope::encode_request(&id, method, Some(&one_line(params))), id }
     }
 
     fn params_of(

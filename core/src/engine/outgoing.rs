@@ -2,6 +2,7 @@
 
 use crate::protocol::{RequestId, meta::ProgressToken};
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
@@ -19,6 +20,15 @@ pub struct Patience {
 pub(crate) fn later(now: Instant, wait: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     now.checked_add(wait.min(CENTURY)).unwrap_or(now)
+}
+
+/// The same JSON without line breaks: between tokens one is as good as a space, and a message of a pipe is one line (STD-01).
+pub(super) fn one_line(params: &[u8]) -> Cow<'_, [u8]> {
+    let breaks = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    if !params.iter().any(breaks) {
+        return Cow::Borrowed(params);
+    }
+    params.iter().map(|byte| if breaks(byte) { b' ' } else { *byte }).collect()
 }
 
 /// The table of our own requests in flight. `T` is what the caller keeps with each.
@@ -136,6 +146,13 @@ mod tests {
         assert_eq!(table.next_deadline(), Some(now + SECOND * 3));
         assert!(table.first_due(now + SECOND * 3).is_some());
         assert_eq!(table.deadline_of(&id), Some(now + SECOND * 3));
+    }
+
+    #[test]
+    fn std_01_json_that_is_written_over_several_lines_becomes_one() {
+        let pretty = b"{\r\n  \"a\": \"x\\ny\"\n}";
+        assert_eq!(&*one_line(pretty), b"{    \"a\": \"x\\ny\" }");
+        assert!(matches!(one_line(b"{}"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
     incoming::{Admission, Incoming},
     legacy::{self, Session},
     modern,
-    outgoing::Outgoing,
+    outgoing::{Outgoing, one_line},
 };
 use crate::protocol::{
     RawJson, RequestId, Revision, RpcError,
@@ -237,7 +237,8 @@ impl<T, U> ServerConversation<T, U> {
             return Err(RpcError::method_not_found(&text));
         }
         let id = self.outgoing.start(now, patience, item);
-        let request = envelope::encode_request(&id, method, params.map(RawJson::as_bytes));
+        let params = params.map(|params| one_line(params.as_bytes()));
+        let request = envelope::encode_request(&id, method, params.as_deref());
         Ok((id, request))
     }
 

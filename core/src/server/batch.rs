@@ -1,8 +1,8 @@
 //! Answers to a batch (2025-03-26): one array when every request of it is done.
 
 use super::outbound::{Outbound, Outgoing};
+use crate::sync::Mutex;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Collects the responses of a batch; everything else passes.

@@ -1,6 +1,6 @@
 //! The news that a call is no longer wanted, for whoever waits for it in whatever way.
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::{
     future::Future,
     pin::Pin,

@@ -12,6 +12,7 @@ use super::{
     subscriptions::Subscription,
     tools::{self, Prepared},
 };
+use crate::sync::Mutex;
 use crate::{
     engine::{CallKey, IncomingCall, Mirror, Progress, Received, Refusal, ServerConversation},
     protocol::{
@@ -23,13 +24,12 @@ use crate::{
     wire_log::{Direction, Exchange, Side, Transport},
 };
 use bytes::Bytes;
-use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Weak,
+        Arc, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Poll, Waker},

@@ -27,13 +27,13 @@ pub use typed::{CallError, IntoOutcome, Params, ToolHandler};
 
 pub(crate) use connection::{Connection, Opening};
 
+use crate::sync::Mutex;
 use crate::{
     protocol::{Feature, RawJson, Revision, meta, model::Implementation, project},
     runtime::Runtime,
     wire_log::Transport,
 };
 use arc_swap::ArcSwap;
-use parking_lot::Mutex;
 use registry::Snapshot;
 use serde_json::{Value, json};
 use std::{

@@ -4,6 +4,7 @@ use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
     lines::{Line, LineCutter},
 };
+use crate::sync::Mutex;
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     engine::Limits,
@@ -11,7 +12,6 @@ use crate::{
     runtime::Task,
 };
 use bytes::Bytes;
-use parking_lot::Mutex;
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::{

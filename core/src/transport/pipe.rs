@@ -4,6 +4,7 @@
 //! terminals on every system.
 
 use super::lines::{Line, LineCutter, MAX_QUEUED};
+use crate::sync::{Condvar, Mutex};
 use crate::{
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
@@ -11,7 +12,6 @@ use crate::{
     wire_log::Transport,
 };
 use bytes::Bytes;
-use parking_lot::{Condvar, Mutex};
 use std::{
     io::{self, Read, Write},
     ops::ControlFlow,
@@ -169,10 +169,8 @@ impl PipeWriter {
         let mut text = Vec::new();
         loop {
             {
-                let mut queue = self.queue.lock();
-                while queue.messages.is_empty() && !queue.finished {
-                    self.news.wait(&mut queue);
-                }
+                let nothing = |queue: &mut Queue| queue.messages.is_empty() && !queue.finished;
+                let mut queue = self.news.wait_while(self.queue.lock(), nothing);
                 if queue.messages.is_empty() {
                     return Ok(());
                 }
@@ -220,8 +218,7 @@ impl PipeWriter {
     /// Waits until everything is written, or for a while.
     fn wait_until_written(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
-        let mut queue = self.queue.lock();
-        while !queue.written && !self.news.wait_until(&mut queue, deadline).timed_out() {}
+        drop(self.news.wait_while_until(self.queue.lock(), deadline, |queue| !queue.written));
     }
 
     /// Ends the output when every call is answered, or the time is over.

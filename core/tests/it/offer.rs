@@ -115,6 +115,9 @@ fn server(limits: Limits, file: PathBuf) -> Server {
                 Ok(removed.to_string())
             }
         })
+        .tool("ask", "Asks whether the client is alive", |ctx: Context| async move {
+            Ok(ctx.ping().await.map_or_else(|error| error.to_string(), |()| "alive".to_owned()))
+        })
         .tool("print", "Prints where it should not", || async {
             println!("a stray print");
             let status = std::process::Command::new("sh").args(["-c", "echo a print of a child; cat"]).status();

@@ -82,6 +82,11 @@ impl Drop for File {
     }
 }
 
+/// Whether a process is there, where the system tells; elsewhere it is not.
+pub(crate) fn runs(id: &str) -> bool {
+    cfg!(unix) && Command::new("kill").args(["-0", id]).output().unwrap().status.success()
+}
+
 /// Waits until something is so.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();

@@ -547,3 +547,51 @@ fn life_18_a_client_that_closes_its_ears_ends_the_server() {
     });
     assert!(wire.ended().success(), "{:?}", started.elapsed());
 }
+
+#[test]
+fn ping_01_and_life_11_a_handler_asks_its_client_while_others_are_served() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut wire = Wire::start("tight server", &File::new());
+        wire.open(revision);
+        wire.send(call(1, "ask", json!({})));
+        let ping = wire.told("ping");
+        assert_eq!(wire.call(2, "echo", json!({"message": "meanwhile"})), "meanwhile");
+        // Ids that only look alike, and a broken answer, change nothing.
+        wire.send(json!({"jsonrpc": "2.0", "id": ping["id"].to_string(), "result": {}}));
+        wire.send_text(&json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}, "error": {}}).to_string());
+        assert_eq!(code(&wire.next()), -32600);
+        assert_eq!(wire.rest(), [] as [Value; 0]);
+        wire.send(json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}}));
+        assert_eq!(text_of(&wire.answer(1)), "alive");
+        wire.send(json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}}));
+
+        wire.send(call(3, "ask", json!({})));
+        let again = wire.told("ping");
+        assert_ne!(again["id"], ping["id"], "RPC-05");
+        wire.send(
+            json!({"jsonrpc": "2.0", "id": again["id"], "error": {"code": -32601, "message": "never heard of it"}}),
+        );
+        assert!(text_of(&wire.answer(3)).contains("never heard of it"));
+    }
+}
+
+#[test]
+fn rpc_31_a_handler_of_the_modern_era_cannot_ask() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.open("2025-06-18");
+    let answer = wire.ask(1, "tools/call", modern(json!({"name": "ask"})));
+    assert!(text_of(&answer).contains("ping"), "{answer}");
+    assert_eq!(wire.rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn std_12_a_handler_that_asks_hears_when_its_client_is_gone() {
+    let mut wire = Wire::start("server", &File::new());
+    wire.open("2025-06-18");
+    wire.send(call(1, "ask", json!({})));
+    wire.told("ping");
+    let started = Instant::now();
+    let (last, status, _) = wire.close();
+    assert!(status.success() && last.is_empty(), "{last:?}");
+    assert!(started.elapsed().as_secs() < 9, "it does not wait for an answer that cannot come");
+}

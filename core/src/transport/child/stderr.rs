@@ -1,6 +1,6 @@
 //! The standard error of a child process: passed on, and its last lines kept for the error message if the process dies.
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;

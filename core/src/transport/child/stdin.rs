@@ -1,6 +1,6 @@
 //! The standard input of a child process, which can be closed while somebody is writing to it.
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;

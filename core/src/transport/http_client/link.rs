@@ -1,6 +1,7 @@
 //! A conversation over HTTP: its session, its requests in flight, its stream.
 
 use super::{failure, heads, renewal::Opening};
+use crate::sync::Mutex;
 use crate::{
     client::{Inbox, Link, LinkFailure, LinkMessage},
     engine::Limits,
@@ -13,7 +14,6 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use parking_lot::Mutex;
 use reqwest::{Client, Url};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{

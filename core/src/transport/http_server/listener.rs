@@ -1,10 +1,10 @@
 //! The sockets of an HTTP server.
 
 use super::{options::HttpOptions, service::HttpService};
+use crate::sync::Mutex;
 use crate::{runtime::Runtime, server::Server};
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use parking_lot::Mutex;
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},

@@ -2,7 +2,7 @@
 
 use super::queue::Queue;
 use crate::server::{Outbound, Outgoing};
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::{
     sync::Arc,
     task::{Context, Poll, Waker},

@@ -9,6 +9,7 @@ use super::{
     reply::{self, empty, method_not_allowed, rejected},
     session::{Session, SessionTable},
 };
+use crate::sync::Mutex;
 use crate::{
     http::{
         classify::{self, Posted},
@@ -24,7 +25,6 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
-use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     convert::Infallible,

@@ -1,12 +1,12 @@
 //! The sessions of the legacy era at one endpoint.
 
 use super::mailbox::Mailbox;
+use crate::sync::Mutex;
 use crate::{
     http::sessions::{ID_BYTES, Sessions},
     runtime::Runtime,
     server::Connection,
 };
-use parking_lot::Mutex;
 use std::{
     sync::{
         Arc, Weak,

@@ -51,6 +51,17 @@ async fn a_server_that_exits_over_the_probe_is_started_anew() {
 }
 
 #[tokio::test]
+async fn disc_22_a_server_that_was_found_to_be_legacy_is_not_probed_again() {
+    let file = File::new();
+    for _ in 0..3 {
+        let client = connect(child("script fragile", &file), ClientOptions::default()).await.unwrap();
+        soon(client.close_within(DEADLINE)).await;
+    }
+    let (seen, processes) = diary(&file);
+    assert_eq!((seen.iter().filter(|what| *what == "server/discover").count(), processes), (1, 4));
+}
+
+#[tokio::test]
 async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
     let file = File::new();
     let heard = Heard::default();
@@ -126,8 +137,7 @@ mod stubborn {
     }
 
     fn runs(file: &File) -> bool {
-        let script = format!("kill -0 {}", file.text().trim());
-        std::process::Command::new("sh").args(["-c", &script]).output().unwrap().status.success()
+        crate::process::runs(file.text().trim())
     }
 
     #[tokio::test]

@@ -1,0 +1,66 @@
+//! Locks that a forked child can use.
+//!
+//! The standard library's, whose state is in the lock itself; a global table of waiting threads, as other locks have, would
+//! name threads in a forked child that do not exist there. A panic while a lock is held is contained where it happens, and
+//! what was locked stays usable.
+
+use std::{
+    sync::{MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// A lock.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits for news about what a lock protects.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(std::sync::Condvar);
+
+impl Condvar {
+    /// Waits while `unchanged` says so.
+    pub(crate) fn wait_while<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        unchanged: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        self.0.wait_while(guard, unchanged).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while `unchanged` says so, at most until `deadline`.
+    pub(crate) fn wait_while_until<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        deadline: Instant,
+        mut unchanged: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || !unchanged(&mut guard) {
+                return guard;
+            }
+            guard = self.0.wait_timeout(guard, left.min(LONGEST)).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+/// Systems differ in the longest wait they take.
+const LONGEST: Duration = Duration::from_secs(3600);
