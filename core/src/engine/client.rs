@@ -306,8 +306,9 @@ fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, 
     }
     let invalid = |text: String| Err(RpcError::new(crate::protocol::error::code::INTERNAL_ERROR, text));
     let typed: Typed<'_> = match result.parse() {
-        Ok(typed) => typed,
-        Err(_) => return invalid("The server's result is not an object".into()),
+        // An array would be read as the members in their order.
+        Ok(typed) if is_object(&result) => typed,
+        _ => return invalid("The server's result is not an object".into()),
     };
     match typed.result_type.map(RawValue::get) {
         Some(kind)
@@ -439,6 +440,8 @@ mod tests {
             (Revision::V2026_07_28, json!({"resultType": 5}), false),
             (Revision::V2025_11_25, json!({"resultType": "anything"}), true),
             (Revision::V2025_11_25, json!("text"), false),
+            (Revision::V2025_11_25, json!([]), false),
+            (Revision::V2026_07_28, json!(["complete"]), false),
         ] {
             let mut conversation = conversation(revision);
             let now = Instant::now();

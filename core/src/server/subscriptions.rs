@@ -4,7 +4,7 @@ use super::outbound::{Outbound, Outgoing};
 use crate::protocol::{RawJson, RequestId, RpcError, envelope, meta, method};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// One open stream.
 pub(super) struct Subscription {
@@ -18,19 +18,22 @@ impl Subscription {
     pub(super) fn open(id: RequestId, params: Option<&RawJson>, reply: Arc<dyn Outbound>) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct ListenParams {
-            notifications: Filter,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Filter {
-            #[serde(default)]
-            tools_list_changed: bool,
+            // As a map, because a struct would be read from an array too.
+            notifications: BTreeMap<String, Value>,
         }
         let params =
             params.ok_or_else(|| RpcError::invalid_params("subscriptions/listen needs the parameter notifications"))?;
         let params: ListenParams =
             params.parse().map_err(|error| RpcError::invalid_params(format!("subscriptions/listen: {error}")))?;
-        let subscription = Self { id, tools_list_changed: params.notifications.tools_list_changed, reply };
+        let tools_list_changed = match params.notifications.get("toolsListChanged") {
+            None => false,
+            Some(Value::Bool(wanted)) => *wanted,
+            Some(_) => {
+                let text = "subscriptions/listen: notifications.toolsListChanged must be true or false";
+                return Err(RpcError::invalid_params(text));
+            }
+        };
+        let subscription = Self { id, tools_list_changed, reply };
         let honoured = if subscription.tools_list_changed { json!({"toolsListChanged": true}) } else { json!({}) };
         subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
         Ok(subscription)
