@@ -110,9 +110,11 @@ impl Link for ChildLink {
                 let _ = tokio::time::timeout(patience.min(FLUSH), flushed(&queue)).await;
             }
             queue.news.notify_one();
-            // Whoever has no patience at first has little later.
-            let after_terminate = patience.clamp(LEAST_GRACE, CloseDeadlines::default().after_terminate);
-            process.close(CloseDeadlines { after_stdin: patience, after_terminate }).await;
+            let mut deadlines = CloseDeadlines { after_stdin: patience, ..CloseDeadlines::default() };
+            if patience.is_zero() {
+                deadlines.after_terminate = LEAST_GRACE;
+            }
+            process.close(deadlines).await;
         });
         Box::pin(async move {
             // It fails only when the runtime is shut down, which ends the process too.
@@ -130,7 +132,7 @@ impl Drop for ChildLink {
     }
 }
 
-/// How long a process that was asked to terminate gets in any case.
+/// How long a process that was asked to terminate gets when there is no time at all.
 const LEAST_GRACE: Duration = Duration::from_millis(250);
 /// How long what is queued may take to be written when the link closes.
 const FLUSH: Duration = Duration::from_millis(200);

@@ -283,7 +283,9 @@ fn sub_01_to_08_streams_of_changes() {
     assert_eq!(streams(&mut wire, 2), ["\"7\"", "null"], "SUB-08");
     assert_eq!(wire.rest(), [] as [Value; 0]);
 
-    for params in [listen(json!(true)), listen(json!({"toolsListChanged": 1})), listen(json!([true])), modern(json!({}))] {
+    for params in
+        [listen(json!(true)), listen(json!({"toolsListChanged": 1})), listen(json!([true])), modern(json!({}))]
+    {
         assert_eq!(code(&wire.ask("bad", "subscriptions/listen", params)), -32602);
     }
     assert_eq!(code(&wire.ask("7", "subscriptions/listen", listen(json!({})))), -32600, "the id is in use");
