@@ -110,6 +110,11 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 }
 
 fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
+    // Only an element of a batch can be one here; it would be read as the members in their order.
+    if text.first() == Some(&b'[') {
+        let error = RpcError::invalid_request("Not a JSON-RPC message: an array inside a batch");
+        return Err(Malformed { id: None, error });
+    }
     let wire: Wire<'_> =
         serde_json::from_slice(text).map_err(|error| Malformed { id: None, error: unreadable(&error) })?;
     let id = match wire.id {
@@ -144,8 +149,10 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
             Ok(Message::Response(Response { id, outcome: Ok(RawJson::slice_of(buffer, result)) }))
         }
         (None, Some(error)) => {
-            let error = serde_json::from_str(error.get())
-                .map_err(|_| refuse("The member error must be an object with an integer code and a message"))?;
+            let object = Some(error.get()).filter(|text| text.starts_with('{'));
+            let error = object
+                .and_then(|text| serde_json::from_str(text).ok())
+                .ok_or_else(|| refuse("The member error must be an object with an integer code and a message"))?;
             Ok(Message::Response(Response { id, outcome: Err(error) }))
         }
         (Some(_), Some(_)) => Err(refuse("A response has either a result or an error")),
@@ -319,6 +326,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":null}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","id":7,"error":{"code":"x","message":""}}"#, -32600, Some(7)),
+            (r#"{"jsonrpc":"2.0","id":7,"error":[1,"x"]}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","result":{}}"#, -32600, None),
             (r#"{"jsonrpc":"2.0","id":7}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, None),

@@ -50,6 +50,8 @@ impl<'a> RequestMeta<'a> {
     /// Reads the `_meta` of parameters. Anything that is not an object counts as absent: the method's own check refuses it.
     pub fn of(params: Option<&'a RawJson>) -> (Option<&'a RawValue>, Self) {
         let raw = params.and_then(|params| params.parse::<CommonParams<'a>>().ok()).and_then(|params| params.meta);
+        // An array would be read as the members in their order.
+        let raw = raw.filter(|raw| raw.get().starts_with('{'));
         let meta = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         (raw, meta)
     }
@@ -79,5 +81,7 @@ mod tests {
         assert_eq!(meta.version().as_deref(), Some("2026-07-28"));
         assert_eq!(meta.token(), Some(RequestId::from("t")));
         assert!(RequestMeta::of(None).1.protocol_version.is_none());
+        let array = RawJson::trusted(Bytes::from_static(br#"{"_meta":["2026-07-28",{}]}"#));
+        assert!(RequestMeta::of(Some(&array)).1.protocol_version.is_none());
     }
 }

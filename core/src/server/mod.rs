@@ -149,6 +149,7 @@ impl Server {
     }
 
     pub(crate) fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
+        let options = options.bounded();
         let mut named = info.clone();
         project::project_implementation(&mut named, Revision::LATEST);
         let result_tail = format!(r#""resultType":"complete","_meta":{{"{}":{named}}}"#, meta::SERVER_INFO);

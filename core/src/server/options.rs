@@ -22,6 +22,17 @@ pub struct ServerOptions {
     pub keep_alive: Duration,
 }
 
+impl ServerOptions {
+    /// With durations that can be added to any time.
+    pub(super) fn bounded(mut self) -> Self {
+        const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+        for duration in [&mut self.session_idle, &mut self.drain_deadline, &mut self.keep_alive] {
+            *duration = (*duration).min(YEAR);
+        }
+        self
+    }
+}
+
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {

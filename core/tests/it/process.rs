@@ -87,6 +87,13 @@ pub(crate) fn runs(id: &str) -> bool {
     cfg!(unix) && Command::new("kill").args(["-0", id]).output().unwrap().status.success()
 }
 
+/// Whether the last process that wrote to a file has said goodbye, or is gone without.
+pub(crate) fn has_ended(file: &File) -> bool {
+    let text = file.text();
+    let last = text.lines().last().and_then(|line| line.split_once(' '));
+    last.is_some_and(|(id, what)| what == "ends" || (cfg!(unix) && !runs(id)))
+}
+
 /// Waits until something is so.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();

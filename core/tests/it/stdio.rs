@@ -394,6 +394,8 @@ fn a_last_line_without_a_newline_is_served() {
     assert_eq!(last, [json!({"jsonrpc": "2.0", "id": 1, "result": {}})]);
 }
 
+// Elsewhere the standard handles of a process cannot be replaced.
+#[cfg(unix)]
 #[test]
 fn std_02_stray_prints_go_to_standard_error() {
     let mut wire = Wire::start("server", &File::new());

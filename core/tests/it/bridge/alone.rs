@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    process::{File, command, eventually, runs},
+    process::{File, command, eventually, has_ended},
     wire::{Wire, modern, text_of},
 };
 
@@ -75,9 +75,7 @@ fn dropped_port() {
     while !port.drain(Lane::Queue, 99, 0).unwrap().is_empty() {}
     let rings = alarm.rings();
     drop(port);
-    // Without a deadline it may be killed before it can say goodbye.
-    let process = file.text().split_once(' ').unwrap().0.to_owned();
-    eventually("the process has ended", || file.text().contains("ends") || !runs(&process));
+    eventually("the process has ended", || has_ended(&file));
     assert_eq!(alarm.rings(), rings, "nothing of the host is touched");
 }
 
@@ -108,7 +106,9 @@ fn bridge_server() {
     host.tool(server, "stuck");
     let (listener, facts) = host.opened(json!({"server": server, "transport": {"type": "stdio"}}));
     assert_eq!(facts, json!({}));
-    println!("a stray print of the host");
+    if cfg!(unix) {
+        println!("a stray print of the host");
+    }
     let again = host.failure(host.open(json!({"server": server, "transport": {"type": "stdio"}})));
     assert!(again["kind"] == "transport" && again["message"].as_str().unwrap().contains("already"), "{again}");
     let closed = host.event("the end of the input", |event| event.kind == EventKind::SessionClosed);
@@ -131,5 +131,6 @@ fn a_host_that_serves_standard_input_and_output() {
     wire.request(4, "tools/call", json!({"name": "stuck"}));
     let (last, status, stderr) = wire.close();
     assert!(last.is_empty() && status.success(), "{stderr}");
-    assert!(stderr.contains("a stray print of the host") && stderr.contains("a call was cancelled"), "{stderr}");
+    assert!(stderr.contains("a call was cancelled"), "{stderr}");
+    assert!(cfg!(windows) || stderr.contains("a stray print of the host"), "{stderr}");
 }

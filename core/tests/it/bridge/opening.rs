@@ -1,7 +1,7 @@
 //! Opening: configurations, transports, and requests that do not wait for it.
 
 use super::*;
-use crate::process::{File, child, eventually};
+use crate::process::{File, child, eventually, has_ended};
 use trunkline::bridge::ErrorKind;
 
 /// The transport of a role that this binary plays.
@@ -180,7 +180,7 @@ fn closing_what_is_being_opened_ends_it_and_all_that_waits_for_it() {
     assert_eq!(host.failure(connection)["kind"], "closed");
     let replies = host.events("replies", requests.len() + 1, |event| event.kind == EventKind::Reply);
     assert!(replies.iter().skip(1).all(|reply| !reply.ok && body(reply)["kind"] == "closed"));
-    eventually("the process has ended", || file.text().contains("ends"));
+    eventually("the process has ended", || has_ended(&file));
 }
 
 #[test]

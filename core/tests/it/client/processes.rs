@@ -3,10 +3,10 @@
 use super::{Heard, ms};
 use crate::{
     offer::BIG,
-    process::{DEADLINE, File, child, eventually},
+    process::{DEADLINE, File, child, eventually, has_ended},
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, future::Future, time::Instant};
+use std::{collections::BTreeSet, future::Future};
 use tokio::time::timeout;
 use trunkline::{
     client::{Client, ClientError, ClientOptions, ErrorKind, RequestOptions},
@@ -103,7 +103,7 @@ async fn a_client_that_is_dropped_leaves_no_process_behind() {
     let file = File::new();
     let client = connect(child("script mortal", &file), legacy()).await.unwrap();
     drop(client);
-    eventually("the server has ended", || diary(&file).0.contains(&"ends".into()));
+    eventually("the server has ended", || has_ended(&file));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -113,9 +113,9 @@ async fn a_connection_attempt_that_is_given_up_leaves_no_process_behind() {
     let connecting = tokio::spawn(connect(command, ClientOptions::default()));
     eventually("the server was asked", || diary(&file).0.contains(&"server/discover".into()));
     connecting.abort();
-    eventually("the server has ended", || diary(&file).0.contains(&"ends".into()));
+    eventually("the server has ended", || has_ended(&file));
 
-    let options = ClientOptions { connect_timeout: ms(200), ..ClientOptions::default() };
+    let options = ClientOptions { connect_timeout: ms(200), close_patience: DEADLINE, ..ClientOptions::default() };
     let file = File::new();
     assert_eq!(connect(child("script mute", &file), options).await.err().unwrap().kind(), ErrorKind::Timeout);
     assert_eq!(diary(&file).0.last().map(String::as_str), Some("ends"));
@@ -124,6 +124,7 @@ async fn a_connection_attempt_that_is_given_up_leaves_no_process_behind() {
 #[cfg(unix)]
 mod stubborn {
     use super::*;
+    use std::time::Instant;
 
     /// A server of the handshake era in the shell; its first line goes to the file, with its process id.
     fn shell(file: &File, then: &str) -> ChildCommand {
