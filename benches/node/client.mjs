@@ -1,16 +1,16 @@
-// The bench client in Node: client.mjs N INFLIGHT -- COMMAND...
+// The bench client in Node: client.mjs N INFLIGHT -- COMMAND... | client.mjs N INFLIGHT URL
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 import { Client } from "trunkline";
 
-const [n, inFlight, dashes, ...command] = process.argv.slice(2);
-if (dashes !== "--" || command.length === 0) {
-  console.error("usage: client N INFLIGHT -- COMMAND...");
+const [n, inFlight, place, ...command] = process.argv.slice(2);
+if (!place || (place === "--") !== command.length > 0) {
+  console.error("usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL");
   process.exit(2);
 }
 
-const client = await Client.connect(command, { revision: "2025-11-25" });
+const client = await Client.connect(place === "--" ? command : place, { revision: "2025-11-25" });
 
 async function call(i) {
   const message = `m${i}`;

@@ -5,6 +5,7 @@ import { Context, finish } from "./context.js";
 import { ProtocolError, ToolError, attempt, thrownBy } from "./errors.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native.js";
+import type { Requests } from "./requests.js";
 import { shapeOf } from "./returns.js";
 import { issueOf, type Validate } from "./schema.js";
 import type { StandardSchemaV1 } from "./standard.js";
@@ -20,11 +21,13 @@ export interface Callable {
 
 export class Calls {
   readonly #port: NativePort;
+  readonly #requests: Requests;
   /** The calls that are not answered yet, by their tickets. */
   readonly #open = new Map<number, Context>();
 
-  constructor(port: NativePort) {
+  constructor(port: NativePort, requests: Requests) {
     this.#port = port;
+    this.#requests = requests;
   }
 
   /** Answers a call of a tool, sooner or later. */
@@ -34,7 +37,7 @@ export class Calls {
       this.#answer(ticket, { kind: "tool", message: "the tool was removed" });
       return;
     }
-    const context = new Context(this.#port, ticket);
+    const context = new Context(this.#port, this.#requests, ticket);
     this.#open.set(ticket, context);
     try {
       const args = JSON.parse(body) as unknown;
@@ -128,7 +131,7 @@ class Misfit extends Error {
 
 function failureOf(error: unknown): Failure {
   if (error instanceof ToolError) return { kind: "tool", message: error.message };
-  if (error instanceof ProtocolError && error.code !== undefined) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
+  if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
   if (error instanceof Misfit) return { kind: "invalid", ...issueOf(error.issues) };
   // The stack is for the log; peers see it only if the server was made with `debug`.
   return { kind: "internal", message: error instanceof Error ? inspect(error) : `a handler threw ${inspect(error)}` };

@@ -1,10 +1,11 @@
 import { EventEmitter } from "node:events";
 
-import { CancelledError, InvalidError, ProtocolError, type TrunklineError } from "./errors.js";
-import type { CallToolResult, Implementation, JsonObject, Notification, Progress, Tool, ToolPage } from "./model.js";
+import { ProtocolError, type TrunklineError, invalid } from "./errors.js";
+import type { CallToolResult, Implementation, JsonObject, Notification, Tool, ToolPage } from "./model.js";
+import type { RequestOptions, SendOptions } from "./requests.js";
 import { runtime } from "./runtime.js";
 import { handleOf, Server } from "./server.js";
-import { aborted, Session } from "./session.js";
+import { Session } from "./session.js";
 
 /** A revision of the protocol to speak without asking, an era to negotiate in, or `auto`, which finds out. */
 export type Revision = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
@@ -19,8 +20,8 @@ export interface ChildProcess {
   cwd?: string;
 }
 
-/** An endpoint, a program (with its arguments), or a server in this thread. */
-export type ConnectTarget = string | URL | ChildProcess | readonly [command: string, ...args: string[]] | readonly string[] | Server;
+/** An endpoint, a program (as an array with its arguments, or as an object), or a server in this process. */
+export type ConnectTarget = string | URL | ChildProcess | readonly string[] | Server;
 
 /** All times are in milliseconds. */
 export interface ConnectOptions {
@@ -29,40 +30,43 @@ export interface ConnectOptions {
   revision?: Revision;
   /** For connecting and negotiating; 30 seconds. */
   connectTimeout?: number;
+  /** For the question whether the server speaks the newest revision, in `auto`; 5 seconds. */
+  probeTimeout?: number;
   /** For each request, renewed by progress; 60 seconds. */
   timeout?: number;
   /** For each request in all; 10 minutes. */
   maxTimeout?: number;
+  /** Bytes of one message of the server; 64 MiB. */
+  maxMessageBytes?: number;
   /** Sent with each HTTP request. */
   headers?: Readonly<Record<string, string>>;
+  /**
+   * Called when the server's tools have changed. A server of revision 2026-07-28 or later tells only clients that asked when they connected, which
+   * this does; over HTTP that costs a stream that stays open.
+   */
+  onToolsChanged?: () => void;
   /** Gives up connecting. */
   signal?: AbortSignal;
 }
 
-export interface RequestOptions {
-  /** Cancels the request. */
-  signal?: AbortSignal;
-  /** Instead of the client's. */
-  timeout?: number;
-  /** Instead of the client's. */
-  maxTimeout?: number;
-}
-
-export interface CallOptions extends RequestOptions {
-  /** Asks for progress, and gets it. */
-  onProgress?: (progress: Progress) => void;
+export interface CallOptions extends SendOptions {
+  /** The `_meta` of the call. */
+  meta?: JsonObject;
 }
 
 // A type and not an interface, for only types fit the index signature of EventEmitter.
 // eslint-disable-next-line @typescript-eslint/consistent-type-definitions
 export type ClientEvents = {
-  /** The server's tools are not what they were. */
+  /** The server's tools have changed. Heard only by clients that were connected with `onToolsChanged`; to listen without it is an error. */
   toolsChanged: [];
   /** Any notification of the server. */
   notification: [notification: Notification];
   /** The connection ended: by `close`, or by an error. */
   close: [error?: TrunklineError];
 };
+
+/** A list that is longer does not end. */
+const mostPages = 10_000;
 
 interface Opened {
   revision: string;
@@ -81,15 +85,18 @@ export class Client extends EventEmitter<ClientEvents> {
 
   /** Connects and negotiates. */
   static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-    const { info, revision, connectTimeout, timeout, maxTimeout, headers, signal } = options;
-    const client = new Client();
-    const about = { info, revision, options: { connectTimeoutMs: connectTimeout, timeoutMs: timeout, maxTimeoutMs: maxTimeout } };
+    const { info, revision, connectTimeout, probeTimeout, timeout, maxTimeout, headers, onToolsChanged, signal, ...limits } = options;
+    const client = new Client(onToolsChanged);
+    const times = { connectTimeoutMs: connectTimeout, probeTimeoutMs: probeTimeout, timeoutMs: timeout, maxTimeoutMs: maxTimeout };
+    const about = { info, revision, listen: onToolsChanged && true, options: { ...limits, ...times } };
     client.#opened = (await client.#session.open({ client: about, transport: transportOf(target, headers) }, signal)) as Opened;
     return client;
   }
 
-  private constructor() {
+  private constructor(onToolsChanged: (() => void) | undefined) {
     super();
+    if (onToolsChanged) this.on("toolsChanged", onToolsChanged);
+    else (this as EventEmitter).on("newListener", refuseToolsChanged);
     void this.#session.end.then((error) => this.emit("close", error));
   }
 
@@ -98,11 +105,12 @@ export class Client extends EventEmitter<ClientEvents> {
     return this.#opened.revision;
   }
 
+  /** Who the server is, if it said so when it was connected to. Pinned to revision 2026-07-28, it was not asked. */
   get serverInfo(): Implementation | undefined {
     return this.#opened.serverInfo;
   }
 
-  /** What the server can do. */
+  /** What the server can do, as far as it was asked. */
   get capabilities(): JsonObject {
     return this.#opened.capabilities ?? {};
   }
@@ -115,15 +123,14 @@ export class Client extends EventEmitter<ClientEvents> {
   /** All tools, from all pages. */
   async listTools(options: RequestOptions = {}): Promise<Tool[]> {
     const tools: Tool[] = [];
-    const seen = new Set<string>();
-    for (let cursor: string | undefined; ; ) {
+    let cursor: string | undefined;
+    for (let pages = 0; pages < mostPages; pages++) {
       const page = await this.listToolsPage(cursor, options);
       tools.push(...page.tools);
       cursor = page.nextCursor;
       if (cursor === undefined) return tools;
-      if (seen.has(cursor)) throw new ProtocolError("protocol", "the server's list of tools does not end: it gave the same cursor twice");
-      seen.add(cursor);
     }
+    throw new ProtocolError(`the server's list of tools does not end: it has more than ${mostPages} pages`);
   }
 
   /** One page of tools: the first, or the one that `cursor` of the page before stands for. */
@@ -133,7 +140,7 @@ export class Client extends EventEmitter<ClientEvents> {
 
   /** Calls a tool. A tool that fails gives a result with `isError`. */
   async callTool(name: string, args: JsonObject = {}, options: CallOptions = {}): Promise<CallToolResult> {
-    return (await this.#request("tools/call", { name, arguments: args }, options)) as CallToolResult;
+    return (await this.#request("tools/call", { name, arguments: args, _meta: options.meta }, options)) as CallToolResult;
   }
 
   /** Fulfilled when the server answers. */
@@ -162,23 +169,8 @@ export class Client extends EventEmitter<ClientEvents> {
     await this.close();
   }
 
-  async #request(method: string, params: object | undefined, options: CallOptions): Promise<unknown> {
-    const { signal, timeout, maxTimeout, onProgress } = options;
-    if (signal?.aborted) throw aborted(signal);
-    const request = { method, params, timeoutMs: timeout, maxTimeoutMs: maxTimeout, progress: onProgress && true };
-    const { ticket, result } = this.#runtime.request(this.#session.handle, request, onProgress);
-    if (!signal) return result;
-    const abort = (): void => {
-      this.#runtime.cancel(ticket, reasonOf(signal));
-    };
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      return await result;
-    } catch (error) {
-      throw error instanceof CancelledError ? aborted(signal) : error;
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+  #request(method: string, params: object | undefined, options: SendOptions): Promise<unknown> {
+    return this.#runtime.requests.send(this.#session.handle, method, params, options);
   }
 
   #notified(method: string, params: JsonObject): void {
@@ -187,19 +179,19 @@ export class Client extends EventEmitter<ClientEvents> {
   }
 }
 
+/** Without this, whether the event comes would depend on the revision that the server happens to speak. */
+function refuseToolsChanged(event: string | symbol): void {
+  if (event === "toolsChanged") throw invalid('the event "toolsChanged" needs the option onToolsChanged of Client.connect: newer servers tell only clients that asked when they connected');
+}
+
 function transportOf(target: ConnectTarget, headers: ConnectOptions["headers"]): object {
   if (typeof target === "string" || target instanceof URL) return { type: "http", url: String(target), headers };
+  if (headers) throw invalid("headers are for connections to a URL");
   if (target instanceof Server) return { type: "memory", server: handleOf(target) };
   if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
   if (typeof target === "object" && "command" in target) {
     const { command, args = [], env, inheritEnv, cwd } = target;
     return { type: "child", command: [command, ...args], env, inheritEnv, cwd };
   }
-  throw new InvalidError("invalid", "connect to a URL, a command (an array, or an object with command and args), or a Server");
-}
-
-/** What the server is told about why. */
-function reasonOf(signal: AbortSignal): string {
-  const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason.message : String(reason);
+  throw invalid("connect to a URL, a command (an array, or an object with command and args), or a Server");
 }

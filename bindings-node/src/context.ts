@@ -1,6 +1,7 @@
 import { thrownBy } from "./errors.js";
 import type { Implementation, JsonObject } from "./model.js";
 import type { NativePort } from "./native.js";
+import type { RequestOptions, Requests } from "./requests.js";
 
 interface Facts {
   name: string;
@@ -8,6 +9,7 @@ interface Facts {
   clientInfo?: Implementation;
   clientCapabilities?: JsonObject;
   meta?: JsonObject;
+  progress: boolean;
   session?: string;
 }
 
@@ -17,6 +19,7 @@ export let finish: (context: Context, cancelled?: string) => void;
 /** What a handler knows about the call that it answers. */
 export class Context {
   readonly #port: NativePort;
+  readonly #requests: Requests;
   readonly #ticket: number;
   #open = true;
   #cancelled: string | undefined;
@@ -32,8 +35,9 @@ export class Context {
   }
 
   /** @internal */
-  constructor(port: NativePort, ticket: number) {
+  constructor(port: NativePort, requests: Requests, ticket: number) {
     this.#port = port;
+    this.#requests = requests;
     this.#ticket = ticket;
   }
 
@@ -60,6 +64,14 @@ export class Context {
     }
   }
 
+  /**
+   * Fulfilled when the caller answers; for 60 seconds without an answer, a {@link TimeoutError}. Callers of revision 2026-07-28 and later cannot be
+   * asked: a {@link ProtocolError} with the code -32601.
+   */
+  async ping(options: RequestOptions = {}): Promise<void> {
+    await this.#requests.send(this.#ticket, "ping", undefined, options);
+  }
+
   /** The name of the tool that is called. */
   get name(): string {
     return this.#described.name;
@@ -83,6 +95,11 @@ export class Context {
   /** The `_meta` that came with the call. */
   get meta(): JsonObject {
     return this.#described.meta ?? {};
+  }
+
+  /** Whether the caller asked for progress; otherwise none is sent. */
+  get wantsProgress(): boolean {
+    return this.#described.progress;
   }
 
   /** The session that the call belongs to, where there are sessions. */

@@ -12,45 +12,84 @@ export type ErrorKind =
   | "forked"
   | "internal";
 
-/** The base of all errors of this package. `kind` tells them apart, as does the class. */
-export class TrunklineError extends Error {
-  readonly kind: ErrorKind;
-  /** The JSON-RPC error code; only for `protocol`. */
-  readonly code?: number;
-  /** The data of the JSON-RPC error; only for `protocol`. */
-  readonly data?: unknown;
+interface ErrorOptions {
+  cause?: unknown;
+}
 
-  constructor(kind: ErrorKind, message: string, options: { code?: number; data?: unknown; cause?: unknown } = {}) {
+/** The base of all errors of this package but {@link ToolError}. `kind` tells them apart, as does the class. */
+export abstract class TrunklineError extends Error {
+  abstract readonly kind: ErrorKind;
+
+  constructor(message: string, options: ErrorOptions = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.name = new.target.name;
-    this.kind = kind;
-    if (options.code !== undefined) this.code = options.code;
-    if (options.data !== undefined) this.data = options.data;
   }
 }
 
-/** The peer answered with a JSON-RPC error. */
-export class ProtocolError extends TrunklineError {}
+/** The peer answered with a JSON-RPC error. Thrown by a tool's handler, it is what the caller gets. */
+export class ProtocolError extends TrunklineError {
+  readonly kind = "protocol";
+  /** The JSON-RPC error code. */
+  readonly code: number;
+  /** The data of the JSON-RPC error. */
+  readonly data: unknown;
+
+  constructor(message: string, options: ErrorOptions & { code?: number; data?: unknown } = {}) {
+    super(message, options);
+    this.code = options.code ?? internalError;
+    this.data = options.data;
+  }
+}
+
 /** No answer in time; the peer was told to cancel. */
-export class TimeoutError extends TrunklineError {}
+export class TimeoutError extends TrunklineError {
+  readonly kind = "timeout";
+}
+
 /** Cancelled by the caller. */
-export class CancelledError extends TrunklineError {}
+export class CancelledError extends TrunklineError {
+  readonly kind = "cancelled";
+}
+
 /** The connection or listener is closed, or was closed while waiting. */
-export class ClosedError extends TrunklineError {}
+export class ClosedError extends TrunklineError {
+  readonly kind = "closed";
+}
+
 /** The connection could not be made, or broke. */
-export class TransportError extends TrunklineError {}
+export class TransportError extends TrunklineError {
+  readonly kind = "transport";
+}
+
 /** No protocol revision in common. */
-export class VersionError extends TrunklineError {}
+export class VersionError extends TrunklineError {
+  readonly kind = "version";
+}
+
 /** An argument of this package's functions is wrong. */
-export class InvalidError extends TrunklineError {}
+export class InvalidError extends TrunklineError {
+  readonly kind = "invalid";
+}
+
 /** A limit was reached. */
-export class BusyError extends TrunklineError {}
+export class BusyError extends TrunklineError {
+  readonly kind = "busy";
+}
+
 /** The call would wait on the thread that must answer it. */
-export class BlockingError extends TrunklineError {}
+export class BlockingError extends TrunklineError {
+  readonly kind = "blocking";
+}
+
 /** The port belongs to the parent process. */
-export class ForkedError extends TrunklineError {}
+export class ForkedError extends TrunklineError {
+  readonly kind = "forked";
+}
+
 /** A bug in Trunkline, contained. */
-export class InternalError extends TrunklineError {}
+export class InternalError extends TrunklineError {
+  readonly kind = "internal";
+}
 
 /** Thrown by a tool's handler: the caller gets a result with `isError` and this message. */
 export class ToolError extends Error {
@@ -60,7 +99,10 @@ export class ToolError extends Error {
   }
 }
 
-const classes: Record<ErrorKind, typeof TrunklineError> = {
+/** The code of JSON-RPC for what went wrong inside. */
+const internalError = -32603;
+
+const classes = {
   protocol: ProtocolError,
   timeout: TimeoutError,
   cancelled: CancelledError,
@@ -72,23 +114,20 @@ const classes: Record<ErrorKind, typeof TrunklineError> = {
   blocking: BlockingError,
   forked: ForkedError,
   internal: InternalError,
-};
+} satisfies Record<ErrorKind, unknown>;
 
 /** The error for an error object of the core. */
-export function errorOf(body: string, cause?: unknown): TrunklineError {
+export function errorOf(body: string): TrunklineError {
   let fields: { kind?: ErrorKind; message?: string; code?: number; data?: unknown };
   try {
     fields = JSON.parse(body) as typeof fields;
   } catch {
     // A contained panic of the native code, or an argument that never reached the core, comes as plain text.
-    fields = { message: body };
+    return new InternalError(body);
   }
-  const kind = fields.kind !== undefined && Object.hasOwn(classes, fields.kind) ? fields.kind : "internal";
-  const options: { code?: number; data?: unknown; cause?: unknown } = {};
-  if (fields.code !== undefined) options.code = fields.code;
-  if (fields.data !== undefined) options.data = fields.data;
-  if (cause !== undefined) options.cause = cause;
-  return new classes[kind](kind, fields.message ?? body, options);
+  const { kind = "internal", message = body, code, data } = fields;
+  if (kind === "protocol") return new ProtocolError(message, { ...(code === undefined ? {} : { code }), data });
+  return new (Object.hasOwn(classes, kind) ? classes[kind] : InternalError)(message);
 }
 
 /** What the native code threw, as an error of this package. */
@@ -105,7 +144,21 @@ export function attempt<T>(call: () => T): T {
   }
 }
 
+/** The error for what a caller's own signal ended. */
+export function aborted(signal: AbortSignal): CancelledError {
+  return new CancelledError("cancelled by the caller's signal", { cause: signal.reason });
+}
+
+/** What the core is told; `what` names it in the error if it cannot be JSON. */
+export function stringify(value: object, what: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error);
+  }
+}
+
 /** A wrong argument that is noticed before the core is asked. */
 export function invalid(message: string, cause?: unknown): InvalidError {
-  return new InvalidError("invalid", message, cause === undefined ? {} : { cause });
+  return new InvalidError(message, cause === undefined ? {} : { cause });
 }

@@ -8,7 +8,6 @@ export {
   type ClientEvents,
   type ConnectOptions,
   type ConnectTarget,
-  type RequestOptions,
   type Revision,
 } from "./client.js";
 export {
@@ -27,6 +26,7 @@ export {
   VersionError,
   type ErrorKind,
 } from "./errors.js";
+export { type RequestOptions } from "./requests.js";
 export { audio, image, link, resource, text } from "./content.js";
 export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js";
 export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema.js";

@@ -18,7 +18,7 @@ export class Listener {
     this.port = address.port;
   }
 
-  /** Stops listening. Calls in flight get `deadline` milliseconds (the server's `drainDeadlineMs` by default), then they are cancelled. */
+  /** Stops listening. Calls in flight get `deadline` milliseconds (the server's `drainDeadline` by default), then they are cancelled. */
   async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
     await this.#session.close(deadline);
   }

@@ -1,9 +1,10 @@
 // The port of this thread and the loop that empties it. Everything that arrives goes to the object that waits for it; what the events mean is in
 // docs/bridge.md.
 import { Calls, type Callable } from "./calls.js";
-import { type TrunklineError, attempt, errorOf, invalid, thrownBy } from "./errors.js";
+import { type TrunklineError, attempt, errorOf, stringify, thrownBy } from "./errors.js";
 import { log, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native.js";
+import { Requests } from "./requests.js";
 
 /** Events taken in one turn of the event loop; the rest waits for the next one, so that timers and sockets are served in between. */
 const batch = 512;
@@ -19,13 +20,6 @@ export interface Owner {
   closed(error?: TrunklineError): void;
 }
 
-/** Someone who waits for a reply. */
-interface Waiter {
-  resolve: (result: never) => void;
-  reject: (error: TrunklineError) => void;
-  onProgress: ((params: never) => void) | undefined;
-}
-
 let current: Runtime | undefined;
 
 /** The runtime of this thread. The first use loads the native library; nothing runs before the first `open`. */
@@ -34,10 +28,10 @@ export function runtime(): Runtime {
 }
 
 export class Runtime {
-  readonly port: NativePort;
+  readonly requests: Requests;
+  readonly #port: NativePort;
   readonly #tools = new Map<number, Callable>();
   readonly #calls: Calls;
-  readonly #waiters = new Map<number, Waiter>();
   readonly #owners = new Map<number, Owner>();
   readonly #drain = (): void => {
     this.#takeBatch();
@@ -48,14 +42,15 @@ export class Runtime {
 
   constructor() {
     const { Port } = native();
-    this.port = new Port(this.#drain);
-    this.#calls = new Calls(this.port);
+    this.#port = new Port(this.#drain);
+    this.requests = new Requests(this.#port, this);
+    this.#calls = new Calls(this.#port, this.requests);
   }
 
   /** Registers something that has no handler; its handle. */
   register(kind: string, description: object): number {
     const json = stringify(description, `the description of a ${kind}`);
-    return attempt(() => this.port.register(kind, json));
+    return attempt(() => this.#port.register(kind, json));
   }
 
   /** Registers a tool; its handle. */
@@ -68,7 +63,7 @@ export class Runtime {
   unregister(handle: number): void {
     this.#tools.delete(handle);
     attempt(() => {
-      this.port.unregister(handle);
+      this.#port.unregister(handle);
     });
   }
 
@@ -81,9 +76,9 @@ export class Runtime {
       });
     }
     const json = stringify(what, "the transport");
-    const handle = attempt(() => this.port.open(json));
+    const handle = attempt(() => this.#port.open(json));
     this.#owners.set(handle, owner);
-    const result = this.#await(handle).catch((error: unknown) => {
+    const result = this.requests.reply(handle).catch((error: unknown) => {
       // What never opened is not closed either.
       this.#owners.delete(handle);
       throw error;
@@ -93,41 +88,21 @@ export class Runtime {
 
   close(handle: number, deadlineMs: number): void {
     attempt(() => {
-      this.port.close(handle, deadlineMs);
-    });
-  }
-
-  /** Sends a request; its ticket and its result. */
-  request(connection: number, request: object, onProgress?: (params: never) => void): { ticket: number; result: Promise<unknown> } {
-    const json = stringify(request, "the arguments");
-    const ticket = attempt(() => this.port.request(connection, json));
-    return { ticket, result: this.#await(ticket, onProgress) };
-  }
-
-  cancel(ticket: number, reason: string): void {
-    attempt(() => {
-      this.port.cancel(ticket, reason);
+      this.#port.close(handle, deadlineMs);
     });
   }
 
   /** Keeps the event loop alive until as many `release`. */
   hold(): void {
-    if (this.#holds++ === 0 && !this.#stopped) this.port.ref();
+    if (this.#holds++ === 0 && !this.#stopped) this.#port.ref();
   }
 
   release(): void {
-    if (--this.#holds === 0 && !this.#stopped) this.port.unref();
-  }
-
-  #await(ticket: number, onProgress?: (params: never) => void): Promise<unknown> {
-    this.hold();
-    return new Promise<unknown>((resolve, reject) => {
-      this.#waiters.set(ticket, { resolve, reject, onProgress });
-    });
+    if (--this.#holds === 0 && !this.#stopped) this.#port.unref();
   }
 
   #takeBatch(): void {
-    const events = this.port.drain("queue", batch, 0);
+    const events = this.#port.drain("queue", batch, 0);
     for (let at = 0; at < events.length; at += 6) {
       try {
         this.#dispatch(
@@ -157,10 +132,10 @@ export class Runtime {
         this.#calls.cancel(ticket, body);
         break;
       case Kind.Reply:
-        this.#reply(ticket, ok, body);
+        this.requests.replied(ticket, ok, body);
         break;
       case Kind.Notification:
-        if (ticket !== 0) this.#waiters.get(ticket)?.onProgress?.(JSON.parse(body) as never);
+        if (ticket !== 0) this.requests.progressed(ticket, body);
         else this.#owners.get(handle)?.notified?.(name, body === "" ? {} : JSON.parse(body));
         break;
       case Kind.SessionClosed: {
@@ -178,23 +153,14 @@ export class Runtime {
     }
   }
 
-  #reply(ticket: number, ok: boolean, body: string): void {
-    const waiter = this.#waiters.get(ticket);
-    if (!waiter) return;
-    this.#waiters.delete(ticket);
-    this.release();
-    if (ok) waiter.resolve(JSON.parse(body) as never);
-    else waiter.reject(errorOf(body));
-  }
-
   /** Closes the port while the thread is still alive. The event loop no longer runs, so this blocks, shortly. */
   #exit(): void {
     if (this.#stopped) return;
     try {
       const end = Date.now() + exitMs;
-      this.port.close(0, 0);
+      this.#port.close(0, 0);
       for (let left = exitMs; left > 0; left = end - Date.now()) {
-        const events = this.port.drain("queue", batch, left);
+        const events = this.#port.drain("queue", batch, left);
         for (let at = 0; at < events.length; at += 6) {
           if (events[at] === Kind.Log) log(JSON.parse(events[at + 5] as string) as LogRecord[]);
           if (events[at] === Kind.Stopped) return;
@@ -208,13 +174,5 @@ export class Runtime {
   #stop(): void {
     this.#stopped = true;
     if (current === this) current = undefined;
-  }
-}
-
-function stringify(value: object, what: string): string {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error);
   }
 }

@@ -69,10 +69,10 @@ function isStandard(value: unknown): value is StandardSchemaV1 {
 }
 
 function fromStandard(schema: StandardSchemaV1, side: "input" | "output", where: string): JsonObject {
-  const convert = converter(schema, side, where);
+  const toJsonSchema = converter(schema, side, where);
   let json: JsonObject;
   try {
-    json = convert();
+    json = toJsonSchema();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw invalid(`${where} cannot be written as JSON Schema: ${why}. Change that part, or give a JSON Schema instead`, error);

@@ -22,18 +22,18 @@ export interface ServerOptions {
   maxRunning?: number;
   /** Calls of one session that wait to run; 1024. */
   maxWaiting?: number;
-  /** 64 MiB. */
+  /** Bytes of one message; 64 MiB. */
   maxMessageBytes?: number;
   /** How deep JSON may be nested; 128. */
   maxNesting?: number;
-  /** 10,000. */
+  /** Sessions over HTTP at the same time; 10,000. */
   maxSessions?: number;
-  /** 30 minutes. */
-  sessionIdleMs?: number;
+  /** After so long without a message a session over HTTP ends; 30 minutes. */
+  sessionIdle?: number;
   /** What calls in flight get when the server closes; 5 seconds. */
-  drainDeadlineMs?: number;
+  drainDeadline?: number;
   /** Between comments that keep a stream alive; 15 seconds. */
-  keepAliveMs?: number;
+  keepAlive?: number;
 }
 
 /** What a tool says of itself. */
@@ -52,8 +52,8 @@ export interface ToolConfig<I extends Schema | undefined = undefined, O extends 
 
 /**
  * Answers calls of a tool. What it returns becomes the result: a string is text; content blocks are the content; an object, number, boolean, array
- * or null is JSON; `{ content: [...] }` is the whole result. A {@link ToolError} is a failure that the caller sees, a {@link ProtocolError} with a
- * code a JSON-RPC error; anything else that is thrown is logged and the caller gets a generic text.
+ * or null is JSON; `{ content: [...] }` is the whole result. A {@link ToolError} is a failure that the caller sees, a {@link ProtocolError} a
+ * JSON-RPC error; anything else that is thrown is logged and the caller gets a generic text.
  */
 export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
 
@@ -68,7 +68,7 @@ export interface RegisteredTool {
 
 /** Where and how to listen. */
 export interface ListenOptions {
-  /** 0 takes a free one. */
+  /** By default, as with 0, one that is free. */
   port?: number;
   /** 127.0.0.1. */
   host?: string;
@@ -99,8 +99,9 @@ export class Server {
   readonly #sessions = new Set<Session>();
   readonly #deadlineMs: number;
 
-  constructor(info: ServerInfo, { instructions, ...options }: ServerOptions = {}) {
-    this.#deadlineMs = options.drainDeadlineMs ?? 5000;
+  constructor(info: ServerInfo, { instructions, sessionIdle, drainDeadline, keepAlive, ...limits }: ServerOptions = {}) {
+    this.#deadlineMs = drainDeadline ?? 5000;
+    const options = { ...limits, sessionIdleMs: sessionIdle, drainDeadlineMs: drainDeadline, keepAliveMs: keepAlive };
     handles.set(this, this.#runtime.register("server", { info, instructions, options }));
   }
 
@@ -143,7 +144,7 @@ export class Server {
     return new Listener(session, result as { url: string; host: string; port: number }, this.#deadlineMs);
   }
 
-  /** Closes all listeners and forgets the tools. Calls in flight get `deadline` milliseconds (`drainDeadlineMs` by default). */
+  /** Closes all listeners and forgets the tools. Calls in flight get `deadline` milliseconds (`drainDeadline` by default). */
   async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.close(deadline)));
     const handle = handles.get(this);
@@ -166,5 +167,5 @@ export class Server {
 }
 
 function closed(): ClosedError {
-  return new ClosedError("closed", "the server is closed");
+  return new ClosedError("the server is closed");
 }

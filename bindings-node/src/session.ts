@@ -1,5 +1,5 @@
 // What listeners and connections have in common: they open, they keep the event loop alive, and they end once.
-import { CancelledError, type TrunklineError } from "./errors.js";
+import { type TrunklineError, aborted } from "./errors.js";
 import { runtime, type Owner } from "./runtime.js";
 
 export class Session implements Owner {
@@ -71,9 +71,4 @@ export class Session implements Owner {
     this.unref();
     this.#end(error);
   }
-}
-
-/** The error for what a caller's own signal ended. */
-export function aborted(signal: AbortSignal): CancelledError {
-  return new CancelledError("cancelled", "cancelled by the caller's signal", { cause: signal.reason });
 }

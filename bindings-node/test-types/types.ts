@@ -1,6 +1,6 @@
 // Compiled, never run: what users may and may not write.
 import { type } from "arktype";
-import { Client, Server, TrunklineError, text, type CallToolResult, type Context, type Tool } from "trunkline";
+import { Client, ProtocolError, Server, TrunklineError, text, type CallToolResult, type Context, type ErrorKind, type Tool } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
 
@@ -35,6 +35,11 @@ const tool = server.registerTool("json", { inputSchema: { type: "object", proper
 });
 tool.remove();
 
+server.registerTool("ping", {}, async (_, context) => {
+  const answered: Promise<void> = context.ping({ timeout: 1000, signal: context.signal });
+  await answered;
+});
+
 server.registerTool("none", {}, () => undefined);
 
 server.registerTool("output", { outputSchema: z.object({ n: z.number(), unit: z.string().default("m") }) }, () => ({ n: 1 }));
@@ -58,10 +63,12 @@ export async function client(): Promise<void> {
   const result: CallToolResult = await client.callTool("zod", { city: tools[0]?.name }, { onProgress: ({ progress }) => progress.toFixed() });
   const [block] = result.content;
   if (block?.type === "text") holds<Same<typeof block.text, string>>();
+  await Client.connect(server, { onToolsChanged: () => undefined });
   client.on("toolsChanged", () => undefined);
   client.on("notification", ({ method }) => method.length);
   client.on("close", (error) => {
-    if (error instanceof TrunklineError) holds<Same<typeof error.code, number | undefined>>();
+    if (error instanceof TrunklineError) holds<Same<typeof error.kind, ErrorKind>>();
+    if (error instanceof ProtocolError) holds<Same<typeof error.code, number>>();
   });
   // @ts-expect-error no such event
   client.on("changed", () => undefined);

@@ -69,6 +69,16 @@ for (const options of [{ json: true }, { stateless: true }, { json: true, statel
   });
 }
 
+test("an answer that is larger than the client takes is an error that names the limit", async () => {
+  const client = await Client.connect(listener.url, { maxMessageBytes: 10_000 });
+  try {
+    await assert.rejects(client.callTool("echo", { text: "x".repeat(20_000) }), { kind: "transport", message: /10000 bytes/ });
+    assert.equal((await client.callTool("echo", { text: "hi" })).content[0].text, "hi");
+  } finally {
+    await client.close();
+  }
+});
+
 test("nobody there, a path that is no endpoint, and what is no URL", async () => {
   const gone = await server.listen({ port: 0 });
   await gone.close();

@@ -1,7 +1,7 @@
 // A server with one tool. Over stdio: node server.mjs; over HTTP: node server.mjs 8000
 import { Server, ToolError } from "trunkline";
 
-const cities = { Oslo: "snow", Rome: "sunny" };
+const cities = new Map([["Oslo", "snow"], ["Rome", "sunny"]]);
 
 const server = new Server({ name: "weather", version: "1.0.0" });
 
@@ -16,8 +16,8 @@ server.registerTool(
     },
   },
   async ({ city, days = 3 }, ctx) => {
-    const weather = cities[city];
-    if (weather === undefined) throw new ToolError(`no forecast for ${city}; try ${Object.keys(cities).join(" or ")}`);
+    const weather = cities.get(city);
+    if (weather === undefined) throw new ToolError(`no forecast for ${city}; try ${[...cities.keys()].join(" or ")}`);
     const lines = [];
     for (let day = 1; day <= days; day++) {
       ctx.signal.throwIfAborted();
