@@ -20,6 +20,7 @@ use trunkline::{
     engine::{Limits, RevisionChoice},
     protocol::{RawJson, Revision},
     server::{Context, Params, Server, ToolEntry},
+    transport::HttpOptions,
 };
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -274,6 +275,48 @@ async fn http_30_changes_are_heard_in_both_eras() {
         });
         news.await.expect("nothing was heard");
         client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_be_asked_is_told_apart_at_once() {
+    let server = Server::builder("asking", "1")
+        .tool("ping", "Asks whether the client is alive.", |ctx: Context| async move {
+            Ok(match ctx.ping().await {
+                Ok(()) => "alive".to_owned(),
+                Err(error) => error.to_string(),
+            })
+        })
+        .build();
+    for (json, stateless, answer) in
+        [(false, false, "alive"), (true, false, "no way back"), (false, true, "no way back")]
+    {
+        let options = HttpOptions { json, stateless, ..HttpOptions::default() };
+        let listener = server.listen_with(options).await.unwrap();
+        let client = Client::connect_with(listener.url().unwrap(), choose(RevisionChoice::Legacy), ()).await.unwrap();
+        let said = text(&call(&client, "ping", json!({}), &RequestOptions::default()).await.unwrap());
+        assert!(said.contains(answer), "{said}");
+        client.close().await;
+        listener.close(PATIENCE).await;
+    }
+}
+
+#[tokio::test]
+async fn a_change_right_after_the_connection_is_heard() {
+    let (server, _) = server();
+    let listener = server.listen("127.0.0.1:0").await.unwrap();
+    for choice in [RevisionChoice::Legacy, RevisionChoice::Modern] {
+        for round in 0..20 {
+            let (heard, mut news) = mpsc::unbounded_channel();
+            let options = ClientOptions { listen: true, ..choose(choice) };
+            let client = Client::connect_with(listener.url().unwrap(), options, Heard(heard)).await.unwrap();
+            let name = format!("round_{round}");
+            server.add_tool(ToolEntry::new(json!({"name": name}), |_: trunkline::server::Call| {})).unwrap();
+            let method = timeout(PATIENCE, news.recv()).await.expect("nothing was heard").unwrap();
+            assert_eq!(method, "notifications/tools/list_changed", "{choice:?}");
+            client.close().await;
+            server.remove_tool(&name);
+        }
     }
 }
 

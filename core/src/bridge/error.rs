@@ -71,6 +71,7 @@ impl From<AskError> for BridgeError {
             AskError::Refused(_) => ErrorKind::Protocol,
             AskError::Cancelled => ErrorKind::Cancelled,
             AskError::Timeout => ErrorKind::Timeout,
+            AskError::NoWayBack => ErrorKind::Transport,
             AskError::Closed => ErrorKind::Closed,
         };
         match error {

@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{
     engine::{Negotiation, NegotiationError, Patience, Probe, ProbeOutcome, RevisionChoice, Step, Verdict, later},
-    protocol::{Era, RawJson, Revision, method},
+    protocol::{Era, RawJson, method},
     runtime::Runtime,
     wire_log::Direction,
 };
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Weak, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -33,7 +33,10 @@ impl Client {
         let inner = Inner::new(Arc::clone(&runtime), connector.transport(), options, events);
         let opened = until(&*runtime, deadline, inner.find_revision(&*connector, deadline)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
-            Ok(()) => Ok(Self { inner }),
+            Ok(()) => {
+                inner.listen().await;
+                Ok(Self { inner })
+            }
             Err(error) => {
                 inner.closed.store(true, Ordering::Release);
                 let link = inner.link.lock().take();
@@ -162,37 +165,55 @@ impl Inner {
         if let Some(failure) = failure {
             return Err(ClientError::Link(failure));
         }
-        self.listen(revision);
         Ok(())
     }
 
-    /// Opens the stream of change notifications where the era needs one.
-    fn listen(self: &Arc<Self>, revision: Revision) {
-        if !self.options.listen || revision.era() == Era::Legacy {
+    /// Opens the stream of change notifications where the era needs one, and waits until the server has acknowledged it: a
+    /// change that comes after the connection is open is not missed.
+    async fn listen(self: &Arc<Self>) {
+        let modern = self.server.get().is_some_and(|server| server.revision.era() == Era::Modern);
+        if !self.options.listen || !modern {
             return;
         }
         let client = Client { inner: Arc::clone(self) };
         let params = RawJson::from_value(&serde_json::json!({"notifications": {"toolsListChanged": true}}));
-        let forever = Duration::from_secs(100 * 365 * 24 * 3600);
-        let options =
-            RequestOptions { timeout: Some(forever), max_timeout: Some(forever), ..RequestOptions::default() };
-        let started = params.map_err(|error| ClientError::Invalid(error.to_string())).and_then(|params| {
-            client.start(method::SUBSCRIPTIONS_LISTEN, Some(&params), &options, false, Arc::new(StreamEnd))
-        });
-        if let Err(error) = started {
-            tracing::warn!(target: "trunkline", "no stream of change notifications: {error}");
+        let options = RequestOptions {
+            timeout: Some(Duration::MAX),
+            max_timeout: Some(Duration::MAX),
+            ..RequestOptions::default()
+        };
+        let end = Arc::new(StreamEnd { client: Arc::downgrade(self) });
+        let started = params
+            .map_err(|error| ClientError::Invalid(error.to_string()))
+            .and_then(|params| client.start(method::SUBSCRIPTIONS_LISTEN, Some(&params), &options, false, end));
+        match started {
+            Ok(_) => {
+                let deadline = later(self.runtime.now(), ACKNOWLEDGED_WITHIN);
+                if until(&*self.runtime, deadline, self.acknowledged.kept()).await.is_none() {
+                    tracing::warn!(target: "trunkline", "the server has not acknowledged the stream of change notifications");
+                }
+            }
+            Err(error) => tracing::warn!(target: "trunkline", "no stream of change notifications: {error}"),
         }
     }
 }
 
+/// How long a server may take to acknowledge a stream before the connection is open without it.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(5);
+
 /// The end of the stream of change notifications.
-struct StreamEnd;
+struct StreamEnd {
+    client: Weak<Inner>,
+}
 
 impl ReplyTo for StreamEnd {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         match outcome {
             Ok(_) | Err(ClientError::Closed) => {}
             Err(error) => tracing::warn!(target: "trunkline", "the stream of change notifications ended: {error}"),
+        }
+        if let Some(client) = self.client.upgrade() {
+            client.acknowledged.keep(());
         }
     }
 

@@ -24,7 +24,7 @@ use crate::{
         meta,
         method::{self, Method},
     },
-    runtime::Runtime,
+    runtime::{Promise, Runtime},
     wire_log::{Direction, Exchange, Side, Transport},
 };
 use bytes::Bytes;
@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     /// Why the current link ended, if it did.
     failure: Mutex<Option<LinkFailure>>,
     closed: AtomicBool,
+    /// The server has opened the stream of change notifications, or will not.
+    acknowledged: Promise<()>,
 }
 
 /// What the server said of itself.
@@ -231,6 +233,7 @@ impl Inner {
             server: OnceLock::new(),
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
+            acknowledged: Promise::default(),
         })
     }
 
@@ -300,6 +303,11 @@ impl Inner {
         match received {
             ClientReceived::Answered { item, outcome, .. } => item.answered(outcome.map_err(ClientError::Protocol)),
             ClientReceived::Progress { item, params } => item.progress(params),
+            ClientReceived::Notification(Notification { method, .. })
+                if &*method == method::SUBSCRIPTIONS_ACKNOWLEDGED =>
+            {
+                self.acknowledged.keep(());
+            }
             ClientReceived::Notification(Notification { method, params }) => {
                 self.events.notification(&method, params.as_ref());
             }

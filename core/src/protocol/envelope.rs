@@ -198,6 +198,31 @@ fn nests_deeper_than(text: &[u8], limit: usize) -> bool {
     false
 }
 
+/// The id of a response of which only the beginning is there, if it stands before the long part, as it mostly does.
+pub(crate) fn id_at_the_beginning(text: &[u8]) -> Option<RequestId> {
+    let text = std::str::from_utf8(text).unwrap_or_else(|error| {
+        let (whole, _) = text.split_at(error.valid_up_to());
+        std::str::from_utf8(whole).unwrap_or_default()
+    });
+    let members = text.trim_start().strip_prefix('{')?;
+    let mut rest = members;
+    loop {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let key = values.next()?.ok()?.get();
+        rest = rest[values.byte_offset()..].trim_start().strip_prefix(':')?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let value = values.next()?.ok()?.get();
+        match key {
+            // A number that the text ends with may go on.
+            "\"id\"" if rest[values.byte_offset()..].trim_start().starts_with([',', '}']) => {
+                return RequestId::from_json(value);
+            }
+            "\"jsonrpc\"" => rest = rest[values.byte_offset()..].trim_start().strip_prefix(',')?,
+            _ => return None,
+        }
+    }
+}
+
 /// Writes a request.
 pub fn encode_request(id: &RequestId, method: &str, params: Option<&[u8]>) -> Bytes {
     let mut text = begin(params.map_or(0, <[u8]>::len) + method.len());
@@ -371,6 +396,16 @@ mod tests {
         assert!(matches!(elements[0], Ok(Message::Request(_))));
         assert_eq!(elements[1].as_ref().unwrap_err().error.code, -32600);
         assert!(matches!(elements[2], Ok(Message::Notification(_))));
+    }
+
+    #[test]
+    fn the_id_of_a_response_that_is_cut_off() {
+        let id = |text: &str| id_at_the_beginning(text.as_bytes());
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"te"#), Some(RequestId::Integer(7)));
+        assert_eq!(id(r#" { "id" : "a\"b" , "jsonrpc""#), Some(RequestId::from("a\"b")));
+        for hidden in [r#"{"jsonrpc":"2.0","id":7"#, r#"{"result":{"id":7},"id":8"#, "[1]", "", "{", r#"{"id""#] {
+            assert_eq!(id(hidden), None, "{hidden}");
+        }
     }
 
     #[test]

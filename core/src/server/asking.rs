@@ -29,6 +29,11 @@ pub enum AskError {
     /// No answer in time; the client was told to cancel.
     #[error("The client did not answer in time")]
     Timeout,
+    /// The client cannot be asked here: answers are JSON only, or there is no session.
+    #[error(
+        "The client of this call cannot be asked: HTTP without sessions, or without event streams, has no way back"
+    )]
+    NoWayBack,
     /// The connection is closed.
     #[error("The connection is closed")]
     Closed,
@@ -46,6 +51,9 @@ impl Connection {
     ) -> Result<RequestId, AskError> {
         if self.is_closed() {
             return Err(AskError::Closed);
+        }
+        if !call.reply.can_ask() {
+            return Err(AskError::NoWayBack);
         }
         let revision = call.scope.revision;
         let now = self.runtime().now();

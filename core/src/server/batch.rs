@@ -54,4 +54,8 @@ impl Outbound for BatchReply {
     fn is_congested(&self) -> bool {
         self.reply.is_congested()
     }
+
+    fn can_ask(&self) -> bool {
+        self.reply.can_ask()
+    }
 }

@@ -57,6 +57,8 @@ pub(crate) struct Connection {
     subscriptions: Mutex<HashMap<CallKey, Subscription>>,
     idle: Mutex<Vec<Waker>>,
     initialized: AtomicBool,
+    /// The tools changed before the session was initialized.
+    change_missed: AtomicBool,
     listening: AtomicBool,
     change_pending: AtomicBool,
     closed: AtomicBool,
@@ -104,6 +106,7 @@ impl Connection {
             subscriptions: Mutex::default(),
             idle: Mutex::default(),
             initialized: AtomicBool::new(false),
+            change_missed: AtomicBool::new(false),
             listening: AtomicBool::new(false),
             change_pending: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -199,6 +202,9 @@ impl Connection {
             && &*notification.method == method::INITIALIZED
         {
             self.initialized.store(true, Ordering::Release);
+            if self.change_missed.swap(false, Ordering::AcqRel) {
+                self.tools_changed();
+            }
         }
         let received = match &message {
             // Answers that wait to be read count as calls that wait; pings and cancellations pass.
@@ -409,7 +415,14 @@ impl Connection {
     /// The tools changed: everyone who asked is told, once for changes made close together.
     pub(super) fn tools_changed(self: &Arc<Self>) {
         let wanted = self.initialized.load(Ordering::Acquire) || !self.subscriptions.lock().is_empty();
-        if !wanted || self.change_pending.swap(true, Ordering::AcqRel) {
+        if !wanted {
+            // LIFE-05: told when the session is initialized; that may have happened just now.
+            self.change_missed.store(true, Ordering::Release);
+            if !self.initialized.load(Ordering::Acquire) || !self.change_missed.swap(false, Ordering::AcqRel) {
+                return;
+            }
+        }
+        if self.change_pending.swap(true, Ordering::AcqRel) {
             return;
         }
         let connection = Arc::clone(self);
@@ -422,6 +435,9 @@ impl Connection {
             }
             // LIFE-05: a session hears nothing before it is initialized, whatever streams of the other era are open.
             let session = connection.revision().filter(|_| connection.initialized.load(Ordering::Acquire));
+            if session.is_none() && connection.revision().is_some() {
+                connection.change_missed.store(true, Ordering::Release);
+            }
             if let Some(revision) = session {
                 let outgoing = Outgoing::Notification(envelope::encode_notification(method::TOOLS_LIST_CHANGED, None));
                 connection.log_sent(&outgoing, Some(revision), method::TOOLS_LIST_CHANGED);

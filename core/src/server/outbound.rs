@@ -54,4 +54,9 @@ pub trait Outbound: Send + Sync + 'static {
     fn is_congested(&self) -> bool {
         false
     }
+
+    /// Whether a request can be sent this way, and its answer can come back.
+    fn can_ask(&self) -> bool {
+        true
+    }
 }

@@ -8,7 +8,7 @@ use crate::sync::Mutex;
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     engine::Limits,
-    protocol::{RequestId, Revision},
+    protocol::{RequestId, Revision, envelope},
     runtime::Task,
 };
 use bytes::Bytes;
@@ -182,8 +182,12 @@ async fn read(
         while let Some(line) = cutter.next_line() {
             match line {
                 Line::Text(text) => inbox.message(text),
-                Line::TooLong => {
-                    tracing::warn!(target: "trunkline", "the server sent a message of more than {limit} bytes, which was skipped");
+                Line::TooLong(begins) => {
+                    let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
+                    match envelope::id_at_the_beginning(&begins) {
+                        Some(id) => inbox.failed(&id, LinkFailure::Broken(problem)),
+                        None => tracing::warn!(target: "trunkline", "{problem}"),
+                    }
                 }
             }
         }

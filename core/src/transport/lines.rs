@@ -17,8 +17,8 @@ pub(crate) struct LineCutter {
 pub(crate) enum Line {
     /// A line without its newline, never blank.
     Text(Bytes),
-    /// A line that was longer than the limit.
-    TooLong,
+    /// A line that was longer than the limit: how it begins.
+    TooLong(Bytes),
 }
 
 impl LineCutter {
@@ -50,7 +50,7 @@ impl LineCutter {
                 continue;
             }
             if line.len() > self.limit {
-                return Some(Line::TooLong);
+                return Some(self.too_long(&line));
             }
             let text = line.freeze();
             let trimmed = text.trim_ascii();
@@ -64,9 +64,15 @@ impl LineCutter {
         if self.buffer.len() <= self.limit {
             return None;
         }
+        let line = self.too_long(&self.buffer);
         self.buffer.clear();
         self.searched = 0;
-        (!std::mem::replace(&mut self.skipping, true)).then_some(Line::TooLong)
+        (!std::mem::replace(&mut self.skipping, true)).then_some(line)
+    }
+
+    /// Enough of the line to see which request it answers.
+    fn too_long(&self, line: &[u8]) -> Line {
+        Line::TooLong(Bytes::copy_from_slice(&line[..self.limit.min(256).min(line.len())]))
     }
 
     /// What is left when the stream ends: a last line without a newline.
@@ -108,9 +114,10 @@ mod tests {
 
     #[test]
     fn a_line_over_the_limit_is_reported_once_and_skipped() {
-        assert_eq!(lines(4, &["123", "456", "789", "\nabc\n"]), [Line::TooLong, text("abc")]);
-        assert_eq!(lines(4, &["12345678\nabc\n"]), [Line::TooLong, text("abc")]);
-        assert_eq!(lines(4, &["12345678"]), [Line::TooLong]);
+        let too_long = || Line::TooLong(Bytes::from_static(b"1234"));
+        assert_eq!(lines(4, &["123", "456", "789", "\nabc\n"]), [too_long(), text("abc")]);
+        assert_eq!(lines(4, &["12345678\nabc\n"]), [too_long(), text("abc")]);
+        assert_eq!(lines(4, &["12345678"]), [too_long()]);
     }
 
     proptest! {
@@ -127,13 +134,13 @@ mod tests {
             for part in parts {
                 let trimmed = part.trim_ascii();
                 if part.len() + 1 > limit {
-                    expected.push(Line::TooLong);
+                    expected.push(Line::TooLong(Bytes::copy_from_slice(&part[..limit])));
                 } else if !trimmed.is_empty() {
                     expected.push(Line::Text(Bytes::copy_from_slice(trimmed)));
                 }
             }
             if last.len() > limit {
-                expected.push(Line::TooLong);
+                expected.push(Line::TooLong(Bytes::copy_from_slice(&last[..limit])));
             } else if !last.trim_ascii().is_empty() {
                 expected.push(Line::Text(Bytes::copy_from_slice(last.trim_ascii())));
             }

@@ -70,7 +70,7 @@ impl PipeServer {
                         refuse(refusal.id.as_ref(), &refusal.error);
                     }
                 }
-                Line::TooLong => {
+                Line::TooLong(_) => {
                     let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
                     refuse(None, &RpcError::invalid_request(text));
                 }

@@ -13,6 +13,8 @@ pub(super) struct Exchange {
     state: Mutex<State>,
     /// Whether messages before the answer can reach the client.
     streams: bool,
+    /// Whether answers of the client find their way back to this conversation.
+    in_session: bool,
 }
 
 #[derive(Default)]
@@ -44,8 +46,13 @@ pub(super) struct Reader {
 }
 
 /// Opens an exchange.
-pub(super) fn open(connection: Arc<Connection>, streams: bool, cancels: bool) -> (Arc<dyn Outbound>, Reader) {
-    let exchange = Arc::new(Exchange { state: Mutex::default(), streams });
+pub(super) fn open(
+    connection: Arc<Connection>,
+    streams: bool,
+    in_session: bool,
+    cancels: bool,
+) -> (Arc<dyn Outbound>, Reader) {
+    let exchange = Arc::new(Exchange { state: Mutex::default(), streams, in_session });
     (Arc::new(Answers(Arc::clone(&exchange))), Reader { exchange, connection, cancels })
 }
 
@@ -70,6 +77,11 @@ impl Outbound for Answers {
         if let Some(reader) = reader {
             reader.wake();
         }
+    }
+
+    /// Without a stream there is nothing to carry a request, and without a session its answer would find nobody.
+    fn can_ask(&self) -> bool {
+        self.0.streams && self.0.in_session && !self.0.state.lock().ended
     }
 }
 

@@ -265,7 +265,8 @@ impl Shared {
         accepts: Accepts,
         modern: Option<&HeaderMap>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let (answers, reader) = exchange::open(Arc::clone(&connection), accepts.events, modern.is_some());
+        let (answers, reader) =
+            exchange::open(Arc::clone(&connection), accepts.events, !self.stateless, modern.is_some());
         let mirror = modern.map(mirror::read);
         let expected = connection
             .receive(frame, mirror.as_ref(), &answers)
