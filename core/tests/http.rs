@@ -370,6 +370,48 @@ async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
 }
 
 #[tokio::test]
+async fn h26_07_to_09_h26_35_to_37_parameter_headers_agree_with_the_arguments() {
+    let fixture = Fixture::new().await;
+    let tool = |kind: &str| {
+        json!({"name": kind, "inputSchema": {"type": "object", "properties": {
+            "it": {"type": kind, "x-mcp-header": "Region"}, "plain": {"type": "string"}}}})
+    };
+    for kind in ["string", "integer", "boolean"] {
+        let answer = |call: trunkline::server::Call| {
+            call.complete(trunkline::server::Outcome::Text(String::new()));
+        };
+        fixture.server.add_tool(ToolEntry::new(tool(kind), answer)).unwrap();
+    }
+    for (kind, argument, header, status) in [
+        ("string", json!({"it": "eu"}), Some("eu"), 200),
+        ("string", json!({"it": "eu"}), Some(" eu "), 200),
+        ("string", json!({"it": "eu"}), Some("=?base64?ZXU=?="), 200),
+        ("string", json!({"it": "eu"}), Some("EU"), 400),
+        ("string", json!({"it": "eu"}), Some("=?base64?ZXU?="), 400),
+        ("string", json!({"it": "eu"}), Some("=?base64?Z*U=?="), 400),
+        ("string", json!({"it": "eu"}), Some("=?BASE64?ZXU=?="), 400),
+        ("string", json!({"it": "eu"}), None, 400),
+        ("string", json!({"it": null}), None, 200),
+        ("string", json!({"plain": "x"}), None, 200),
+        ("string", json!({"plain": "x"}), Some("eu"), 400),
+        ("integer", json!({"it": 42}), Some("42.0"), 200),
+        ("integer", json!({"it": 42}), Some("43"), 400),
+        ("boolean", json!({"it": true}), Some("true"), 200),
+        ("boolean", json!({"it": true}), Some("TRUE"), 400),
+    ] {
+        let mut ask = fixture.modern("tools/call", call(kind, argument.clone()));
+        if let Some(header) = header {
+            ask = ask.header("mcp-param-REGION", header);
+        }
+        let answer = ask.send().await;
+        assert_eq!(answer.status, status, "{kind} {argument} {header:?}: {}", answer.json());
+        if status == 400 {
+            assert_eq!(answer.error(), (400, -32020));
+        }
+    }
+}
+
+#[tokio::test]
 async fn http_18_h26_15_progress_of_a_modern_call_opens_a_stream_that_ends_with_the_answer() {
     let fixture = Fixture::new().await;
     let answer = fixture.modern("tools/call", call_with_progress("count")).send().await;

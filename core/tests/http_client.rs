@@ -320,6 +320,57 @@ async fn a_change_right_after_the_connection_is_heard() {
     }
 }
 
+fn annotated(name: &str, kind: &str, header: &str) -> Value {
+    json!({"name": name, "inputSchema": {"type": "object", "properties": {
+        "region": {"type": kind, "x-mcp-header": header}, "plain": {"type": "string"}}}})
+}
+
+#[tokio::test]
+async fn h26_23_and_36_annotated_parameters_travel_in_headers() {
+    let server = Server::builder("routing", "1").build();
+    let answer = |call: trunkline::server::Call| {
+        let arguments = String::from_utf8_lossy(call.arguments().as_bytes()).into_owned();
+        call.complete(trunkline::server::Outcome::Text(arguments));
+    };
+    server.add_tool(ToolEntry::new(annotated("route", "string", "Region"), answer)).unwrap();
+    server.add_tool(ToolEntry::new(annotated("count", "integer", "Count"), answer)).unwrap();
+    let listener = server.listen("127.0.0.1:0").await.unwrap();
+    let url = listener.url().unwrap();
+    let client = Client::connect_with(url.clone(), choose(RevisionChoice::Modern), ()).await.unwrap();
+    let options = RequestOptions::default();
+    // H26-38: the list was never fetched; the server's refusal makes the client fetch it and call again.
+    let answered = call(&client, "route", json!({"region": "us-west1"}), &options).await.unwrap();
+    assert_eq!(text(&answered), r#"{"region":"us-west1"}"#);
+    // H26-04, H26-05, H26-34: values of every kind, and none.
+    for region in [json!(" padded "), json!("Hello, 世界"), json!("=?base64?literal?="), json!(""), json!("a\nb")] {
+        let answered = call(&client, "route", json!({"region": region, "plain": "x"}), &options).await.unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&text(&answered)).unwrap()["region"], region);
+    }
+    call(&client, "route", json!({"plain": "x"}), &options).await.unwrap();
+    call(&client, "count", json!({"region": -7}), &options).await.unwrap();
+    let error = call(&client, "count", json!({"region": 9_007_199_254_740_993_i64}), &options).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "H26-28: {error}");
+    client.close().await;
+    listener.close(PATIENCE).await;
+}
+
+#[tokio::test]
+async fn h26_30_tools_whose_annotation_breaks_the_rules_are_left_out() {
+    let tools = json!([annotated("good", "string", "Region"), annotated("bad", "number", "Region"),
+        annotated("worse", "string", "a b"), {"name": "plain", "inputSchema": {"type": "object"}}]);
+    let server = Scripted::new(move |request| {
+        let list = json!({"tools": tools, "ttlMs": 0, "cacheScope": "private", "resultType": "complete"});
+        (0, json_answer(200, &result(request, list)))
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::LATEST)).await.unwrap();
+    let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["good", "plain"]);
+    let _ = call(&client, "good", json!({"region": "eu"}), &RequestOptions::default()).await;
+    assert_eq!(server.seen("tools/call").header("mcp-param-region"), Some("eu"));
+    client.close().await;
+}
+
 #[tokio::test]
 async fn many_calls_share_a_client() {
     let (server, _) = server();

@@ -125,7 +125,8 @@ impl Inner {
             }
         };
         self.log(Direction::Sent, revision, method, &sent.message);
-        let head = RequestHead { id: sent.id.clone(), method: method.into(), name: None, revision };
+        let head =
+            RequestHead { id: sent.id.clone(), method: method.into(), name: None, revision, parameters: Vec::new() };
         match self.link() {
             Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head) }),
             None => return Err(ClientError::Closed),

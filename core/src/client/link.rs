@@ -56,6 +56,8 @@ pub struct RequestHead {
     pub method: Box<str>,
     /// The parameter that `Mcp-Name` mirrors, if the method has one.
     pub name: Option<String>,
+    /// The parameters of a tool that headers repeat: name and value, not encoded yet.
+    pub parameters: Vec<(String, String)>,
     /// The revision under which it is sent; `None` for `initialize`, which carries no version header.
     pub revision: Option<Revision>,
 }

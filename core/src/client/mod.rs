@@ -3,6 +3,7 @@
 mod connect;
 mod error;
 mod link;
+mod mirrored;
 mod options;
 mod reply;
 mod tools;
@@ -28,6 +29,7 @@ use crate::{
     wire_log::{Direction, Exchange, Side, Transport},
 };
 use bytes::Bytes;
+use mirrored::{MirroredTools, Recall};
 use reply::Waiter;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -61,6 +63,7 @@ pub(crate) struct Inner {
     /// Why the current link ended, if it did.
     failure: Mutex<Option<LinkFailure>>,
     closed: AtomicBool,
+    mirrored: MirroredTools,
     /// The server has opened the stream of change notifications, or will not.
     acknowledged: Promise<()>,
 }
@@ -88,8 +91,13 @@ pub trait ClientEvents: Send + Sync + 'static {
 
 /// A request in flight. It goes on when this is dropped; [`Client::cancel`] ends it.
 #[derive(Debug, Clone)]
-pub(crate) struct InFlight {
-    id: RequestId,
+pub(crate) struct InFlight(Arc<Mutex<Flight>>);
+
+#[derive(Debug)]
+enum Flight {
+    /// The message that is out now: a request may be sent once more.
+    Sent(RequestId),
+    Cancelled,
 }
 
 impl Client {
@@ -121,8 +129,41 @@ impl Client {
         with_progress: bool,
         reply: Arc<dyn ReplyTo>,
     ) -> Result<InFlight, ClientError> {
+        let revision = self.inner.conversation.lock().revision();
+        if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
+            let id = self.start_once(method, params, options, with_progress, reply)?;
+            return Ok(InFlight(Arc::new(Mutex::new(Flight::Sent(id)))));
+        }
+        let flight = InFlight(Arc::new(Mutex::new(Flight::Cancelled)));
+        let recall = Recall {
+            client: Arc::downgrade(&self.inner),
+            params: params.cloned(),
+            options: options.clone(),
+            with_progress,
+            reply,
+            flight: flight.clone(),
+        };
+        // Held until the id is noted, so that an answer that comes at once finds it.
+        let mut noted = flight.0.lock();
+        *noted = Flight::Sent(self.start_once(method, params, options, with_progress, Arc::new(recall))?);
+        drop(noted);
+        Ok(flight)
+    }
+
+    fn start_once(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+        with_progress: bool,
+        reply: Arc<dyn ReplyTo>,
+    ) -> Result<RequestId, ClientError> {
         self.inner.check_open()?;
         let patience = self.inner.patience(options);
+        let parameters = match method {
+            method::TOOLS_CALL => self.inner.mirrored.of_call(params)?,
+            _ => Vec::new(),
+        };
         let (sent, method, revision) = {
             let mut conversation = self.inner.conversation.lock();
             let revision = conversation.revision();
@@ -133,9 +174,9 @@ impl Client {
             let sent = conversation.request(self.inner.runtime.now(), patience, method, params, with_progress, reply);
             (sent.map_err(|error| ClientError::Invalid(error.message))?, method, revision)
         };
-        let in_flight = InFlight { id: sent.id.clone() };
-        self.inner.send_request(sent, method, revision, params);
-        Ok(in_flight)
+        let id = sent.id.clone();
+        self.inner.send_request(sent, method, revision, params, parameters);
+        Ok(id)
     }
 
     /// Sends a notification.
@@ -151,7 +192,10 @@ impl Client {
 
     /// Ends a request that is no longer wanted; its outcome is [`ClientError::Cancelled`].
     pub(crate) fn cancel(&self, in_flight: &InFlight, reason: &str) {
-        self.inner.end_request(&in_flight.id, reason, ClientError::Cancelled);
+        let flight = std::mem::replace(&mut *in_flight.0.lock(), Flight::Cancelled);
+        if let Flight::Sent(id) = flight {
+            self.inner.end_request(&id, reason, ClientError::Cancelled);
+        }
     }
 
     /// What the server said of itself.
@@ -233,6 +277,7 @@ impl Inner {
             server: OnceLock::new(),
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
+            mirrored: MirroredTools::default(),
             acknowledged: Promise::default(),
         })
     }
@@ -246,17 +291,23 @@ impl Inner {
         Patience { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
     }
 
+    /// Whether headers repeat parts of the messages.
+    fn mirrors(&self, revision: Option<Revision>) -> bool {
+        self.transport == Transport::Http && revision.is_some_and(|revision| revision.era() == Era::Modern)
+    }
+
     fn send_request(
         self: &Arc<Self>,
         sent: SentRequest,
         method: &str,
         revision: Option<Revision>,
         params: Option<&RawJson>,
+        parameters: Vec<(String, String)>,
     ) {
         self.log(Direction::Sent, revision, method, &sent.message);
         let name =
             Method::name_parameter(method).zip(params).and_then(|(parameter, params)| string_member(params, parameter));
-        let head = RequestHead { id: sent.id, method: method.into(), name, revision };
+        let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters };
         let id = head.id.clone();
         match self.link() {
             Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head) }),
@@ -301,7 +352,11 @@ impl Inner {
             log.message(&Exchange { side, direction, transport, revision, method, refused: false }, &copy);
         }
         match received {
-            ClientReceived::Answered { item, outcome, .. } => item.answered(outcome.map_err(ClientError::Protocol)),
+            ClientReceived::Answered { item, method, outcome } => {
+                let lists_tools = &*method == method::TOOLS_LIST && self.mirrors(revision);
+                let outcome = outcome.map(|list| if lists_tools { self.mirrored.read_list(list) } else { list });
+                item.answered(outcome.map_err(ClientError::Protocol));
+            }
             ClientReceived::Progress { item, params } => item.progress(params),
             ClientReceived::Notification(Notification { method, .. })
                 if &*method == method::SUBSCRIPTIONS_ACKNOWLEDGED =>

@@ -16,7 +16,7 @@ mod server;
 pub use client::{ClientConversation, ClientIdentity, ClientReceived, SentRequest};
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
-pub use modern::Mirror;
+pub use modern::{Mirror, MirroredParameters};
 pub use negotiation::{Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step, Verdict};
 pub use outgoing::Patience;
 pub(crate) use outgoing::later;

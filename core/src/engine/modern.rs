@@ -8,7 +8,7 @@ use crate::protocol::{
     method::{self, Kind, Method, Role},
 };
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// What the HTTP headers of a request say, decoded; compared with the body here (H26-01..08).
 #[derive(Debug, Clone, Default)]
@@ -19,7 +19,12 @@ pub struct Mirror {
     pub method: Option<String>,
     /// `Mcp-Name`, decoded; an error is a value that cannot be decoded.
     pub name: Option<Result<String, String>>,
+    /// `Mcp-Param-*`
+    pub parameters: Arc<MirroredParameters>,
 }
+
+/// The values of `Mcp-Param-*` headers by the rest of their name in lower case, decoded as `Mcp-Name` is.
+pub type MirroredParameters = BTreeMap<String, Result<String, String>>;
 
 impl Mirror {
     /// Whether the header alone says that the request is of this era (VERSIONS 2.2, HTTP step 2).
@@ -70,6 +75,7 @@ pub(crate) fn check(
         client_capabilities,
         meta: raw_meta.map(|raw| RawJson::slice_of(buffer, raw)),
         progress_token: meta.token(),
+        mirrored: mirror.map(|mirror| Arc::clone(&mirror.parameters)),
     };
     Ok((method, scope))
 }
@@ -149,6 +155,7 @@ mod tests {
             version: Some("2026-07-28".into()),
             method: Some("tools/call".into()),
             name: Some(Ok("x".into())),
+            parameters: Arc::default(),
         };
         assert_eq!(code("tools/call", full(), Some(&good)), 0);
         for bad in [

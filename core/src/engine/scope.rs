@@ -1,6 +1,8 @@
 //! What is known about the request that is being served.
 
+use super::MirroredParameters;
 use crate::protocol::{RawJson, Revision, meta::ProgressToken};
+use std::sync::Arc;
 
 /// Where a request comes from: its revision and what its sender declared. Era-neutral; never carried over from one modern
 /// request to the next (DISC-14, DISC-16).
@@ -16,4 +18,6 @@ pub struct Scope {
     pub meta: Option<RawJson>,
     /// Where progress may be reported, if the sender asked for it.
     pub progress_token: Option<ProgressToken>,
+    /// The parameters that HTTP headers repeat, for the comparison with the arguments; `None` where headers repeat nothing.
+    pub mirrored: Option<Arc<MirroredParameters>>,
 }

@@ -1,9 +1,10 @@
 //! Parts of the body that modern requests repeat in headers: reading them on a server, writing them on a client.
 
 use super::headers;
-use crate::engine::Mirror;
+use crate::engine::{Mirror, MirroredParameters};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::sync::{Arc, LazyLock};
 
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
@@ -16,7 +17,29 @@ pub(crate) fn read(headers: &HeaderMap) -> Mirror {
         version: text(&headers::PROTOCOL_VERSION),
         method: text(&headers::METHOD),
         name: headers.get(&headers::NAME).map(|value| decode(value.as_bytes().trim_ascii())),
+        parameters: parameters(headers),
     }
+}
+
+/// Most requests have none, and share one empty map.
+fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
+    static NONE: LazyLock<Arc<MirroredParameters>> = LazyLock::new(Arc::default);
+    let mut found = MirroredParameters::new();
+    for (name, value) in headers {
+        if let Some(name) = name.as_str().strip_prefix(headers::PARAMETER_PREFIX) {
+            let value = decode(value.as_bytes().trim_ascii());
+            // A repeated header has no one value that could agree with the body.
+            let repeated = found.contains_key(name);
+            found.insert(name.to_owned(), if repeated { Err("is repeated".into()) } else { value });
+        }
+    }
+    if found.is_empty() { Arc::clone(&NONE) } else { Arc::new(found) }
+}
+
+/// The header that repeats a parameter.
+pub(crate) fn parameter_name(name: &str) -> Result<HeaderName, String> {
+    HeaderName::try_from(format!("{}{name}", headers::PARAMETER_PREFIX))
+        .map_err(|_| format!("the parameter header {name:?} is no name of a header"))
 }
 
 /// The text of a header value: as it stands, or out of its Base64 wrapper (H26-06, H26-07).

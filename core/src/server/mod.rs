@@ -7,6 +7,7 @@ mod cancellation;
 mod connection;
 mod context;
 mod handler;
+mod mirrored;
 mod options;
 mod outbound;
 mod outcome;

@@ -5,7 +5,7 @@ use crate::protocol::{
     Feature, RawJson, Revision,
     model::Tool,
     project,
-    schema::{self, Schema},
+    schema::{self, HeaderParameter, Schema},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl ToolEntry {
             .or_insert_with(|| json!({"type": "object", "properties": {}, "additionalProperties": false}));
         schema::check_input_root(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let input = Schema::compile(input_schema).map_err(|error| wrong("inputSchema", &error))?;
-        schema::header_parameters(input_schema).map_err(|error| wrong("inputSchema", &error))?;
+        let mirrored = schema::header_parameters(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let output = match members.get("outputSchema") {
             Some(output) => Some(Output {
                 takes_objects: output.get("type").and_then(Value::as_str) == Some("object"),
@@ -82,7 +82,17 @@ impl ToolEntry {
         }
         // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
-        Ok(RegisteredTool { name, number, descriptor, input, output, requires, handler, rendered: Default::default() })
+        Ok(RegisteredTool {
+            name,
+            number,
+            descriptor,
+            input,
+            mirrored,
+            output,
+            requires,
+            handler,
+            rendered: Default::default(),
+        })
     }
 }
 
@@ -103,6 +113,8 @@ pub(crate) struct RegisteredTool {
     number: u64,
     descriptor: Value,
     pub(super) input: Schema,
+    /// Parameters that HTTP headers repeat.
+    pub(super) mirrored: Vec<HeaderParameter>,
     pub(super) output: Option<Output>,
     pub(super) requires: Option<Value>,
     pub(super) handler: Arc<dyn Handler>,

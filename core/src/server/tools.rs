@@ -1,7 +1,7 @@
 //! `tools/list` and `tools/call`, up to the handler.
 
 use super::{
-    Server,
+    Server, mirrored,
     outcome::invalid_arguments,
     registry::{RegisteredTool, parse_cursor},
 };
@@ -50,9 +50,11 @@ pub(super) fn prepare(server: &Server, params: Option<&RawJson>, scope: &Scope) 
     let tool = snapshot
         .tool(&params.name)
         .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", params.name)))?;
-    check_capabilities(tool, scope)?;
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
-    match check_arguments(tool, &arguments) {
+    let value: Value = arguments.parse().map_err(|error| RpcError::invalid_params(invalid_arguments(tool, &error)))?;
+    mirrored::check(tool, scope, &value)?;
+    check_capabilities(tool, scope)?;
+    match tool.input.validate(&value).map_err(|problem| invalid_arguments(tool, &problem)) {
         Ok(()) => Ok(Prepared::Run(Arc::clone(tool), arguments)),
         Err(problem) if scope.revision.supports(Feature::InputErrorsAsResults) => {
             let text = serde_json::to_string(&problem).map_err(|_| RpcError::internal())?;
@@ -61,11 +63,6 @@ pub(super) fn prepare(server: &Server, params: Option<&RawJson>, scope: &Scope) 
         }
         Err(problem) => Err(RpcError::invalid_params(problem)),
     }
-}
-
-fn check_arguments(tool: &RegisteredTool, arguments: &RawJson) -> Result<(), String> {
-    let value: Value = arguments.parse().map_err(|error| invalid_arguments(tool, &error))?;
-    tool.input.validate(&value).map_err(|problem| invalid_arguments(tool, &problem))
 }
 
 /// DISC-15: what the tool needs of the client must be declared.

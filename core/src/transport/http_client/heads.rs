@@ -35,6 +35,9 @@ pub(super) fn of_message(
         if let Some(name) = &request.name {
             found.insert(headers::NAME, mirror::encode(name)?);
         }
+        for (name, value) in &request.parameters {
+            found.insert(mirror::parameter_name(name)?, mirror::encode(value)?);
+        }
     }
     Ok(found)
 }
@@ -62,8 +65,13 @@ mod tests {
     use crate::protocol::RequestId;
 
     fn headers_of(revision: Option<Revision>, session: Option<&'static str>, name: &str) -> HeaderMap {
-        let request =
-            RequestHead { id: RequestId::from(1), method: "tools/call".into(), name: Some(name.into()), revision };
+        let request = RequestHead {
+            id: RequestId::from(1),
+            method: "tools/call".into(),
+            name: Some(name.into()),
+            parameters: vec![("Region".into(), " x".into())],
+            revision,
+        };
         let caller = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer x"))]);
         of_message(&of_posts(caller), revision, session.map(HeaderValue::from_static).as_ref(), Some(&request)).unwrap()
     }

@@ -1,0 +1,38 @@
+//! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets (H26-36, H26-37).
+
+use super::registry::RegisteredTool;
+use crate::{
+    engine::Scope,
+    protocol::{
+        RpcError,
+        schema::{HeaderParameter, HeaderType},
+    },
+};
+use serde_json::Value;
+
+/// Compares the headers with the arguments. Where headers repeat nothing, there is nothing to compare.
+pub(super) fn check(tool: &RegisteredTool, scope: &Scope, arguments: &Value) -> Result<(), RpcError> {
+    let Some(headers) = &scope.mirrored else { return Ok(()) };
+    for parameter in &tool.mirrored {
+        // What the schema refuses is told by the schema.
+        let Ok(argument) = parameter.text(arguments) else { continue };
+        let header = headers.get(&parameter.name.to_ascii_lowercase());
+        let problem = match (argument, header) {
+            (_, Some(Err(problem))) => problem.clone(),
+            (Some(argument), Some(Ok(header))) if same(parameter, header, &argument) => continue,
+            (Some(argument), Some(Ok(header))) => format!("is {header:?}, but the argument is {argument:?}"),
+            (Some(argument), None) => format!("is missing; the argument is {argument:?}"),
+            (None, Some(Ok(header))) => format!("is {header:?}, but there is no such argument"),
+            (None, None) => continue,
+        };
+        return Err(RpcError::header_mismatch(format!("The header Mcp-Param-{} {problem}", parameter.name)));
+    }
+    Ok(())
+}
+
+/// Integers compare as numbers: `42.0` is `42` (H26-09).
+fn same(parameter: &HeaderParameter, header: &str, argument: &str) -> bool {
+    header == argument
+        || (parameter.kind == HeaderType::Integer
+            && header.parse::<f64>().is_ok_and(|header| argument.parse() == Ok(header)))
+}
