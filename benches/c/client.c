@@ -1,4 +1,4 @@
-/* The bench's client in C. usage: client N INFLIGHT -- COMMAND...
+/* The bench's client in C. usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL
  * 200 warm-up calls, READY, a line from stdin, N calls of which INFLIGHT run at a time, DONE; then it waits until stdin ends. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,10 +66,15 @@ int main(int count, char **arguments) {
   trunkline_error *error = NULL;
   char line[256];
   int index;
-  if (count < 5 || count - 4 > MOST_ARGUMENTS || strcmp(arguments[3], "--") != 0)
-    fail("usage: client N INFLIGHT -- COMMAND...");
+  trunkline_result connected;
+  if (count < 4 || count - 4 > MOST_ARGUMENTS || (strcmp(arguments[3], "--") == 0) != (count > 4))
+    fail("usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL");
   for (index = 4; index < count; ++index) command[index - 4] = trunkline_str_of(arguments[index]);
-  if (trunkline_client_connect_child(command, (size_t)count - 4, NULL, &client, &error)) fail(trunkline_error_message(error));
+  if (count > 4)
+    connected = trunkline_client_connect_child(command, (size_t)count - 4, NULL, &client, &error);
+  else
+    connected = trunkline_client_connect_http(trunkline_str_of(arguments[3]), NULL, &client, &error);
+  if (connected) fail(trunkline_error_message(error));
   run(WARM_UP, 1);
   say("READY");
   if (!fgets(line, sizeof line, stdin)) return 1;

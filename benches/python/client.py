@@ -1,4 +1,4 @@
-"""The bench client in Python: client.py N INFLIGHT -- COMMAND..."""
+"""The bench client in Python: client.py N INFLIGHT -- COMMAND... | client.py N INFLIGHT URL"""
 
 import asyncio
 import sys
@@ -6,8 +6,8 @@ import sys
 from trunkline import Client
 
 
-async def main(calls: int, in_flight: int, command: list[str]) -> None:
-    async with Client(command, revision="2025-11-25") as client:
+async def main(calls: int, in_flight: int, target: list[str] | str) -> None:
+    async with Client(target, revision="2025-11-25") as client:
 
         async def call(i: int) -> None:
             result = await client.call_tool("echo", {"message": f"m{i}"})
@@ -30,5 +30,7 @@ async def main(calls: int, in_flight: int, command: list[str]) -> None:
 match sys.argv[1:]:
     case [calls, in_flight, "--", *command] if command:
         asyncio.run(main(int(calls), int(in_flight), command))
+    case [calls, in_flight, url]:
+        asyncio.run(main(int(calls), int(in_flight), url))
     case _:
-        sys.exit("usage: client N INFLIGHT -- COMMAND...")
+        sys.exit("usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL")

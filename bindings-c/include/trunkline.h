@@ -229,7 +229,8 @@ typedef struct trunkline_port trunkline_port;
 
 /**
  * Options of a request. Made by `trunkline_request_options_new`, freed by
- * `trunkline_request_options_free`. What is not set is the client's.
+ * `trunkline_request_options_free`. What is not set is the client's; for a request to the client of
+ * a call, 60 s and 10 minutes.
  */
 typedef struct trunkline_request_options trunkline_request_options;
 
@@ -303,12 +304,6 @@ typedef void (*trunkline_notification_callback)(struct trunkline_str method,
                                                 void *user_data);
 
 /**
- * How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
- * until the callback returns.
- */
-typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
-
-/**
  * One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
  * callback returns.
  */
@@ -316,6 +311,12 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
                                        struct trunkline_str target,
                                        struct trunkline_str message,
                                        void *user_data);
+
+/**
+ * How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
+ * until the callback returns.
+ */
+typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
 
 /**
  * A tool. `call` and `arguments` (a JSON object, valid against the input schema) are borrowed
@@ -335,7 +336,7 @@ struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call)
 
 /**
  * Facts about the call as JSON: `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`,
- * `progress`, `session`. `info` is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID`
+ * `progress`. `info` is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID`
  * once the call is answered.
  */
 enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
@@ -371,6 +372,14 @@ enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
 enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call, struct trunkline_str message);
 
 /**
+ * Answers that an argument is wrong although it fits the schema, as if the schema had refused it. `path` is the JSON
+ * pointer of the argument, such as "/city"; empty for all of them.
+ */
+enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
+                                                  struct trunkline_str path,
+                                                  struct trunkline_str message);
+
+/**
  * Answers that something broke. The client sees a generic text, the log gets `message`; the
  * server's debug option shows it to both.
  */
@@ -396,7 +405,7 @@ enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
                                               struct trunkline_str message);
 
 /**
- * Whether the call is no longer wanted: the client cancelled it, or its connection is gone. For
+ * Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
  * tools that work in small steps. `false` for NULL.
  */
 bool trunkline_call_cancelled(const struct trunkline_call *call);
@@ -410,6 +419,23 @@ enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
                                                trunkline_cancel_callback callback,
                                                void *user_data,
                                                trunkline_destructor destructor);
+
+/**
+ * Makes a request to the client of the call, such as `TRUNKLINE_METHOD_PING`, without waiting: `callback` gets the
+ * result inside `trunkline_dispatch` or another blocking function of the port. `params` is JSON, or empty for none;
+ * `options` may be NULL. Only the revisions up to 2025-11-25 know such requests: `TRUNKLINE_PROTOCOL` with the code -32601
+ * on others. `TRUNKLINE_CLOSED` if the call is answered already, or no longer wanted. To
+ * answer the call in `callback`, keep it with `trunkline_call_retain`. `destructor` fires exactly once, also if this
+ * function fails.
+ */
+enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
+                                                   struct trunkline_str method,
+                                                   struct trunkline_str params,
+                                                   const struct trunkline_request_options *options,
+                                                   trunkline_reply_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   struct trunkline_error **error);
 
 /**
  * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
@@ -493,8 +519,7 @@ enum trunkline_result trunkline_client_list_tools(struct trunkline_client *clien
                                                   struct trunkline_error **error);
 
 /**
- * Checks that the server answers. Blocks. Revision 2026-07-28 has no ping: `TRUNKLINE_INVALID`
- * there.
+ * Checks that the server answers, on every revision. Blocks. `options` may be NULL.
  */
 enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
                                             const struct trunkline_request_options *options,
@@ -691,39 +716,6 @@ enum trunkline_result trunkline_client_options_on_notification(struct trunkline_
 void trunkline_client_options_free(struct trunkline_client_options *options);
 
 /**
- * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
- */
-enum trunkline_result trunkline_request_options_new(struct trunkline_request_options **options,
-                                                    struct trunkline_error **error);
-
-/**
- * Sets how long the request waits, in milliseconds; progress renews it.
- */
-enum trunkline_result trunkline_request_options_set_timeout_ms(struct trunkline_request_options *options,
-                                                               uint64_t timeout_ms);
-
-/**
- * Sets how long the request waits at most, whatever progress it makes, in milliseconds.
- */
-enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkline_request_options *options,
-                                                                   uint64_t timeout_ms);
-
-/**
- * Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
- * thread that made it. `destructor` fires exactly once, when neither the options nor a request
- * uses `user_data`.
- */
-enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
-                                                            trunkline_progress_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor);
-
-/**
- * Frees options. NULL is allowed; requests in flight keep what they need.
- */
-void trunkline_request_options_free(struct trunkline_request_options *options);
-
-/**
  * The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
  */
 enum trunkline_result trunkline_error_kind(const struct trunkline_error *error);
@@ -859,6 +851,39 @@ enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
  * NULL is allowed.
  */
 void trunkline_port_free(struct trunkline_port *port);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
+ */
+enum trunkline_result trunkline_request_options_new(struct trunkline_request_options **options,
+                                                    struct trunkline_error **error);
+
+/**
+ * Sets how long the request waits, in milliseconds; progress renews it.
+ */
+enum trunkline_result trunkline_request_options_set_timeout_ms(struct trunkline_request_options *options,
+                                                               uint64_t timeout_ms);
+
+/**
+ * Sets how long the request waits at most, whatever progress it makes, in milliseconds.
+ */
+enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkline_request_options *options,
+                                                                   uint64_t timeout_ms);
+
+/**
+ * Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
+ * thread that made it. `destructor` fires exactly once, when neither the options nor a request
+ * uses `user_data`.
+ */
+enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
+                                                            trunkline_progress_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor);
+
+/**
+ * Frees options. NULL is allowed; requests in flight keep what they need.
+ */
+void trunkline_request_options_free(struct trunkline_request_options *options);
 
 /**
  * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.

@@ -16,8 +16,7 @@ pub(crate) struct Alarm {
 }
 
 const CLEAR: u8 = 0;
-/// Somebody is about to raise the descriptor. Its own state, so that a clear in between leaves no
-/// stray byte behind.
+/// Somebody is about to raise the descriptor. Its own state, so that it is never `SET` before it is raised.
 const SETTING: u8 = 1;
 const SET: u8 = 2;
 
@@ -32,13 +31,16 @@ impl Alarm {
         let free = self.state.compare_exchange(CLEAR, SETTING, Ordering::SeqCst, Ordering::SeqCst);
         if free.is_ok() && self.is_ours() {
             self.descriptor.raise();
-            self.state.store(SET, Ordering::SeqCst);
+            // Whoever the descriptor woke may have cleared it already: then it stays clear.
+            let _ = self.state.compare_exchange(SETTING, SET, Ordering::SeqCst, Ordering::SeqCst);
         }
     }
 
-    /// Whoever clears must look for work afterwards: a `set` that came before is forgotten.
+    /// Whoever clears must look for work afterwards: a `set` that came before is forgotten. The descriptor is lowered whatever
+    /// the state says: a thread that was interrupted inside `set` has raised it, or will, and waiting must not end at once again
+    /// and again until that thread goes on.
     pub(crate) fn clear(&self) {
-        if self.state.load(Ordering::SeqCst) == SET && self.is_ours() {
+        if self.is_ours() {
             self.descriptor.lower();
             self.state.swap(CLEAR, Ordering::SeqCst);
         }
@@ -92,7 +94,7 @@ mod unix {
         }
 
         pub(super) fn lower(&self) {
-            // The alarm lets only one byte in at a time.
+            // Hardly ever more than one byte: only those whose setters were overtaken by a clear.
             let _ = (&self.reader).read(&mut [0; 8]);
         }
 

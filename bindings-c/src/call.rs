@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trunkline::bridge::{Event, Shape};
 
-use crate::callback::{CancelCallback, UserData, trunkline_cancel_callback, trunkline_destructor};
+use crate::callback::{
+    CancelCallback, ReplyCallback, UserData, trunkline_cancel_callback, trunkline_destructor, trunkline_reply_callback,
+};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{contain, guard, handle, out, text};
+use crate::ffi::{contain, guard, handle, optional, out, quietly, text, value_or};
 use crate::hub::Hub;
 use crate::json::raw;
+use crate::request::{self, UNSET, trunkline_request_options};
+use crate::sync::Mutex;
 use crate::text::{Text, trunkline_str, trunkline_text};
 use crate::tool::Tool;
 
@@ -26,7 +29,6 @@ pub struct trunkline_call {
     ticket: u64,
     arguments: Text,
     answered: AtomicBool,
-    cancelled: Arc<AtomicBool>,
     on_cancel: Mutex<OnCancel>,
     /// Keeps the tool's `user_data` alive until the call is let go of.
     _tool: Arc<Tool>,
@@ -65,6 +67,14 @@ struct Failing<'a> {
     code: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    path: &'a str,
+}
+
+impl<'a> Failing<'a> {
+    fn new(kind: &'a str, message: &'a str) -> Self {
+        Self { kind, message, code: None, data: None, path: "" }
+    }
 }
 
 #[derive(Serialize)]
@@ -77,18 +87,17 @@ struct Progress<'a> {
 }
 
 impl trunkline_call {
-    pub(crate) fn start(hub: &Arc<Hub>, tool: &Arc<Tool>, event: Event, cancelled: Arc<AtomicBool>) -> Arc<Self> {
+    pub(crate) fn start(hub: &Arc<Hub>, tool: &Arc<Tool>, event: Event) -> Arc<Self> {
         let call = Arc::new(Self {
             hub: hub.clone(),
             ticket: event.ticket,
             arguments: Text::copy(&event.body),
             answered: AtomicBool::new(false),
-            cancelled,
             on_cancel: Mutex::default(),
             _tool: tool.clone(),
         });
-        if let Some(live) = hub.state().calls.get_mut(&event.ticket) {
-            live.call = Arc::downgrade(&call);
+        if let Ok(mut state) = hub.state() {
+            state.calls.insert(event.ticket, Arc::downgrade(&call));
         }
         call
     }
@@ -127,20 +136,15 @@ impl trunkline_call {
         self.answered.store(true, Ordering::Release);
         if was_open { Ok(()) } else { Err(Failure::done()) }
     }
-
-    /// The core forgets a call when it is done, so an answered call has only what was seen before.
-    fn is_cancelled(&self) -> bool {
-        let seen = self.cancelled.load(Ordering::Acquire);
-        seen || !self.answered.load(Ordering::Acquire) && self.hub.port.cancelled(self.ticket).unwrap_or(true)
-    }
 }
 
 impl Drop for trunkline_call {
     fn drop(&mut self) {
-        self.hub.state().calls.remove(&self.ticket);
+        if let Ok(mut state) = self.hub.state() {
+            state.calls.remove(&self.ticket);
+        }
         if !self.answered.load(Ordering::Acquire) {
-            let message = "the tool let go of its call without answering it";
-            let _ = self.fail(&Failing { kind: "internal", message, code: None, data: None });
+            let _ = self.fail(&Failing::new("internal", "the tool let go of its call without answering it"));
         }
     }
 }
@@ -148,16 +152,11 @@ impl Drop for trunkline_call {
 /// The arguments again, a JSON object. Borrowed: valid as long as the call. Empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -> trunkline_str {
-    let mut arguments = trunkline_str::empty();
-    guard(std::ptr::null_mut(), || {
-        arguments = handle!(call).arguments();
-        Ok(())
-    });
-    arguments
+    value_or(trunkline_str::empty(), || Ok(handle!(call).arguments()))
 }
 
 /// Facts about the call as JSON: `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`,
-/// `progress`, `session`. `info` is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID`
+/// `progress`. `info` is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID`
 /// once the call is answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_info(
@@ -178,7 +177,7 @@ pub unsafe extern "C" fn trunkline_call_return_text(
     call: *mut trunkline_call,
     text: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || handle!(call).complete(Shape::Text, text!(text)))
+    quietly(|| handle!(call).complete(Shape::Text, text!(text)))
 }
 
 /// Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
@@ -215,18 +214,25 @@ pub unsafe extern "C" fn trunkline_call_fail_tool(
     call: *mut trunkline_call,
     message: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
-        handle!(call).fail(&Failing { kind: "tool", message: text!(message), code: None, data: None })
-    })
+    quietly(|| handle!(call).fail(&Failing::new("tool", text!(message))))
+}
+
+/// Answers that an argument is wrong although it fits the schema, as if the schema had refused it. `path` is the JSON
+/// pointer of the argument, such as "/city"; empty for all of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_fail_invalid(
+    call: *mut trunkline_call,
+    path: trunkline_str,
+    message: trunkline_str,
+) -> trunkline_result {
+    quietly(|| handle!(call).fail(&Failing { path: text!(path), ..Failing::new("invalid", text!(message)) }))
 }
 
 /// Answers that something broke. The client sees a generic text, the log gets `message`; the
 /// server's debug option shows it to both.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail(call: *mut trunkline_call, message: trunkline_str) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
-        handle!(call).fail(&Failing { kind: "internal", message: text!(message), code: None, data: None })
-    })
+    quietly(|| handle!(call).fail(&Failing::new("internal", text!(message))))
 }
 
 /// Answers with a JSON-RPC error. `data` is JSON, or empty for none.
@@ -240,7 +246,7 @@ pub unsafe extern "C" fn trunkline_call_fail_protocol(
 ) -> trunkline_result {
     guard(error, || {
         let (call, message, data) = (handle!(call), text!(message), raw("data", text!(data))?);
-        call.fail(&Failing { kind: "protocol", message, code: Some(code), data })
+        call.fail(&Failing { code: Some(code), data, ..Failing::new("protocol", message) })
     })
 }
 
@@ -254,7 +260,7 @@ pub unsafe extern "C" fn trunkline_call_progress(
     total: f64,
     message: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (call, message) = (handle!(call), text!(message));
         let total = (total > 0.0).then_some(total);
         let json = serde_json::to_vec(&Progress { progress, total, message: (!message.is_empty()).then_some(message) });
@@ -262,16 +268,14 @@ pub unsafe extern "C" fn trunkline_call_progress(
     })
 }
 
-/// Whether the call is no longer wanted: the client cancelled it, or its connection is gone. For
+/// Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
 /// tools that work in small steps. `false` for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -> bool {
-    let mut cancelled = false;
-    guard(std::ptr::null_mut(), || {
-        cancelled = handle!(call).is_cancelled();
-        Ok(())
-    });
-    cancelled
+    value_or(false, || {
+        let call = handle!(call);
+        Ok(call.hub.port.cancelled(call.ticket)?)
+    })
 }
 
 /// Runs `callback` once when the call is no longer wanted: on the thread that dispatches the port,
@@ -285,7 +289,7 @@ pub unsafe extern "C" fn trunkline_call_on_cancel(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let call = handle!(call);
         let callback = CancelCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
         let callback = Arc::new(callback);
@@ -297,6 +301,33 @@ pub unsafe extern "C" fn trunkline_call_on_cancel(
         if let Some(reason) = missed {
             call.hub.enter(|| callback.run(Text::copy(&reason).lend()));
         }
+        Ok(())
+    })
+}
+
+/// Makes a request to the client of the call, such as `TRUNKLINE_METHOD_PING`, without waiting: `callback` gets the
+/// result inside `trunkline_dispatch` or another blocking function of the port. `params` is JSON, or empty for none;
+/// `options` may be NULL. Only the revisions up to 2025-11-25 know such requests: `TRUNKLINE_PROTOCOL` with the code -32601
+/// on others. `TRUNKLINE_CLOSED` if the call is answered already, or no longer wanted. To
+/// answer the call in `callback`, keep it with `trunkline_call_retain`. `destructor` fires exactly once, also if this
+/// function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_start_request(
+    call: *mut trunkline_call,
+    method: trunkline_str,
+    params: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let completion = ReplyCallback::new(callback, user_data);
+        let (call, method) = (handle!(call), text!(method));
+        let (params, options) = (raw("params", text!(params))?, optional!(options).unwrap_or(&UNSET));
+        request::start(&call.hub, call.ticket, method, params, options, completion)?;
         Ok(())
     })
 }

@@ -9,15 +9,16 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::callback::{ReplyCallback, UserData, trunkline_destructor, trunkline_reply_callback};
-use crate::client_options::{trunkline_client_options, trunkline_request_options};
+use crate::client_options::trunkline_client_options;
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{contain, guard, handle, optional, out, text};
-use crate::hub::{GRACE_MS, Hub, deadline_after};
+use crate::ffi::{free, guard, handle, optional, out, text, value_or};
+use crate::hub::Hub;
 use crate::json::raw;
 use crate::port::trunkline_port;
+use crate::request::{self, UNSET, trunkline_request_options};
 use crate::server::trunkline_server;
 use crate::text::{Text, trunkline_str, trunkline_text};
-use crate::work::{Session, StartedRequest, Waiter};
+use crate::work::{Session, Waiter};
 
 // The only protocol words of this crate: the methods that have C functions of their own
 // (`TRUNKLINE_METHOD_*` in the header).
@@ -34,20 +35,6 @@ pub struct trunkline_client {
     port: trunkline_port,
     handle: u64,
     session: Arc<Session>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Request<'a> {
-    method: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_timeout_ms: Option<u64>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    progress: bool,
 }
 
 #[derive(Serialize)]
@@ -90,20 +77,7 @@ impl trunkline_client {
         params: Option<&RawValue>,
         options: &trunkline_request_options,
     ) -> Result<Bytes, Failure> {
-        let ticket = self.hub().request(self.handle, &request(method, params, options)?, Waiter::thread())?;
-        self.hub().wait_for(ticket, options.progress.as_deref())
-    }
-
-    fn start(
-        &self,
-        method: &str,
-        params: Option<&RawValue>,
-        options: &trunkline_request_options,
-        completion: Option<ReplyCallback>,
-    ) -> Result<u64, Failure> {
-        let started = StartedRequest { session: self.handle, completion, progress: options.progress.clone() };
-        let waiter = Waiter::Callback(Arc::new(started));
-        self.hub().request(self.handle, &request(method, params, options)?, waiter)
+        request::run(self.hub(), self.handle, method, params, options)
     }
 
     fn list_tools(&self, options: &trunkline_request_options) -> Result<Text, Failure> {
@@ -127,42 +101,15 @@ impl trunkline_client {
         }
         Err(Failure::internal(format!("the server gave {MOST_PAGES} pages of tools and still more")))
     }
-
-    fn is_closed(&self) -> bool {
-        self.session.end.get().is_some()
-    }
-
-    fn close(&self, deadline_ms: u64) -> Result<(), Failure> {
-        if !self.is_closed() {
-            self.hub().check_may_wait()?;
-            self.hub().port.close(self.handle, deadline_ms)?;
-            let deadline = deadline_after(deadline_ms.saturating_add(GRACE_MS));
-            self.hub().run_until(deadline, |_| self.is_closed().then_some(()))?;
-        }
-        Ok(())
-    }
 }
 
 impl Drop for trunkline_client {
     fn drop(&mut self) {
-        if !self.is_closed() {
-            let _ = self.hub().port.close(self.handle, 0);
-        }
+        self.hub().close_now(self.handle, &self.session);
         // Its own statement: the host's destructors run when the tables are unlocked.
-        let forgotten = self.hub().state().forget_session(self.handle);
+        let forgotten = self.hub().state().map(|mut state| state.forget_session(self.handle));
         drop(forgotten);
     }
-}
-
-fn request(method: &str, params: Option<&RawValue>, options: &trunkline_request_options) -> Result<Vec<u8>, Failure> {
-    let request = Request {
-        method,
-        params,
-        timeout_ms: options.timeout_ms,
-        max_timeout_ms: options.max_timeout_ms,
-        progress: options.progress.is_some(),
-    };
-    serde_json::to_vec(&request).map_err(|reason| Failure::internal(reason.to_string()))
 }
 
 fn tool_call(name: &str, arguments: &str) -> Result<Box<RawValue>, Failure> {
@@ -266,8 +213,7 @@ pub unsafe extern "C" fn trunkline_client_call_tool(
     guard(error, || {
         let (client, result) = (handle!(client), out!(result));
         let params = tool_call(text!(name), text!(arguments))?;
-        let defaults = trunkline_request_options::default();
-        let options = optional!(options).unwrap_or(&defaults);
+        let options = optional!(options).unwrap_or(&UNSET);
         let json = client.request(CALL_TOOL, Some(&params), options)?;
         result.put(Text::copy(&json).give());
         Ok(())
@@ -294,9 +240,8 @@ pub unsafe extern "C" fn trunkline_client_start_call_tool(
         let completion = ReplyCallback::new(callback, user_data);
         let client = handle!(client);
         let params = tool_call(text!(name), text!(arguments))?;
-        let defaults = trunkline_request_options::default();
-        let options = optional!(options).unwrap_or(&defaults);
-        let started = client.start(CALL_TOOL, Some(&params), options, completion)?;
+        let options = optional!(options).unwrap_or(&UNSET);
+        let started = request::start(client.hub(), client.handle, CALL_TOOL, Some(&params), options, completion)?;
         if !ticket.is_null() {
             out!(ticket).put(started);
         }
@@ -316,14 +261,12 @@ pub unsafe extern "C" fn trunkline_client_list_tools(
 ) -> trunkline_result {
     guard(error, || {
         let (client, tools) = (handle!(client), out!(tools));
-        let defaults = trunkline_request_options::default();
-        tools.put(client.list_tools(optional!(options).unwrap_or(&defaults))?.give());
+        tools.put(client.list_tools(optional!(options).unwrap_or(&UNSET))?.give());
         Ok(())
     })
 }
 
-/// Checks that the server answers. Blocks. Revision 2026-07-28 has no ping: `TRUNKLINE_INVALID`
-/// there.
+/// Checks that the server answers, on every revision. Blocks. `options` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_ping(
     client: *mut trunkline_client,
@@ -332,8 +275,7 @@ pub unsafe extern "C" fn trunkline_client_ping(
 ) -> trunkline_result {
     guard(error, || {
         let client = handle!(client);
-        let defaults = trunkline_request_options::default();
-        client.request(PING, None, optional!(options).unwrap_or(&defaults))?;
+        client.request(PING, None, optional!(options).unwrap_or(&UNSET))?;
         Ok(())
     })
 }
@@ -353,8 +295,7 @@ pub unsafe extern "C" fn trunkline_client_request(
     guard(error, || {
         let (client, method, result) = (handle!(client), text!(method), out!(result));
         let params = raw("params", text!(params))?;
-        let defaults = trunkline_request_options::default();
-        let json = client.request(method, params, optional!(options).unwrap_or(&defaults))?;
+        let json = client.request(method, params, optional!(options).unwrap_or(&UNSET))?;
         result.put(Text::copy(&json).give());
         Ok(())
     })
@@ -379,8 +320,8 @@ pub unsafe extern "C" fn trunkline_client_start_request(
         let completion = ReplyCallback::new(callback, user_data);
         let (client, method) = (handle!(client), text!(method));
         let params = raw("params", text!(params))?;
-        let defaults = trunkline_request_options::default();
-        let started = client.start(method, params, optional!(options).unwrap_or(&defaults), completion)?;
+        let options = optional!(options).unwrap_or(&UNSET);
+        let started = request::start(client.hub(), client.handle, method, params, options, completion)?;
         if !ticket.is_null() {
             out!(ticket).put(started);
         }
@@ -399,7 +340,7 @@ pub unsafe extern "C" fn trunkline_client_cancel(
 ) -> trunkline_result {
     guard(error, || {
         let (client, reason) = (handle!(client), text!(reason));
-        if client.hub().state().waiters.contains_key(&ticket) {
+        if client.hub().state()?.waiters.contains_key(&ticket) {
             client.hub().port.cancel(ticket, reason)?;
         }
         Ok(())
@@ -417,7 +358,7 @@ pub unsafe extern "C" fn trunkline_client_notify(
     guard(error, || {
         let (client, method) = (handle!(client), text!(method));
         let params = raw("params", text!(params))?;
-        let json = request(method, params, &trunkline_request_options::default())?;
+        let json = request::json(method, params, &UNSET)?;
         Ok(client.hub().port.notify(client.handle, &json)?)
     })
 }
@@ -441,12 +382,7 @@ pub unsafe extern "C" fn trunkline_client_info(
 /// `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
-    let mut closed = true;
-    guard(std::ptr::null_mut(), || {
-        closed = handle!(client).is_closed();
-        Ok(())
-    });
-    closed
+    value_or(true, || Ok(handle!(client).session.is_closed()))
 }
 
 /// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
@@ -458,26 +394,21 @@ pub unsafe extern "C" fn trunkline_client_close(
     deadline_ms: u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(client).close(deadline_ms))
+    guard(error, || {
+        let client = handle!(client);
+        client.hub().close(client.handle, &client.session, deadline_ms)
+    })
 }
 
 /// The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) -> *mut trunkline_port {
-    let mut port = std::ptr::null_mut();
-    guard(std::ptr::null_mut(), || {
-        port = std::ptr::from_ref(&handle!(client).port).cast_mut();
-        Ok(())
-    });
-    port
+    value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(client).port).cast_mut()))
 }
 
 /// Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
 /// more, their destructors do. Not while another thread uses the client. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
-    contain((), || {
-        // SAFETY: the conventions of the header: NULL, or a client that is not used afterwards.
-        unsafe { crate::ffi::take(client) }
-    });
+    free!(client)
 }

@@ -1,16 +1,13 @@
-//! Options of clients and of single requests.
+//! Options of clients.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::callback::{
-    NotificationCallback, ProgressCallback, UserData, trunkline_destructor, trunkline_notification_callback,
-    trunkline_progress_callback,
-};
+use crate::callback::{NotificationCallback, UserData, trunkline_destructor, trunkline_notification_callback};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{changed, free, guard, handle, out, text};
+use crate::ffi::{changed, free, guard, handle, out, quietly, text};
 use crate::hub::Hub;
 use crate::port::trunkline_port;
 use crate::server_options::put;
@@ -32,15 +29,6 @@ pub struct trunkline_client_options {
     pub(crate) notification: Option<Arc<NotificationCallback>>,
 }
 
-/// Options of a request. Made by `trunkline_request_options_new`, freed by
-/// `trunkline_request_options_free`. What is not set is the client's.
-#[derive(Default)]
-pub struct trunkline_request_options {
-    pub(crate) timeout_ms: Option<u64>,
-    pub(crate) max_timeout_ms: Option<u64>,
-    pub(crate) progress: Option<Arc<ProgressCallback>>,
-}
-
 /// Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_new(
@@ -60,7 +48,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_port(
     options: *mut trunkline_client_options,
     port: *mut trunkline_port,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         changed!(options).hub = Some(handle!(port).hub.clone());
         Ok(())
     })
@@ -73,7 +61,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_info(
     name: trunkline_str,
     version: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (options, name, version) = (changed!(options), text!(name), text!(version));
         put(&mut options.client, "info", serde_json::json!({"name": name, "version": version}))
     })
@@ -86,7 +74,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_revision(
     options: *mut trunkline_client_options,
     revision: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).client, "revision", text!(revision)))
+    quietly(|| put(&mut changed!(options).client, "revision", text!(revision)))
 }
 
 /// Sets whether to hear of changed lists of tools on every revision. Servers up to 2025-11-25 tell by themselves; others
@@ -96,7 +84,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_listen(
     options: *mut trunkline_client_options,
     listen: bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).client, "listen", listen))
+    quietly(|| put(&mut changed!(options).client, "listen", listen))
 }
 
 /// Sets how long a request waits, in milliseconds; progress renews it. Default 60 s.
@@ -105,7 +93,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).limits, "timeoutMs", timeout_ms))
+    quietly(|| put(&mut changed!(options).limits, "timeoutMs", timeout_ms))
 }
 
 /// Sets how long a request waits at most, whatever progress it makes, in milliseconds. Default 10
@@ -115,7 +103,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).limits, "maxTimeoutMs", timeout_ms))
+    quietly(|| put(&mut changed!(options).limits, "maxTimeoutMs", timeout_ms))
 }
 
 /// Sets how long connecting may take, in milliseconds. Default 30 s.
@@ -124,7 +112,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_connect_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).limits, "connectTimeoutMs", timeout_ms))
+    quietly(|| put(&mut changed!(options).limits, "connectTimeoutMs", timeout_ms))
 }
 
 /// Sets how long a server may be silent when it is asked whether it speaks the newest revision, in milliseconds. Default 5 s.
@@ -133,7 +121,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_probe_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).limits, "probeTimeoutMs", timeout_ms))
+    quietly(|| put(&mut changed!(options).limits, "probeTimeoutMs", timeout_ms))
 }
 
 /// Sets the most bytes that a message may have. Default 64 MiB.
@@ -142,7 +130,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_message_bytes(
     options: *mut trunkline_client_options,
     bytes: u64,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).limits, "maxMessageBytes", bytes))
+    quietly(|| put(&mut changed!(options).limits, "maxMessageBytes", bytes))
 }
 
 /// Adds an HTTP header to each request. For HTTP only.
@@ -152,7 +140,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).headers, text!(name), text!(value)))
+    quietly(|| put(&mut changed!(options).headers, text!(name), text!(value)))
 }
 
 /// Sets an environment variable of the child process. For child processes only.
@@ -162,7 +150,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).env, text!(name), text!(value)))
+    quietly(|| put(&mut changed!(options).env, text!(name), text!(value)))
 }
 
 /// Sets whether the child process gets this process's environment. Default true. For child
@@ -172,7 +160,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,
     inherit: bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         changed!(options).inherit_env = Some(inherit);
         Ok(())
     })
@@ -184,7 +172,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     options: *mut trunkline_client_options,
     cwd: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         changed!(options).cwd = Some(text!(cwd).to_owned());
         Ok(())
     })
@@ -198,7 +186,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_background(
     options: *mut trunkline_client_options,
     background: bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         changed!(options).background = background;
         Ok(())
     })
@@ -214,7 +202,7 @@ pub unsafe extern "C" fn trunkline_client_options_on_notification(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let callback = NotificationCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
         changed!(options).notification = Some(Arc::new(callback));
         Ok(())
@@ -224,65 +212,5 @@ pub unsafe extern "C" fn trunkline_client_options_on_notification(
 /// Frees options. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_free(options: *mut trunkline_client_options) {
-    free!(options)
-}
-
-/// Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_request_options_new(
-    options: *mut *mut trunkline_request_options,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        out!(options).put(crate::ffi::give(trunkline_request_options::default()));
-        Ok(())
-    })
-}
-
-/// Sets how long the request waits, in milliseconds; progress renews it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_request_options_set_timeout_ms(
-    options: *mut trunkline_request_options,
-    timeout_ms: u64,
-) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
-        changed!(options).timeout_ms = Some(timeout_ms);
-        Ok(())
-    })
-}
-
-/// Sets how long the request waits at most, whatever progress it makes, in milliseconds.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
-    options: *mut trunkline_request_options,
-    timeout_ms: u64,
-) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
-        changed!(options).max_timeout_ms = Some(timeout_ms);
-        Ok(())
-    })
-}
-
-/// Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
-/// thread that made it. `destructor` fires exactly once, when neither the options nor a request
-/// uses `user_data`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_request_options_on_progress(
-    options: *mut trunkline_request_options,
-    callback: trunkline_progress_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(std::ptr::null_mut(), || {
-        let callback = ProgressCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
-        changed!(options).progress = Some(Arc::new(callback));
-        Ok(())
-    })
-}
-
-/// Frees options. NULL is allowed; requests in flight keep what they need.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_request_options_free(options: *mut trunkline_request_options) {
     free!(options)
 }

@@ -1,12 +1,12 @@
 //! Result codes and the error object.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, CString, c_char};
 
 use serde::Deserialize;
 use serde_json::Value;
 use trunkline::bridge::BridgeError;
 
-use crate::ffi::{contain, free, guard, handle, out};
+use crate::ffi::{free, handle, out, quietly, value_or};
 use crate::text::{Text, trunkline_str};
 
 /// The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
@@ -76,18 +76,24 @@ struct ErrorBody {
     data: Option<Value>,
 }
 
-const KINDS: [(&str, trunkline_result); 11] = [
-    ("protocol", TRUNKLINE_PROTOCOL),
-    ("timeout", TRUNKLINE_TIMEOUT),
-    ("cancelled", TRUNKLINE_CANCELLED),
-    ("closed", TRUNKLINE_CLOSED),
-    ("transport", TRUNKLINE_TRANSPORT),
-    ("version", TRUNKLINE_VERSION_MISMATCH),
-    ("invalid", TRUNKLINE_INVALID),
-    ("busy", TRUNKLINE_BUSY),
-    ("blocking", TRUNKLINE_BLOCKING),
-    ("forked", TRUNKLINE_FORKED),
-    ("internal", TRUNKLINE_INTERNAL),
+/// Every result with its name; those of the bridge have the names of its kinds.
+const NAMES: [(trunkline_result, &CStr); 16] = [
+    (TRUNKLINE_OK, c"ok"),
+    (TRUNKLINE_PROTOCOL, c"protocol"),
+    (TRUNKLINE_TIMEOUT, c"timeout"),
+    (TRUNKLINE_CANCELLED, c"cancelled"),
+    (TRUNKLINE_CLOSED, c"closed"),
+    (TRUNKLINE_TRANSPORT, c"transport"),
+    (TRUNKLINE_VERSION_MISMATCH, c"version"),
+    (TRUNKLINE_INVALID, c"invalid"),
+    (TRUNKLINE_BUSY, c"busy"),
+    (TRUNKLINE_BLOCKING, c"blocking"),
+    (TRUNKLINE_FORKED, c"forked"),
+    (TRUNKLINE_INTERNAL, c"internal"),
+    (TRUNKLINE_NULL, c"null"),
+    (TRUNKLINE_PANIC, c"panic"),
+    (TRUNKLINE_DONE, c"done"),
+    (TRUNKLINE_NOT_FOUND, c"not_found"),
 ];
 
 impl Failure {
@@ -114,6 +120,11 @@ impl Failure {
         Self::new(TRUNKLINE_BLOCKING, "blocking", message)
     }
 
+    pub(crate) fn forked() -> Self {
+        let message = "the object belongs to the process that was forked: make a new server or client in the child";
+        Self::new(TRUNKLINE_FORKED, "forked", message)
+    }
+
     pub(crate) fn closed(message: &str) -> Self {
         Self::new(TRUNKLINE_CLOSED, "closed", message)
     }
@@ -138,8 +149,8 @@ impl Failure {
     pub(crate) fn from_json(json: &[u8]) -> Self {
         match serde_json::from_slice::<ErrorBody>(json) {
             Ok(body) => {
-                let known = KINDS.iter().find(|(kind, _)| *kind == body.kind);
-                Self { result: known.map_or(TRUNKLINE_INTERNAL, |(_, result)| *result), body }
+                let known = NAMES.iter().find(|(_, name)| name.to_bytes() == body.kind.as_bytes());
+                Self { result: known.map_or(TRUNKLINE_INTERNAL, |(result, _)| *result), body }
             }
             Err(reason) => Self::internal(format!("unreadable error object: {reason}")),
         }
@@ -171,35 +182,20 @@ impl trunkline_error {
 /// The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_kind(error: *const trunkline_error) -> trunkline_result {
-    let mut result = TRUNKLINE_OK;
-    guard(std::ptr::null_mut(), || {
-        result = handle!(error).result;
-        Ok(())
-    });
-    result
+    value_or(TRUNKLINE_OK, || Ok(handle!(error).result))
 }
 
 /// The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
 /// the error is freed. "" for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_message(error: *const trunkline_error) -> *const c_char {
-    let mut message = c"".as_ptr();
-    guard(std::ptr::null_mut(), || {
-        message = handle!(error).message.as_ptr();
-        Ok(())
-    });
-    message
+    value_or(c"".as_ptr(), || Ok(handle!(error).message.as_ptr()))
 }
 
 /// The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_code(error: *const trunkline_error) -> i64 {
-    let mut code = 0;
-    guard(std::ptr::null_mut(), || {
-        code = handle!(error).code;
-        Ok(())
-    });
-    code
+    value_or(0, || Ok(handle!(error).code))
 }
 
 /// The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
@@ -209,7 +205,7 @@ pub unsafe extern "C" fn trunkline_error_json(
     error: *const trunkline_error,
     json: *mut trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (error, json) = (handle!(error), out!(json));
         json.put(error.json.lend());
         Ok(())
@@ -219,26 +215,8 @@ pub unsafe extern "C" fn trunkline_error_json(
 /// The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn trunkline_result_name(result: u32) -> *const c_char {
-    let name = match result {
-        0 => c"ok",
-        1 => c"protocol",
-        2 => c"timeout",
-        3 => c"cancelled",
-        4 => c"closed",
-        5 => c"transport",
-        6 => c"version",
-        7 => c"invalid",
-        8 => c"busy",
-        9 => c"blocking",
-        10 => c"forked",
-        11 => c"internal",
-        100 => c"null",
-        101 => c"panic",
-        102 => c"done",
-        103 => c"not_found",
-        _ => c"unknown",
-    };
-    contain(c"".as_ptr(), || name.as_ptr())
+    let known = NAMES.iter().find(|(known, _)| *known as u32 == result);
+    known.map_or(c"unknown", |(_, name)| *name).as_ptr()
 }
 
 /// Frees an error. NULL is allowed.

@@ -24,6 +24,16 @@ pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Res
     result
 }
 
+/// The same for a function that has no error object.
+pub(crate) fn quietly(body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
+    guard(std::ptr::null_mut(), body)
+}
+
+/// Runs the body of an exported function that gives a value, without a way to say why it could not: `fallback` then.
+pub(crate) fn value_or<T>(fallback: T, body: impl FnOnce() -> Result<T, Failure>) -> T {
+    catch_unwind(AssertUnwindSafe(body)).ok().and_then(Result::ok).unwrap_or(fallback)
+}
+
 /// Runs the body of an exported function that cannot fail; a panic in it gives `fallback`.
 pub(crate) fn contain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)

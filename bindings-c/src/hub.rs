@@ -7,17 +7,17 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use trunkline::bridge::{Bell, Lane, Port};
 
 use crate::alarm::Alarm;
 use crate::callback::ProgressCallback;
 use crate::error::Failure;
+use crate::sync::{Condvar, Mutex};
 use crate::work::{Session, State, Waiter, outcome, report_progress};
 
 /// How many events cross at a time.
@@ -27,7 +27,7 @@ const BATCH: usize = 256;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What the core may need beyond a deadline that it was given to report the end.
-pub(crate) const GRACE_MS: u64 = 10_000;
+const GRACE_MS: u64 = 10_000;
 
 /// `None`, no deadline, if it lies beyond the clock.
 pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
@@ -36,6 +36,8 @@ pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
 
 pub(crate) struct Hub {
     pub(crate) port: Port,
+    /// In a forked child the locks may be held by threads that are not there.
+    pid: u32,
     alarm: Arc<Alarm>,
     state: Mutex<State>,
     sleep: Mutex<Sleep>,
@@ -68,10 +70,11 @@ impl Hub {
         let alarm = Arc::new(Alarm::new()?);
         Ok(Arc::new(Self {
             port: Port::new(HubBell(alarm.clone())),
+            pid: std::process::id(),
             alarm,
             state: Mutex::default(),
             sleep: Mutex::default(),
-            changed: Condvar::new(),
+            changed: Condvar::default(),
             wakes: AtomicU64::new(0),
             wakes_seen: AtomicU64::new(0),
             dispatch_must_return: AtomicBool::new(false),
@@ -83,9 +86,10 @@ impl Hub {
     }
 
     /// The tables of the port. Hold it while making something that the core may answer at once, so
-    /// that the answer finds its entry.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+    /// that the answer finds its entry. Refused in a forked child.
+    pub(crate) fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
+        self.check_process()?;
+        Ok(self.state.lock())
     }
 
     /// Makes all waiting threads look at their conditions. Safe inside a signal handler.
@@ -103,10 +107,10 @@ impl Hub {
     /// Runs callbacks until some ran, a listener or connection ended, `end_dispatch` or the deadline;
     /// says how many ran.
     pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
-        let endings = self.state().endings;
+        let endings = self.state()?.endings;
         let ran = self.run_until(deadline, |ran| {
             let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
-            let is_due = ran > 0 || must_return || self.state().endings != endings;
+            let is_due = ran > 0 || must_return || self.state.lock().endings != endings;
             is_due.then_some(ran)
         })?;
         Ok(ran.unwrap_or(0))
@@ -118,22 +122,40 @@ impl Hub {
         if matches!(waiter, Waiter::Thread { .. }) {
             self.check_may_wait()?;
         }
-        let mut state = self.state.lock();
+        let mut state = self.state()?;
         let handle = self.port.open(json)?;
         state.sessions.insert(handle, session.clone());
         state.waiters.insert(handle, waiter);
         Ok(handle)
     }
 
-    /// Sends a request whose outcome goes to `waiter`.
-    pub(crate) fn request(&self, connection: u64, json: &[u8], waiter: Waiter) -> Result<u64, Failure> {
+    /// Sends a request to the server of a connection or the client of a call; its outcome goes to `waiter`.
+    pub(crate) fn request(&self, target: u64, json: &[u8], waiter: Waiter) -> Result<u64, Failure> {
         if matches!(waiter, Waiter::Thread { .. }) {
             self.check_may_wait()?;
         }
-        let mut state = self.state.lock();
-        let ticket = self.port.request(connection, json)?;
+        let mut state = self.state()?;
+        let ticket = self.port.request(target, json)?;
         state.waiters.insert(ticket, waiter);
         Ok(ticket)
+    }
+
+    /// Closes a listener or connection and runs callbacks until the core reports the end.
+    pub(crate) fn close(self: &Arc<Self>, handle: u64, session: &Session, deadline_ms: u64) -> Result<(), Failure> {
+        if !session.is_closed() {
+            self.check_may_wait()?;
+            self.port.close(handle, deadline_ms)?;
+            let deadline = deadline_after(deadline_ms.saturating_add(GRACE_MS));
+            self.run_until(deadline, |_| session.is_closed().then_some(()))?;
+        }
+        Ok(())
+    }
+
+    /// Closes a listener or connection without waiting.
+    pub(crate) fn close_now(&self, handle: u64, session: &Session) {
+        if !session.is_closed() {
+            let _ = self.port.close(handle, 0);
+        }
     }
 
     /// Runs callbacks until the outcome of a ticket is there. The core sees to it that it comes:
@@ -144,18 +166,23 @@ impl Hub {
         progress: Option<&ProgressCallback>,
     ) -> Result<Bytes, Failure> {
         let reply = self.run_until(None, |_| {
-            let (events, reply) = self.state().collect(ticket);
+            let (events, reply) = self.state.lock().collect(ticket);
             if let Some(progress) = progress {
                 self.enter(|| events.iter().for_each(|event| report_progress(progress, event)));
             }
             reply
         });
-        self.state().waiters.remove(&ticket);
+        self.state()?.waiters.remove(&ticket);
         outcome(&reply?.ok_or_else(|| Failure::internal("the wait for an answer ended without one"))?)
     }
 
+    fn check_process(&self) -> Result<(), Failure> {
+        if self.pid == std::process::id() { Ok(()) } else { Err(Failure::forked()) }
+    }
+
     /// Refuses to wait on a thread that is inside a callback of this port. To be asked before anything is sent.
-    pub(crate) fn check_may_wait(&self) -> Result<(), Failure> {
+    fn check_may_wait(&self) -> Result<(), Failure> {
+        self.check_process()?;
         let inside = INSIDE.with_borrow(|inside| inside.contains(&std::ptr::from_ref(self)));
         if inside { Err(Failure::blocking()) } else { Ok(()) }
     }
@@ -177,7 +204,7 @@ impl Hub {
             if let Some(answer) = done(total) {
                 return Ok(Some(answer));
             }
-            if self.state().stopped {
+            if self.state.lock().stopped {
                 return Err(Failure::closed("the port is closed"));
             }
             let left = deadline.map_or(LONGEST_WAIT, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -191,7 +218,7 @@ impl Hub {
     }
 
     /// Takes what the core queued and sorts it.
-    pub(crate) fn pump(&self) -> Result<(), Failure> {
+    fn pump(&self) -> Result<(), Failure> {
         let wakes = self.wakes.load(Ordering::SeqCst);
         let mut news = self.wakes_seen.swap(wakes, Ordering::SeqCst) != wakes;
         loop {
@@ -246,7 +273,7 @@ impl Hub {
     }
 
     /// Tells the sleepers to look again.
-    pub(crate) fn nudge(&self) {
+    fn nudge(&self) {
         let mut sleep = self.sleep.lock();
         sleep.generation += 1;
         if sleep.sleepers > 0 {
@@ -264,7 +291,7 @@ impl Hub {
         }
         if sleep.on_alarm {
             sleep.sleepers += 1;
-            self.changed.wait_for(&mut sleep, timeout);
+            sleep = self.changed.wait_for(sleep, timeout);
             sleep.sleepers -= 1;
             return;
         }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, out, text};
+use crate::ffi::{guard, out, quietly, text};
 use crate::text::{Text, trunkline_str, trunkline_text};
 
 /// JSON that goes through as it is; empty text means none.
@@ -27,7 +28,7 @@ pub unsafe extern "C" fn trunkline_json_get(
     pointer: trunkline_str,
     value: *mut trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
         value.put(trunkline_str::slice(find(json, pointer)?));
         Ok(())
@@ -42,7 +43,7 @@ pub unsafe extern "C" fn trunkline_json_get_text(
     pointer: trunkline_str,
     value: *mut *mut trunkline_text,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
         let found: Text = typed::<Cow<'_, str>>(json, pointer, "a string").map(|text| Text::copy(text.as_bytes()))?;
         value.put(found.give());
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn trunkline_json_get_number(
     pointer: trunkline_str,
     value: *mut f64,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
         value.put(typed(json, pointer, "a number")?);
         Ok(())
@@ -72,7 +73,7 @@ pub unsafe extern "C" fn trunkline_json_get_bool(
     pointer: trunkline_str,
     value: *mut bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
         value.put(typed(json, pointer, "true or false")?);
         Ok(())
@@ -95,7 +96,7 @@ pub unsafe extern "C" fn trunkline_json_string(
     })
 }
 
-fn typed<'a, T: serde::Deserialize<'a>>(json: &'a str, pointer: &str, wanted: &str) -> Result<T, Failure> {
+fn typed<'a, T: Deserialize<'a>>(json: &'a str, pointer: &str, wanted: &str) -> Result<T, Failure> {
     let value = find(json, pointer)?;
     serde_json::from_str(value).map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
@@ -108,7 +109,12 @@ fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
     let mut value = json.trim_ascii();
     for token in tokens {
         let token = token.replace("~1", "/").replace("~0", "~");
-        let found = Step(&token).deserialize(&mut serde_json::Deserializer::from_str(value));
+        let mut deserializer = serde_json::Deserializer::from_str(value);
+        let found = match value.as_bytes().first() {
+            Some(b'{') => deserializer.deserialize_map(Step(&token)),
+            Some(b'[') => deserializer.deserialize_seq(Step(&token)),
+            _ => IgnoredAny::deserialize(&mut deserializer).map(|_| None),
+        };
         let found = found.map_err(|reason| Failure::not_json("json", &reason))?;
         value = found.ok_or_else(|| Failure::not_found(format!("there is nothing at \"{pointer}\"")))?.get();
     }
@@ -119,25 +125,21 @@ fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
 /// skipped, not built.
 struct Step<'t>(&'t str);
 
-impl<'de> DeserializeSeed<'de> for Step<'_> {
-    type Value = Option<&'de RawValue>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+/// A member's name, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Visitor<'de> for Step<'_> {
     type Value = Option<&'de RawValue>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("JSON")
+        formatter.write_str("an object or an array")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some(matches) = map.next_key_seed(IsKey(self.0))? {
-            if matches {
+        while let Some(Key(key)) = map.next_key()? {
+            if key == self.0 {
                 found = Some(map.next_value()?);
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -149,62 +151,12 @@ impl<'de> Visitor<'de> for Step<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
         let wanted = self.0.parse::<usize>().ok();
         let (mut index, mut found) = (0, None);
-        loop {
+        while let Some(element) = elements.next_element()? {
             if Some(index) == wanted {
-                found = elements.next_element()?;
-                if found.is_none() {
-                    return Ok(None);
-                }
-            } else if elements.next_element::<IgnoredAny>()?.is_none() {
-                return Ok(found);
+                found = Some(element);
             }
             index += 1;
         }
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-}
-
-struct IsKey<'t>(&'t str);
-
-impl<'de> DeserializeSeed<'de> for IsKey<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for IsKey<'_> {
-    type Value = bool;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a member name")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
-        Ok(key == self.0)
+        Ok(found)
     }
 }

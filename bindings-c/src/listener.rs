@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, handle};
-use crate::hub::{GRACE_MS, Hub, deadline_after};
+use crate::ffi::{guard, handle, value_or};
+use crate::hub::Hub;
 use crate::text::{Text, trunkline_str};
 use crate::work::{Session, Waiter};
 
@@ -28,29 +28,18 @@ impl Listener {
     pub(crate) fn open(hub: &Arc<Hub>, json: &[u8]) -> Result<Arc<Self>, Failure> {
         let session = Session::new(None);
         let handle = hub.open(json, &session, Waiter::thread())?;
-        let facts = hub.wait_for(handle, None).inspect_err(|_| drop(hub.state().sessions.remove(&handle)))?;
+        let facts = hub
+            .wait_for(handle, None)
+            .inspect_err(|_| drop(hub.state().map(|mut state| state.sessions.remove(&handle))))?;
         Ok(Arc::new(Self { hub: hub.clone(), handle, url: url(&facts), session }))
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.session.end.get().is_some()
-    }
-
-    /// Closes and runs callbacks until the core reports the end.
     pub(crate) fn close(&self, deadline_ms: u64) -> Result<(), Failure> {
-        if !self.is_closed() {
-            self.hub.check_may_wait()?;
-            self.hub.port.close(self.handle, deadline_ms)?;
-            let deadline = deadline_after(deadline_ms.saturating_add(GRACE_MS));
-            self.hub.run_until(deadline, |_| self.is_closed().then_some(()))?;
-        }
-        Ok(())
+        self.hub.close(self.handle, &self.session, deadline_ms)
     }
 
     pub(crate) fn close_now(&self) {
-        if !self.is_closed() {
-            let _ = self.hub.port.close(self.handle, 0);
-        }
+        self.hub.close_now(self.handle, &self.session);
     }
 }
 
@@ -62,24 +51,14 @@ fn url(facts: &Bytes) -> Text {
 /// The URL of an HTTP listener; empty for stdio. Borrowed: valid until the listener is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_url(listener: *const trunkline_listener) -> trunkline_str {
-    let mut url = trunkline_str::empty();
-    guard(std::ptr::null_mut(), || {
-        url = handle!(listener).inner.url.lend();
-        Ok(())
-    });
-    url
+    value_or(trunkline_str::empty(), || Ok(handle!(listener).inner.url.lend()))
 }
 
 /// Whether the listener has ended: closed, or stdin ended. `true` for NULL. Changes only inside
 /// `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_closed(listener: *const trunkline_listener) -> bool {
-    let mut closed = true;
-    guard(std::ptr::null_mut(), || {
-        closed = handle!(listener).inner.is_closed();
-        Ok(())
-    });
-    closed
+    value_or(true, || Ok(handle!(listener).inner.session.is_closed()))
 }
 
 /// Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.

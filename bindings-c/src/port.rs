@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::callback::{LogCallback, UserData, trunkline_destructor, trunkline_log_callback};
 use crate::error::{trunkline_error, trunkline_result};
-use crate::ffi::{free, guard, handle, out};
+use crate::ffi::{free, guard, handle, out, quietly, value_or};
 use crate::hub::{Hub, deadline_after};
 
 /// A queue of events and the threads that wait on it. Each server and each client has one of its
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn trunkline_dispatch(
 /// Unix inside a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         handle!(port).hub.end_dispatch();
         Ok(())
     })
@@ -68,12 +68,7 @@ pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunk
 /// not read, reset or close it. -1 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) -> isize {
-    let mut descriptor = -1;
-    guard(std::ptr::null_mut(), || {
-        descriptor = handle!(port).hub.descriptor();
-        Ok(())
-    });
-    descriptor
+    value_or(-1, || Ok(handle!(port).hub.descriptor()))
 }
 
 /// Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
@@ -86,10 +81,10 @@ pub unsafe extern "C" fn trunkline_port_on_log(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let port = handle!(port);
         let callback = LogCallback::new(callback, user_data).map(Arc::new);
-        let replaced = std::mem::replace(&mut port.hub.state().log, callback);
+        let replaced = std::mem::replace(&mut port.hub.state()?.log, callback);
         drop(replaced);
         Ok(())
     })

@@ -5,18 +5,18 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::callback::{ToolCallback, UserData, trunkline_destructor, trunkline_tool_callback};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{contain, guard, handle, optional, out, text};
+use crate::ffi::{free, guard, handle, optional, out, quietly, text, value_or};
 use crate::hub::Hub;
 use crate::listener::{Listener, trunkline_listener};
 use crate::port::trunkline_port;
 use crate::server_options::{put, trunkline_http_options, trunkline_server_options, trunkline_tool_options};
+use crate::sync::Mutex;
 use crate::text::trunkline_str;
 use crate::tool::Tool;
 use crate::work::Work;
@@ -94,7 +94,7 @@ impl trunkline_server {
         let registration = Registration { server: self.handle, tool, wrap_output: options.wrap_output, requires };
         let registration = serde_json::to_vec(&registration).map_err(unreadable)?;
         let tool = Arc::new(Tool { server: self.handle, callback });
-        let mut state = self.hub().state();
+        let mut state = self.hub().state()?;
         let handle = self.hub().port.register("tool", &registration)?;
         state.tools.insert(handle, tool);
         drop(state);
@@ -106,7 +106,7 @@ impl trunkline_server {
         let handle = self.tools.lock().remove(name);
         let handle = handle.ok_or_else(|| Failure::not_found(format!("there is no tool named \"{name}\"")))?;
         self.hub().port.unregister(handle)?;
-        let tool = self.hub().state().tools.remove(&handle);
+        let tool = self.hub().state()?.tools.remove(&handle);
         drop(tool);
         Ok(())
     }
@@ -115,14 +115,15 @@ impl trunkline_server {
         let json = json!({"server": self.handle, "transport": transport});
         let listener = Listener::open(self.hub(), json.to_string().as_bytes())?;
         let mut listeners = self.listeners.lock();
-        listeners.retain(|listener| !listener.is_closed());
+        listeners.retain(|listener| !listener.session.is_closed());
         listeners.push(listener.clone());
         Ok(listener)
     }
 
     /// Runs callbacks until `stop`, or until `listener` ends; then closes what is still open.
     fn run(&self, listener: Option<&Listener>) -> Result<(), Failure> {
-        let is_over = || self.stop.load(Ordering::SeqCst) || listener.is_some_and(Listener::is_closed);
+        let is_over =
+            || self.stop.load(Ordering::SeqCst) || listener.is_some_and(|listener| listener.session.is_closed());
         self.hub().run_until(None, |_| is_over().then_some(()))?;
         self.stop.store(false, Ordering::SeqCst);
         let open = std::mem::take(&mut *self.listeners.lock());
@@ -144,7 +145,9 @@ impl Drop for trunkline_server {
             listener.close_now();
         }
         let _ = self.hub().port.unregister(self.handle);
-        let mut state = self.hub().state();
+        let Ok(mut state) = self.hub().state() else {
+            return;
+        };
         let (tools, kept) = state.tools.drain().partition::<HashMap<_, _>, _>(|(_, tool)| tool.server == self.handle);
         state.tools = kept;
         let ours = |work: &Work| matches!(work, Work::Call { tool, .. } if tool.server == self.handle);
@@ -304,7 +307,7 @@ pub unsafe extern "C" fn trunkline_server_run(
 /// called on any thread, inside callbacks, and on Unix inside a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         handle!(server).stop();
         Ok(())
     })
@@ -313,12 +316,7 @@ pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) ->
 /// The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) -> *mut trunkline_port {
-    let mut port = std::ptr::null_mut();
-    guard(std::ptr::null_mut(), || {
-        port = std::ptr::from_ref(&handle!(server).port).cast_mut();
-        Ok(())
-    });
-    port
+    value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(server).port).cast_mut()))
 }
 
 /// Frees a server: closes its listeners without waiting and removes its tools. Not inside one of
@@ -326,8 +324,5 @@ pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) 
 /// `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_free(server: *mut trunkline_server) {
-    contain((), || {
-        // SAFETY: the conventions of the header: NULL, or a server that is not used afterwards.
-        unsafe { crate::ffi::take(server) }
-    });
+    free!(server)
 }

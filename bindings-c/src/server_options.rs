@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{changed, free, guard, handle, out, text};
+use crate::ffi::{changed, free, guard, handle, out, quietly, text};
 use crate::hub::Hub;
 use crate::json::raw;
 use crate::port::trunkline_port;
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_port(
     options: *mut trunkline_server_options,
     port: *mut trunkline_port,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         changed!(options).hub = Some(handle!(port).hub.clone());
         Ok(())
     })
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_title(
     options: *mut trunkline_server_options,
     title: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).info, "title", text!(title)))
+    quietly(|| put(&mut changed!(options).info, "title", text!(title)))
 }
 
 /// Sets the description.
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_description(
     options: *mut trunkline_server_options,
     description: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).info, "description", text!(description)))
+    quietly(|| put(&mut changed!(options).info, "description", text!(description)))
 }
 
 /// Sets the URL of the server's site.
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_website_url(
     options: *mut trunkline_server_options,
     url: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).info, "websiteUrl", text!(url)))
+    quietly(|| put(&mut changed!(options).info, "websiteUrl", text!(url)))
 }
 
 /// Sets the icons: a JSON array of the specification's Icon.
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_icons(
     options: *mut trunkline_server_options,
     icons: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (options, icons) = (changed!(options), text!(icons));
         let icons: Value = serde_json::from_str(icons).map_err(|reason| Failure::not_json("icons", &reason))?;
         put(&mut options.info, "icons", icons)
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_instructions(
     options: *mut trunkline_server_options,
     instructions: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         changed!(options).instructions = Some(text!(instructions).to_owned());
         Ok(())
     })
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_debug(
     options: *mut trunkline_server_options,
     debug: bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).options, "debug", debug))
+    quietly(|| put(&mut changed!(options).options, "debug", debug))
 }
 
 /// Sets a limit (one of `trunkline_limit`).
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
     limit: u32,
     value: u64,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let options = changed!(options);
         let name = (limit as usize).checked_sub(1).and_then(|index| LIMITS.get(index));
         let name = name.ok_or_else(|| Failure::invalid("the argument `limit` is not a trunkline_limit"))?;
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
     options: *mut trunkline_tool_options,
     wrap: bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         changed!(options).wrap_output = Some(wrap);
         Ok(())
     })
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_requires(
     options: *mut trunkline_tool_options,
     capabilities: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let options = changed!(options);
         options.requires = raw("capabilities", text!(capabilities))?.map(ToOwned::to_owned);
         Ok(())
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_host(
     options: *mut trunkline_http_options,
     host: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "host", text!(host)))
+    quietly(|| put(&mut changed!(options).transport, "host", text!(host)))
 }
 
 /// Sets the TCP port; 0 takes a free one.
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_port(
     options: *mut trunkline_http_options,
     port: u16,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "port", port))
+    quietly(|| put(&mut changed!(options).transport, "port", port))
 }
 
 /// Sets the path of the endpoint.
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_path(
     options: *mut trunkline_http_options,
     path: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "path", text!(path)))
+    quietly(|| put(&mut changed!(options).transport, "path", text!(path)))
 }
 
 /// Serves the legacy revisions without sessions.
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_stateless(
     options: *mut trunkline_http_options,
     stateless: bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "stateless", stateless))
+    quietly(|| put(&mut changed!(options).transport, "stateless", stateless))
 }
 
 /// Answers with plain JSON instead of an event stream.
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_json(
     options: *mut trunkline_http_options,
     json: bool,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || put(&mut changed!(options).transport, "json", json))
+    quietly(|| put(&mut changed!(options).transport, "json", json))
 }
 
 /// Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_host(
     options: *mut trunkline_http_options,
     host: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || push(&mut changed!(options).transport, "allowedHosts", text!(host)))
+    quietly(|| push(&mut changed!(options).transport, "allowedHosts", text!(host)))
 }
 
 /// Allows one more value of the Origin header, such as "https://app.example.org".
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_origin(
     options: *mut trunkline_http_options,
     origin: trunkline_str,
 ) -> trunkline_result {
-    guard(std::ptr::null_mut(), || push(&mut changed!(options).transport, "allowedOrigins", text!(origin)))
+    quietly(|| push(&mut changed!(options).transport, "allowedOrigins", text!(origin)))
 }
 
 /// Frees options. NULL is allowed.

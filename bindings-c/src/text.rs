@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 
 use crate::error::{Failure, trunkline_result};
-use crate::ffi::{contain, free, guard, handle, out};
+use crate::ffi::{contain, free, handle, out, quietly, value_or};
 
 /// UTF-8 text by pointer and length, never owned by this struct. What you pass needs no final NUL
 /// byte and is only read during the call. What the library hands out is followed by a NUL byte that
@@ -90,18 +90,13 @@ pub unsafe extern "C" fn trunkline_str_of(string: *const c_char) -> trunkline_st
 /// Borrows the text; valid until the text is freed. Empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_text_str(text: *const trunkline_text) -> trunkline_str {
-    let mut borrowed = trunkline_str::empty();
-    guard(std::ptr::null_mut(), || {
-        borrowed = handle!(text).0.lend();
-        Ok(())
-    });
-    borrowed
+    value_or(trunkline_str::empty(), || Ok(handle!(text).0.lend()))
 }
 
 /// Copies a text. The copy is yours: `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_text_copy(from: trunkline_str, text: *mut *mut trunkline_text) -> trunkline_result {
-    guard(std::ptr::null_mut(), || {
+    quietly(|| {
         let (from, text) = (crate::ffi::text!(from), out!(text));
         text.put(Text::copy(from.as_bytes()).give());
         Ok(())

@@ -1,7 +1,6 @@
 //! What a port knows, and what becomes of each event.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
@@ -19,7 +18,8 @@ use crate::tool::Tool;
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) tools: HashMap<u64, Arc<Tool>>,
-    pub(crate) calls: HashMap<u64, LiveCall>,
+    /// Calls that the host has not let go of.
+    pub(crate) calls: HashMap<u64, Weak<trunkline_call>>,
     pub(crate) waiters: HashMap<u64, Waiter>,
     /// Listeners and connections.
     pub(crate) sessions: HashMap<u64, Arc<Session>>,
@@ -32,12 +32,6 @@ pub(crate) struct State {
     pub(crate) endings: u64,
 }
 
-/// A call that the host has not let go of.
-pub(crate) struct LiveCall {
-    pub(crate) call: Weak<trunkline_call>,
-    pub(crate) cancelled: Arc<AtomicBool>,
-}
-
 /// A listener or connection.
 pub(crate) struct Session {
     pub(crate) notification: Option<Arc<NotificationCallback>>,
@@ -47,6 +41,10 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(notification: Option<Arc<NotificationCallback>>) -> Arc<Self> {
         Arc::new(Self { notification, end: OnceLock::new() })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.end.get().is_some()
     }
 }
 
@@ -67,14 +65,15 @@ impl Waiter {
 }
 
 pub(crate) struct StartedRequest {
-    pub(crate) session: u64,
+    /// The connection, or the call whose client is asked.
+    pub(crate) target: u64,
     pub(crate) completion: Option<ReplyCallback>,
     pub(crate) progress: Option<Arc<ProgressCallback>>,
 }
 
 /// A callback that has to run.
 pub(crate) enum Work {
-    Call { tool: Arc<Tool>, event: Event, cancelled: Arc<AtomicBool> },
+    Call { tool: Arc<Tool>, event: Event },
     Orphan { ticket: u64 },
     Cancelled { ticket: u64, reason: Bytes },
     Notification { callback: Arc<NotificationCallback>, event: Event },
@@ -90,17 +89,13 @@ impl State {
             EventKind::Call => {
                 let ticket = event.ticket;
                 self.due.push_back(match self.tools.get(&event.handle).cloned() {
-                    Some(tool) => {
-                        let cancelled = Arc::<AtomicBool>::default();
-                        self.calls.insert(ticket, LiveCall { call: Weak::new(), cancelled: cancelled.clone() });
-                        Work::Call { tool, event, cancelled }
-                    }
+                    Some(tool) => Work::Call { tool, event },
                     None => Work::Orphan { ticket },
                 });
                 false
             }
             EventKind::Cancel => {
-                self.sort_cancel(event);
+                self.due.push_back(Work::Cancelled { ticket: event.ticket, reason: event.body });
                 false
             }
             EventKind::Reply => self.sort_reply(event),
@@ -120,16 +115,6 @@ impl State {
                 true
             }
         }
-    }
-
-    /// A call that did not start never will; one that did sees its flag at once and its callback in
-    /// turn.
-    fn sort_cancel(&mut self, event: Event) {
-        let Some(live) = self.calls.get(&event.ticket) else {
-            return;
-        };
-        live.cancelled.store(true, Ordering::Release);
-        self.due.push_back(Work::Cancelled { ticket: event.ticket, reason: event.body });
     }
 
     fn sort_reply(&mut self, event: Event) -> bool {
@@ -194,11 +179,11 @@ impl State {
     /// are unlocked.
     pub(crate) fn forget_session(&mut self, handle: u64) -> impl Sized + use<> {
         let session = self.sessions.remove(&handle);
-        let belongs = |waiter: &Waiter| matches!(waiter, Waiter::Callback(request) if request.session == handle);
+        let belongs = |waiter: &Waiter| matches!(waiter, Waiter::Callback(request) if request.target == handle);
         let tickets: Vec<u64> = self.waiters.iter().filter(|(_, w)| belongs(w)).map(|(ticket, _)| *ticket).collect();
         let waiters: Vec<_> = tickets.iter().filter_map(|ticket| self.waiters.remove(ticket)).collect();
         let (gone, kept) = self.due.drain(..).partition::<VecDeque<Work>, _>(|work| match work {
-            Work::Completion { request, .. } | Work::Progress { request, .. } => request.session == handle,
+            Work::Completion { request, .. } | Work::Progress { request, .. } => request.target == handle,
             Work::Notification { event, .. } => event.handle == handle,
             _ => false,
         });
@@ -216,11 +201,10 @@ impl Work {
     /// Runs the callback, on the thread that dispatches.
     pub(crate) fn run(self, hub: &Arc<Hub>) {
         match self {
-            Work::Call { event, cancelled, .. } if cancelled.load(Ordering::Acquire) => {
-                hub.state().calls.remove(&event.ticket);
-            }
-            Work::Call { tool, event, cancelled } => {
-                let call = trunkline_call::start(hub, &tool, event, cancelled);
+            // Cancelled before it began.
+            Work::Call { event, .. } if hub.port.cancelled(event.ticket).unwrap_or(true) => {}
+            Work::Call { tool, event } => {
+                let call = trunkline_call::start(hub, &tool, event);
                 tool.callback.run(call.as_raw(), call.arguments());
             }
             Work::Orphan { ticket } => {
@@ -229,8 +213,8 @@ impl Work {
                     .fail(ticket, br#"{"kind":"internal","message":"the tool was removed before its call ran"}"#);
             }
             Work::Cancelled { ticket, reason } => {
-                let call = hub.state().calls.get(&ticket).map(|live| live.call.clone());
-                if let Some(call) = call.and_then(|call| call.upgrade()) {
+                let call = hub.state().ok().and_then(|state| state.calls.get(&ticket).and_then(Weak::upgrade));
+                if let Some(call) = call {
                     call.run_cancel_callback(reason);
                 }
             }

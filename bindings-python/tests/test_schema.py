@@ -18,6 +18,7 @@ import pytest
 from typing_extensions import NotRequired, Required, TypeAliasType
 
 from trunkline import Context, Field, InvalidArgument, SyncContext
+from trunkline.results import Returns
 from trunkline.schema import Builder, UnsupportedType
 from trunkline.signature import Signature
 
@@ -101,6 +102,10 @@ Tree = TypeAliasType("Tree", "dict[str, Tree | int]")
 def schema_of(tp: Any) -> Any:
     builder = Builder("input")
     return builder.finish(builder.node(tp).schema)
+
+
+def output_schema(tp: Any) -> Any:
+    return Returns.of(tp, None).schema
 
 
 def built(tp: Any, value: Any) -> Any:
@@ -263,6 +268,13 @@ def test_dataclass_is_defined_once_and_described() -> None:
             },
         },
     }
+
+
+def test_only_definitions_that_are_referred_to_are_kept() -> None:
+    assert "$defs" not in output_schema(Point)
+    assert output_schema(Line)["$defs"].keys() == {"Point"}
+    assert output_schema(Node)["$defs"].keys() == {"Node"}
+    assert output_schema(list[Line])["$defs"].keys() == {"Line", "Point"}
 
 
 def test_recursion_ends_in_a_reference() -> None:

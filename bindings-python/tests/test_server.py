@@ -429,18 +429,53 @@ def test_registration_refuses_what_is_wrong() -> None:
         server.add_tool(fine, name="b", output_schema={"$ref": "https://example.com/x.json"})
     with pytest.raises(InvalidArgument, match="pass name="):
         server.add_tool(lambda: None)
+    with pytest.raises(InvalidArgument, match="is a method without its object"):
+        server.add_tool(Methods.method)
     with pytest.raises(InvalidArgument, match="by keyword"):
         server.tool("name")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="no tool named 'nothing'"):
         server.remove_tool("nothing")
     with pytest.raises(InvalidArgument, match="seconds"):
         Server("test", version="1", session_idle=-1)
+    with pytest.raises(InvalidArgument, match="not '5'"):
+        Client(server, timeout="5")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="transport must be"):
         server.serve("carrier pigeon")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="stdio has no port"):
         server.serve("stdio", port=1)
     server.remove_tool("fine")
     server.add_tool(fine)
+
+
+class Methods:
+    """A class whose methods are tools."""
+
+    def __init__(self, factor: int) -> None:
+        self._factor = factor
+
+    def method(self, number: int) -> int:
+        return number * self._factor
+
+
+def test_methods_of_an_object_are_tools() -> None:
+    server = Server("test", version="1")
+    server.add_tool(Methods(7).method)
+    assert run(call(server, "method", {"number": 6})).text == "42"
+
+
+def test_what_a_client_shows_of_itself() -> None:
+    client = Client("http://127.0.0.1:1/mcp")
+    assert repr(client) == "Client('http://127.0.0.1:1/mcp')"
+
+    async def check() -> None:
+        server = Server("test", version="1")
+        listener = server.serve("http", port=0)
+        assert repr(listener) == "Listener('http')"
+        async with listener, Client(listener.url, revision="2025-11-25") as connected:
+            assert repr(listener) == f"Listener({listener.url!r})"
+            assert repr(connected) == f"Client({listener.url!r}, revision='2025-11-25')"
+
+    run(check())
 
 
 def test_pages() -> None:

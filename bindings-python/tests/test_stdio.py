@@ -118,15 +118,15 @@ def test_a_command_that_does_not_exist() -> None:
 
 
 def test_a_child_that_is_no_server(tmp_path: Path) -> None:
-    async def check(source: str) -> None:
+    async def check(source: str, connect_timeout: float = 10) -> None:
         with pytest.raises(TrunklineError) as caught:
-            async with Client(script(tmp_path, source), connect_timeout=3):
+            async with Client(script(tmp_path, source), connect_timeout=connect_timeout):
                 pass
         assert isinstance(caught.value, (TransportError, ConnectionClosed, RequestTimeout))
 
     run(check("import sys; sys.exit('not today')"))
     run(check("print('hello')"))
-    run(check("import time; time.sleep(60)"))
+    run(check("import time; time.sleep(60)", 0.5))
 
 
 def test_closing_ends_the_child(tmp_path: Path) -> None:

@@ -48,6 +48,9 @@ static void json_helpers(void) {
   CHECK(trunkline_json_get_number(json, S("/n"), &number) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_json_get(json, S("a"), &slice) == TRUNKLINE_INVALID);
   CHECK(trunkline_json_get(S("{\"a\":"), S("/a"), &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("oops"), S("/a"), &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("[1,2,oops"), S("/0"), &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("{\"a\\\"\\u0062\":1}"), S("/a\"b"), &slice) == TRUNKLINE_OK && same(slice, "1"));
   OK(trunkline_json_string(S("a \"b\"\n"), &text, &error));
   CHECK(same(trunkline_text_str(text), "\"a \\\"b\\\"\\n\""));
   trunkline_text_free(text);
@@ -159,10 +162,8 @@ static void memory_call(void) {
     OK(trunkline_client_info(client, &text, &error));
     check_text(text, "/revision", revisions[index]);
     /* A pinned 2026-07-28 is spoken without a probe: nobody asked the server for its name. */
-    if (strcmp(revisions[index], "2026-07-28") != 0) {
-      check_text(text, "/serverInfo/name", "suite");
-      OK(trunkline_client_ping(client, NULL, &error));
-    }
+    if (strcmp(revisions[index], "2026-07-28") != 0) check_text(text, "/serverInfo/name", "suite");
+    OK(trunkline_client_ping(client, NULL, &error));
     trunkline_text_free(text);
     OK(trunkline_client_list_tools(client, NULL, &text, &error));
     check_text(text, "/0/name", "echo");
@@ -205,6 +206,11 @@ static void fail_tool(trunkline_call *call, trunkline_str arguments, void *user_
   CHECK(trunkline_call_fail_tool(call, S("no such city")) == TRUNKLINE_OK);
 }
 
+static void fail_invalid(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_fail_invalid(call, S("/city"), S("is on no map")) == TRUNKLINE_OK);
+}
+
 static void fail_protocol(trunkline_call *call, trunkline_str arguments, void *user_data) {
   (void)arguments, (void)user_data;
   OK(trunkline_call_fail_protocol(call, -32001, S("teapot"), S("{\"hot\":true}"), &error));
@@ -221,6 +227,7 @@ static void shapes_and_failures(void) {
   add(server, S(PLAIN("content")), return_content, NULL);
   add(server, S(PLAIN("result")), return_result, NULL);
   add(server, S(PLAIN("fail_tool")), fail_tool, NULL);
+  add(server, S(PLAIN("fail_invalid")), fail_invalid, NULL);
   add(server, S(PLAIN("fail_protocol")), fail_protocol, NULL);
   add(server,
       S("{\"name\":\"object\",\"description\":\"An object.\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":"
@@ -257,6 +264,9 @@ static void shapes_and_failures(void) {
   OK(trunkline_client_call_tool(client, S("fail_tool"), S("{}"), NULL, &result, &error));
   CHECK(is_error(result));
   check_text(result, "/content/0/text", "no such city");
+  trunkline_text_free(result);
+  OK(trunkline_client_call_tool(client, S("fail_invalid"), S("{}"), NULL, &result, &error));
+  CHECK(is_error(result) && contains(trunkline_text_str(result), "/city: is on no map"));
   trunkline_text_free(result);
   result = NULL;
   CHECK(trunkline_client_call_tool(client, S("fail_protocol"), S("{}"), NULL, &result, &detail) == TRUNKLINE_PROTOCOL);
@@ -557,6 +567,86 @@ static void closing(void) {
   trunkline_client_free(client);
   CHECK(gone.count == 0 && gone.freed == 1);
   trunkline_call_free(kept);
+  trunkline_server_free(server);
+}
+
+/* ---- requests to the client of a call ---- */
+
+/* Answers the call when its ping was answered. */
+static void answer_with_outcome(trunkline_result result, trunkline_str json, const trunkline_error *error,
+                                void *user_data) {
+  see_outcome(result, json, error, user_data);
+  CHECK(trunkline_call_return_text(kept, trunkline_str_of(trunkline_result_name(result))) == TRUNKLINE_OK);
+  trunkline_call_free(kept);
+  kept = NULL;
+}
+
+static void ping_client(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_error *error = NULL;
+  trunkline_result result;
+  (void)arguments;
+  FAILS(TRUNKLINE_INVALID, "params",
+        trunkline_call_start_request(call, S("ping"), S("{oops"), NULL, NULL, NULL, NULL, &error));
+  kept = trunkline_call_retain(call);
+  result = trunkline_call_start_request(call, S(TRUNKLINE_METHOD_PING), NOTHING, NULL, answer_with_outcome, user_data,
+                                        free_outcome, &error);
+  if (result != TRUNKLINE_OK) {
+    CHECK(result == TRUNKLINE_PROTOCOL && trunkline_error_code(error) == -32601);
+    trunkline_error_free(error);
+    trunkline_call_free(kept);
+    kept = NULL;
+    CHECK(trunkline_call_return_text(call, S("refused")) == TRUNKLINE_OK);
+  }
+}
+
+static void ping_too_late(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments;
+  CHECK(trunkline_call_return_text(call, S("answered")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_cancelled(call));
+  FAILS(TRUNKLINE_CLOSED, "done",
+        trunkline_call_start_request(call, S("ping"), NOTHING, NULL, see_outcome, user_data, free_outcome, &error));
+}
+
+static void requests_to_the_client(void) {
+  static const char *const revisions[] = {"2024-11-05", "2025-11-25", "2026-07-28"};
+  trunkline_server *server = new_server();
+  outcome end = {0, 0, TRUNKLINE_INTERNAL, ""}, late = {0, 0, TRUNKLINE_INTERNAL, ""}, gone = {0, 0, TRUNKLINE_OK, ""};
+  size_t index;
+  add(server, S(PLAIN("ping_client")), ping_client, &end);
+  add(server, S(PLAIN("ping_too_late")), ping_too_late, &late);
+  add(server, S(PLAIN("keep")), keep, NULL);
+  for (index = 0; index < sizeof revisions / sizeof *revisions; ++index) {
+    bool modern = strcmp(revisions[index], "2026-07-28") == 0;
+    trunkline_client_options *options = NULL;
+    trunkline_client *client = NULL;
+    trunkline_text *text = NULL;
+    end.count = end.freed = late.freed = 0;
+    OK(trunkline_client_options_new(&options, &error));
+    CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(revisions[index])) == TRUNKLINE_OK);
+    OK(trunkline_client_connect_memory(server, options, &client, &error));
+    trunkline_client_options_free(options);
+    OK(trunkline_client_ping(client, NULL, &error));
+    OK(trunkline_client_call_tool(client, S("ping_client"), S("{}"), NULL, &text, &error));
+    check_text(text, "/content/0/text", modern ? "refused" : "ok");
+    CHECK(end.count == !modern && end.freed == 1);
+    trunkline_text_free(text);
+    OK(trunkline_client_call_tool(client, S("ping_too_late"), S("{}"), NULL, &text, &error));
+    check_text(text, "/content/0/text", "answered");
+    CHECK(late.count == 0 && late.freed == 1);
+    trunkline_text_free(text);
+
+    /* A call that outlives its client. */
+    OK(trunkline_client_start_call_tool(client, S("keep"), S("{}"), NULL, NULL, NULL, NULL, NULL, &error));
+    while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+    trunkline_client_free(client);
+    while (!trunkline_call_cancelled(kept)) sleep_ms(5);
+    gone.freed = 0;
+    FAILS(TRUNKLINE_CLOSED, "closed",
+          trunkline_call_start_request(kept, S("ping"), NOTHING, NULL, see_outcome, &gone, free_outcome, &error));
+    CHECK(gone.count == 0 && gone.freed == 1);
+    trunkline_call_free(kept);
+    kept = NULL;
+  }
   trunkline_server_free(server);
 }
 
@@ -890,33 +980,53 @@ static void waking(void) {
   trunkline_port_free(port);
 }
 
-/* A child must leave its parent's objects alone, and can have its own. */
+#ifndef _WIN32
+static volatile sig_atomic_t enough_calls;
+
+static void calls_until_enough(void *data) {
+  while (!enough_calls) many_calls(data);
+}
+#endif
+
+/* A child must leave its parent's objects alone, and can have its own; also when the parent's other threads are busy. */
 static void forked(void) {
 #ifndef _WIN32
   trunkline_server *server = new_server();
   trunkline_client *client = in_memory(server);
   trunkline_text *result = NULL;
-  pid_t child;
-  int status = -1;
-  check_echo(client, "{\"message\":\"before\"}", "before");
-  child = fork();
-  if (child == 0) {
-    trunkline_server *own;
-    trunkline_client *own_client;
-    FAILS(TRUNKLINE_FORKED, "fork", trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
-    FAILS(TRUNKLINE_FORKED, "fork",
-          trunkline_client_call_tool(client, S("echo"), S("{\"message\":\"x\"}"), NULL, &result, &error));
-    trunkline_port_wake(trunkline_server_port(server));
-    own = new_server();
-    own_client = in_memory(own);
-    check_echo(own_client, "{\"message\":\"in the child\"}", "in the child");
-    trunkline_client_free(own_client);
-    trunkline_server_free(own);
-    trunkline_client_free(client);
-    trunkline_server_free(server);
-    _exit(0);
+  thread_task busy = {calls_until_enough, NULL};
+  thread worker;
+  int number = 1, forks;
+  shared_client = client;
+  busy.data = &number;
+  thread_start(&worker, &busy);
+  for (forks = 0; forks < 20; ++forks) {
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+      trunkline_server *own;
+      trunkline_client *own_client;
+      alarm(20); /* a lock that nobody gives back must not look like patience */
+      FAILS(TRUNKLINE_FORKED, "fork", trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
+      FAILS(TRUNKLINE_FORKED, "fork",
+            trunkline_client_call_tool(client, S("echo"), S("{\"message\":\"x\"}"), NULL, &result, &error));
+      FAILS(TRUNKLINE_FORKED, "fork", trunkline_server_add_tool(server, S(PLAIN("x")), echo, NULL, NULL, &error));
+      FAILS(TRUNKLINE_FORKED, "fork", trunkline_client_close(client, 0, &error));
+      CHECK(trunkline_port_on_log(trunkline_server_port(server), NULL, NULL, NULL) == TRUNKLINE_FORKED);
+      trunkline_port_wake(trunkline_server_port(server));
+      own = new_server();
+      own_client = in_memory(own);
+      check_echo(own_client, "{\"message\":\"in the child\"}", "in the child");
+      trunkline_client_free(own_client);
+      trunkline_server_free(own);
+      trunkline_client_free(client);
+      trunkline_server_free(server);
+      _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
   }
-  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  enough_calls = 1;
+  thread_join(worker);
   check_echo(client, "{\"message\":\"after\"}", "after");
   trunkline_client_free(client);
   trunkline_server_free(server);
@@ -976,6 +1086,7 @@ static const struct {
     {"cancellation", cancellation},
     {"timeouts", timeouts},
     {"closing", closing},
+    {"requests_to_the_client", requests_to_the_client},
     {"stdio", stdio},
     {"http", http},
     {"many_threads", many_threads},

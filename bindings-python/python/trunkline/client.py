@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _native
 from .connection import (
     CLOSE_DEADLINE,
     Connection,
@@ -23,7 +22,7 @@ from .results import CallToolResult
 from .types import Tool, ToolPage
 
 if TYPE_CHECKING:
-    from asyncio import Task
+    from asyncio import AbstractEventLoop, Task
     from types import TracebackType
 
     from typing_extensions import Self
@@ -35,7 +34,8 @@ class Client:
     It belongs to the event loop on which it was connected. Times are in seconds.
 
     Args:
-        target: the URL of an endpoint, the command of a server to start (a list), or a `Server` of this process.
+        target: the URL of an endpoint, the command of a server to start (a list), or a `Server` of this process,
+            whichever thread or event loop serves it.
         name: how the client introduces itself (together with `version`).
         version: the version of the program that uses the client.
         revision: `"auto"` (negotiate), `"legacy"`, `"modern"`, or one revision, spoken without asking first.
@@ -83,6 +83,7 @@ class Client:
             on_tools_changed=on_tools_changed,
         )
         self._port: Port | None = None
+        self._loop: AbstractEventLoop
         self._handle = 0
         self._progress: dict[int, OnProgress] = {}
         self._callbacks: set[Task[None]] = set()
@@ -120,6 +121,7 @@ class Client:
         if self._port is not None:
             raise InvalidArgument("the client is connected already")
         loop, server_handle = asyncio.get_running_loop(), None
+        self._loop = loop
         if (server := self._connection.server) is None:
             port = Port()
             port.attach(loop)
@@ -128,8 +130,8 @@ class Client:
             port, server_handle = server._acquire(loop)
         handle = 0
         try:
-            handle = port.open(self._connection.open_json(server_handle))
-            port.listeners[handle] = (loop, self._connection.listen(self._run, self._progress))
+            receive = self._connection.listen(self._run, self._progress)
+            handle = port.open(self._connection.open_json(server_handle), receive)
             self._connection.facts = await port.reply(handle)
         except BaseException:
             await self._end(port, handle, 0)
@@ -194,6 +196,9 @@ class Client:
         """Returns when the server has answered."""
         await self._request(request_json("ping", None, timeout))
 
+    def __repr__(self) -> str:
+        return self._connection.shown("Client")
+
     async def __aenter__(self) -> Self:
         await self.connect()
         return self
@@ -211,15 +216,7 @@ class Client:
         if on_progress is not None:
             self._progress[ticket] = on_progress
         try:
-            return await port.reply(ticket)
-        except Exception:
-            raise
-        except BaseException as cancelled:  # of asyncio, or of another event loop's own
-            try:
-                port.native.cancel(ticket, str(cancelled))
-            except _native.NativeError:
-                pass  # another process's
-            raise
+            return await port.answer(ticket)
         finally:
             if on_progress is not None:
                 self._progress.pop(ticket, None)
@@ -231,7 +228,7 @@ class Client:
         try:
             await port.close(handle, deadline)
         finally:
-            await self._connection.server._release(port, deadline)
+            await self._connection.server._release(port, self._loop, deadline)
 
     def _run(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         import asyncio

@@ -60,6 +60,7 @@ class Connection:
         on_notification: called with every notification's method and params.
         on_tools_changed: called when the server's list of tools has changed.
         """
+        self.target = target
         self.server: Server | None = None
         self.transport = self._describe(
             target,
@@ -82,6 +83,11 @@ class Connection:
         self.on_notification = on_notification
         self.on_tools_changed = on_tools_changed
         self.facts: dict[str, Any] | None = None
+
+    def shown(self, name: str) -> str:
+        """A client of class `name` with this connection, for its `repr`."""
+        revision = f", revision={self.facts['revision']!r}" if self.facts else ""
+        return f"{name}({self.target!r}{revision})"
 
     def open_json(self, server_handle: int | None) -> dict[str, Any]:
         """What opens the connection; `server_handle` is for a server of this process."""

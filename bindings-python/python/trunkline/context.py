@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
-from .errors import RequestCancelled, reraise
+from .connection import request_json
+from .errors import RequestCancelled, from_object, reraise
+
+if TYPE_CHECKING:
+    from .port import Port
+
+# Every request has a timeout in the core: this is only how long one look lasts.
+_WAIT_MS: Final = 60_000
 
 
 class _Call:
     """The facts of a call; they cross from the core only when someone asks for them."""
 
-    __slots__ = ("_facts", "_native", "_ticket")
+    __slots__ = ("_facts", "_port", "_ticket")
 
-    def __init__(self, native: _native.Port, ticket: int) -> None:
-        self._native = native
+    def __init__(self, port: Port, ticket: int) -> None:
+        self._port = port
         self._ticket = ticket
         self._facts: dict[str, Any] | None = None
 
@@ -45,11 +52,6 @@ class _Call:
         return self._fact("meta") or {}
 
     @property
-    def session_id(self) -> str | None:
-        """The id of the session, where the transport has sessions."""
-        return self._fact("session")
-
-    @property
     def wants_progress(self) -> bool:
         """Whether the caller asked for progress; otherwise nothing is sent."""
         return bool(self._fact("progress"))
@@ -58,14 +60,14 @@ class _Call:
     def cancelled(self) -> bool:
         """Whether nobody waits for the result any more."""
         try:
-            return self._native.cancelled(self._ticket)
+            return self._port.native.cancelled(self._ticket)
         except _native.NativeError as error:
             reraise(error)
 
     def _fact(self, name: str) -> Any:
         if self._facts is None:
             try:
-                self._facts = self._native.describe(self._ticket)
+                self._facts = self._port.native.describe(self._ticket)
             except _native.NativeError as error:
                 reraise(error)
         return self._facts.get(name) if self._facts else None
@@ -77,7 +79,7 @@ class _Call:
         if message is not None:
             update["message"] = message
         try:
-            self._native.notify(self._ticket, update)
+            self._port.native.notify(self._ticket, update)
         except _native.NativeError as error:
             reraise(error)
 
@@ -91,6 +93,19 @@ class Context(_Call):
         """Tells the caller how far the work is. Values must rise; nothing is sent if the caller did not ask."""
         self._progress(progress, total, message)
 
+    async def ping(self, *, timeout: float | None = None) -> None:
+        """Returns when the client has answered. Only revisions up to 2025-11-25 let a server ask.
+
+        Args:
+            timeout: seconds for the answer (default 60).
+
+        Raises:
+            ProtocolError: on other revisions, with the code -32601.
+            RequestTimeout: if no answer came in time.
+            ConnectionClosed: if the client is gone, or the call is answered already.
+        """
+        await self._port.answer(self._port.request(self._ticket, request_json("ping", None, timeout)))
+
 
 class SyncContext(_Call):
     """The context of a `def` handler, which runs on a thread of its own."""
@@ -100,6 +115,27 @@ class SyncContext(_Call):
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tells the caller how far the work is. Values must rise; nothing is sent if the caller did not ask."""
         self._progress(progress, total, message)
+
+    def ping(self, *, timeout: float | None = None) -> None:
+        """Returns when the client has answered. Only revisions up to 2025-11-25 let a server ask.
+
+        Args:
+            timeout: seconds for the answer (default 60).
+
+        Raises:
+            ProtocolError: on other revisions, with the code -32601.
+            RequestTimeout: if no answer came in time.
+            ConnectionClosed: if the client is gone, or the call is answered already.
+        """
+        try:
+            ticket = self._port.native.request(self._ticket, request_json("ping", None, timeout, wait=True))
+            while (reply := self._port.native.wait(ticket, _WAIT_MS)) is None:
+                pass
+        except _native.NativeError as error:
+            reraise(error)
+        ok, body = reply
+        if not ok:
+            raise from_object(body)
 
     def raise_if_cancelled(self) -> None:
         """Ends the handler when nobody waits for the result any more.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from types import TracebackType
 
     from typing_extensions import Self
@@ -24,6 +25,7 @@ class Listener:
         self._transport = transport
         self._drain_deadline = drain_deadline
         self._port: Port | None = None
+        self._loop: AbstractEventLoop
         self._handle = 0
         self._result: dict[str, Any] = {}
 
@@ -52,15 +54,17 @@ class Listener:
 
         if self._port is not None:
             raise InvalidArgument("this listener was started already: call serve() again for another")
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         port, server = self._server._acquire(loop)
         try:
             if port.loop is not loop:
-                raise InvalidArgument("another event loop serves this server already")
+                raise InvalidArgument(
+                    "another event loop serves this server already; a SyncClient of it connects after serve()"
+                )
             handle = port.open({"server": server, "transport": self._transport})
             self._result = await port.reply(handle)
         except BaseException:
-            await self._server._release(port, 0)
+            await self._server._release(port, loop, 0)
             raise
         self._port, self._handle = port, handle
 
@@ -82,7 +86,10 @@ class Listener:
         await port.close(self._handle, deadline)
         if self._port is not None:
             self._port = None
-            await self._server._release(port, deadline)
+            await self._server._release(port, self._loop, deadline)
+
+    def __repr__(self) -> str:
+        return f"Listener({self._result.get('url', self._transport['type'])!r})"
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -17,7 +17,7 @@ def milliseconds(seconds: float | None) -> int | None:
     if seconds is None:
         return None
     # NaN compares as false, so this refuses it as well.
-    if not 0 <= seconds <= 1e9:
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds <= 1e9:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidArgument(f"a time must be a number of seconds from 0 to 1e9, not {seconds!r}")
     return round(seconds * 1000)
 

@@ -73,7 +73,7 @@ class Pool:
                     elif len(self._waiting) > 1:
                         return
                 for _, ticket, handle, _, _, body in events:
-                    self._answer(native, ticket, handle, body)
+                    self._answer(ticket, handle, body)
                 self._waiting.add(this)
         except _native.NativeError:
             pass  # the port is closed
@@ -82,9 +82,9 @@ class Pool:
                 self._waiting.discard(this)
                 self._threads.discard(this)
 
-    def _answer(self, native: _native.Port, ticket: int, handle: int, body: object) -> None:
+    def _answer(self, ticket: int, handle: int, body: object) -> None:
         handler = self._port.handler(handle)
         if handler is None:
-            native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+            self._port.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
         else:
-            handler.answer_in_thread(native, ticket, body, self._context.copy())
+            handler.answer_in_thread(self._port, ticket, body, self._context.copy())

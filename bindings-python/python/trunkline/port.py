@@ -6,10 +6,10 @@ import os
 import sys
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from . import _native
-from .errors import ConnectionClosed, from_object, reraise
+from .errors import BlockingCallError, ConnectionClosed, from_object, reraise
 from .logs import write_logs
 from .pool import Pool
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable, Coroutine
     from contextvars import Context as ContextVars
+
+    # method, params, ticket of the request or 0
+    Receive: TypeAlias = Callable[[str, Any, int], None]
 
 _T = TypeVar("_T")
 
@@ -46,11 +49,11 @@ class Handler(Protocol):
         """Whether its calls go to the pool."""
         ...
 
-    async def answer(self, native: _native.Port, ticket: int, body: Any) -> None:
+    async def answer(self, port: Port, ticket: int, body: Any) -> None:
         """Answers on the event loop."""
         ...
 
-    def answer_in_thread(self, native: _native.Port, ticket: int, body: Any, context: ContextVars) -> None:
+    def answer_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> None:
         """Answers on a thread of the pool."""
         ...
 
@@ -65,13 +68,13 @@ class Port:
         self._bell: socket.socket | None = None
         self.native = self._make_native()
         self.handlers: dict[int, Handler] = {}
-        # Connection -> its loop, and what receives (method, params, ticket of the request or 0) there.
-        self.listeners: dict[int, tuple[AbstractEventLoop, Callable[[str, Any, int], None]]] = {}
+        # Connection -> its loop, and what receives its notifications there; without a loop, on any thread.
+        self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
         self.loop: AbstractEventLoop | None = None
         self.pool = Pool(self, max_threads)
         self._lock = threading.RLock()
         # Found once, because importing asyncio is slow at first and never free.
-        self._running_loop: Callable[[], AbstractEventLoop]
+        self._running_loop: Callable[[], AbstractEventLoop | None]
         self._tasks: dict[int, Task[None]] = {}
         self._replies: dict[int, Future[tuple[bool, Any]]] = {}
         self._ends: dict[int, Future[tuple[bool, Any]]] = {}
@@ -94,22 +97,26 @@ class Port:
 
     def attach(self, loop: AbstractEventLoop) -> None:
         """Lets `loop` handle the events, unless another loop that is still running does."""
-        from asyncio import get_running_loop
+        from asyncio import _get_running_loop
 
         with self._lock:
-            self._running_loop = get_running_loop
-            if self.loop is not None:
-                if self.loop is loop or self.loop.is_running():
-                    return
-                self._detach()
-            self.loop = loop
-            if self._bell is None:
-                threading.Thread(
-                    target=self._drain_in_thread, args=(loop,), name="trunkline-events", daemon=True
-                ).start()
-            else:
-                loop.add_reader(self._bell.fileno(), self._on_bell)
+            self._running_loop = _get_running_loop
+            if self.loop is not None and (self.loop is loop or self.loop.is_running()):
+                return
+            self.move(loop)
         self.pool.prepare()
+
+    def move(self, loop: AbstractEventLoop) -> None:
+        """Lets `loop` handle the events from now on. To be called on the loop that did so far, if that runs."""
+        with self._lock:
+            self._detach()
+            self.loop = loop
+        if self._bell is None:
+            threading.Thread(target=self._drain_in_thread, args=(loop,), name="trunkline-events", daemon=True).start()
+        elif self._running_loop() is loop:
+            self._watch(loop)
+        else:
+            loop.call_soon_threadsafe(self._watch, loop)
 
     @property
     def serving_loop(self) -> AbstractEventLoop | None:
@@ -117,21 +124,30 @@ class Port:
         loop = self.loop
         return loop if loop is not None and loop.is_running() and self.pid == os.getpid() else None
 
-    def open(self, json: dict[str, Any]) -> int:
-        """Opens a listener or a connection; `reply` waits for the outcome."""
-        loop = self._running_loop()
+    def open(self, json: dict[str, Any], receive: Receive | None = None) -> int:
+        """Opens a listener or a connection whose notifications go to `receive`; `reply` waits for the outcome."""
+        loop = self._here()
         try:
             with self._lock:  # its reply must not be dispatched before someone waits for it
                 handle = self.native.open(json)
                 self._replies[handle] = loop.create_future()
                 self._ends[handle] = loop.create_future()
+                if receive is not None:
+                    self._listeners[handle] = (loop, receive)
         except _native.NativeError as error:
             reraise(error)
         return handle
 
+    def open_blocking(self, json: dict[str, Any], receive: Receive) -> int:
+        """Opens a connection for blocking code, which fetches the outcome itself; `receive` is called on any thread."""
+        with self._lock:
+            handle = self.native.open({**json, "wait": True})
+            self._listeners[handle] = (None, receive)
+        return handle
+
     def request(self, handle: int, json: dict[str, Any]) -> int:
-        """Sends a request on a connection; `reply` waits for the answer."""
-        loop = self._running_loop()
+        """Sends a request to the server of a connection or the client of a call; `answer` waits for the answer."""
+        loop = self._here()
         try:
             with self._lock:
                 ticket = self.native.request(handle, json)
@@ -153,6 +169,23 @@ class Port:
         if not ok:
             raise from_object(body)
         return body
+
+    async def answer(self, ticket: int) -> Any:
+        """The result of a request; cancelling the task cancels the request.
+
+        Raises:
+            TrunklineError: what the core reported instead.
+        """
+        try:
+            return await self.reply(ticket)
+        except Exception:
+            raise
+        except BaseException as cancelled:  # of asyncio, or of another event loop's own
+            try:
+                self.native.cancel(ticket, str(cancelled))
+            except _native.NativeError:
+                pass  # another process's
+            raise
 
     async def ended(self, handle: int) -> None:
         """Returns when a listener or connection has ended.
@@ -189,7 +222,7 @@ class Port:
 
         if self._disposed:
             return
-        self._stopped = self._stopped or self._running_loop().create_future()
+        self._stopped = self._stopped or asyncio.get_running_loop().create_future()
         try:
             self.native.close(0, round(deadline * 1000))
             await asyncio.wait({self._stopped}, timeout=deadline + _GRACE)
@@ -235,6 +268,20 @@ class Port:
         with write_end:
             return _native.Port(write_end.fileno())
 
+    def _here(self) -> AbstractEventLoop:
+        """The loop of the caller; it takes over if the one that handled the events is gone."""
+        loop = self._running_loop()
+        if loop is None:
+            raise BlockingCallError("no event loop runs in this thread: use SyncClient")
+        if self.loop is not loop:
+            self.attach(loop)
+        return loop
+
+    def _watch(self, loop: AbstractEventLoop) -> None:
+        if self._bell is not None and self.loop is loop and not self._disposed:
+            loop.add_reader(self._bell.fileno(), self._on_bell)
+            loop.call_soon(self._drain)  # what came before may ring no more
+
     def _detach(self) -> None:
         loop, self.loop = self.loop, None
         if loop is not None and self._bell is not None and not loop.is_closed():
@@ -255,15 +302,15 @@ class Port:
         handled()
 
     def _drain(self) -> None:
-        if self._disposed or self.loop is None:
+        loop = self.loop
+        if self._disposed or loop is None or loop is not self._running_loop():
             return
         try:
             events = self.native.drain("queue", _BATCH, 0)
         except _native.NativeError:
             return  # closed meanwhile
-        loop = self.loop
         self._dispatch_all(events)
-        if len(events) == _BATCH:
+        if len(events) == _BATCH and self.loop is loop:
             # The bell rings only when the queue was empty before.
             loop.call_soon(self._drain)
 
@@ -271,12 +318,15 @@ class Port:
         while self.loop is loop and not self._disposed:
             try:
                 events = self.native.drain("queue", _BATCH, _THREAD_WAIT_MS)
-                if events:
-                    loop.call_soon_threadsafe(self._dispatch_all, events)
+                if events and (now := self.loop) is not None:  # perhaps it has moved meanwhile
+                    now.call_soon_threadsafe(self._dispatch_all, events)
             except (_native.NativeError, RuntimeError):
                 return  # the port or the loop is closed
 
     def _dispatch_all(self, events: list[tuple[int, int, int, bool, str, Any]]) -> None:
+        if self.loop is not None and self.loop is not self._running_loop():
+            self.loop.call_soon_threadsafe(self._dispatch_all, events)  # the port has moved
+            return
         for event in events:
             try:
                 self._dispatch(*event)
@@ -294,16 +344,19 @@ class Port:
             if (future := self._known(self._replies, ticket)) is not None:
                 self._settle(future, (ok, body))
         elif kind == NOTIFICATION:
-            loop, receive = self.listeners.get(handle, (None, None))
-            if receive is not None and loop is self.loop:
+            loop, receive = self._known(self._listeners, handle) or (None, _ignore)
+            if loop is None or loop is self.loop:
                 receive(name, body, ticket)
-            elif receive is not None and loop is not None:
+            elif not loop.is_closed():
                 loop.call_soon_threadsafe(receive, name, body, ticket)
         elif kind == CANCEL:
             if (task := self._tasks.get(ticket)) is not None:
-                task.cancel(body or None)
+                if (loop := task.get_loop()) is self.loop:
+                    task.cancel(body or None)
+                elif not loop.is_closed():
+                    loop.call_soon_threadsafe(task.cancel, body or None)
         elif kind == SESSION_CLOSED:
-            self.listeners.pop(handle, None)
+            self._listeners.pop(handle, None)
             if (end := self._known(self._ends, handle)) is not None:
                 self._settle(end, (ok, body))
         elif kind == LOG:
@@ -322,7 +375,7 @@ class Port:
 
     async def _answer(self, handler: Handler, ticket: int, body: Any) -> None:
         try:
-            await handler.answer(self.native, ticket, body)
+            await handler.answer(self, ticket, body)
         finally:
             self._tasks.pop(ticket, None)
 
@@ -343,6 +396,10 @@ class Port:
             _set_result(future, result)
         elif not loop.is_closed():
             loop.call_soon_threadsafe(_set_result, future, result)
+
+
+def _ignore(_method: str, _params: Any, _ticket: int) -> None:
+    pass
 
 
 def _set_result(future: Future[_T], result: _T) -> None:

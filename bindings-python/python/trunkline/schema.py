@@ -10,7 +10,7 @@ import sys
 import types
 import typing
 from collections import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 from .fields import keywords
@@ -95,8 +95,15 @@ class Builder:
         return self._class(tp, origin or tp, args)
 
     def finish(self, schema: Schema) -> Schema:
-        """A complete schema: `schema` with the definitions that it refers to."""
-        return {**schema, "$defs": self.defs} if self.defs else schema
+        """A complete schema: `schema` with the definitions that it refers to, and those that these refer to."""
+        needed: set[str] = set()
+        waiting = [schema]
+        while waiting:
+            found = {name for name in _references(waiting.pop()) if name in self.defs} - needed
+            needed |= found
+            waiting += (self.defs[name] for name in found)
+        defs = {name: definition for name, definition in self.defs.items() if name in needed}
+        return {**schema, "$defs": defs} if defs else schema
 
     def resolve(self, schema: Schema) -> Schema:
         """The schema itself, where `schema` is a reference to it (and perhaps says more)."""
@@ -575,6 +582,19 @@ def _substitute(hint: Any, known: Mapping[Any, Any]) -> Any:
     if parameters := getattr(hint, "__parameters__", ()):
         return hint[tuple(known.get(parameter, parameter) for parameter in parameters)]
     return hint
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """The names of the definitions that a schema refers to itself."""
+    if isinstance(schema, dict):
+        for key, value in cast("dict[str, Any]", schema).items():
+            if key == "$ref" and isinstance(value, str):
+                yield value.removeprefix("#/$defs/")
+            else:
+                yield from _references(value)
+    elif isinstance(schema, list):
+        for value in cast("list[Any]", schema):
+            yield from _references(value)
 
 
 def _with_references(schema: Any, renamed: Mapping[str, str]) -> Any:

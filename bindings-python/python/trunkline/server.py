@@ -18,6 +18,7 @@ from .tool import RegisteredTool
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from .background import BackgroundLoop
     from .types import Icon, ToolAnnotations
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -97,7 +98,9 @@ class Server:
         self._lock = threading.RLock()
         self._port: Port | None = None
         self._handle = 0
-        self._users = 0
+        # Who uses the port: the loops of listeners and clients, and None for each blocking client.
+        self._users: list[AbstractEventLoop | None] = []
+        self._background: BackgroundLoop | None = None
         self._bind()
 
     @overload
@@ -274,32 +277,82 @@ class Server:
     def __repr__(self) -> str:
         return f"Server({self.name!r}, version={self.version!r}, tools={[*self._tools]!r})"
 
-    def _acquire(self, loop: AbstractEventLoop) -> tuple[Port, int]:
-        """The port and the handle for one more user, with the events handled on `loop` if no other loop does."""
+    def _acquire(self, loop: AbstractEventLoop | None) -> tuple[Port, int]:
+        """The port and the handle for one more user. If no other loop handles the events, `loop` does; for a blocking
+        client, which has none, a loop in the background.
+        """
         with self._lock:
             port = self._bind()
-            port.attach(loop)
-            self._users += 1
+            if loop is not None:
+                port.attach(loop)
+            else:
+                self._keep_served(port)
+            self._users.append(loop)
             return port, self._handle
 
-    async def _release(self, port: Port, deadline: float) -> None:
-        """Takes back one `_acquire`; with the last one everything that was started ends."""
+    async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
+        """Takes back one `_acquire` with that loop; with the last one everything that was started ends."""
         import asyncio
 
-        with self._lock:
-            if port is not self._port:
-                return
-            self._users -= 1
-            if self._users > 0:
-                return
-            self._port = None
-        loop = port.serving_loop
-        if loop is asyncio.get_running_loop():
+        is_last, background = self._leave(port, loop)
+        if not is_last:
+            return
+        serving = port.serving_loop
+        if serving is asyncio.get_running_loop():
             await port.stop(deadline)
-        elif loop is not None:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(port.stop(deadline), loop))
+        elif serving is not None:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(port.stop(deadline), serving))
         else:
             port.end_now()
+        if background is not None:
+            background.stop()
+
+    def _release_blocking(self, port: Port, deadline: float) -> None:
+        """The same for a blocking client."""
+        is_last, background = self._leave(port, None)
+        if not is_last:
+            return
+        try:
+            if background is not None and background.loop is port.serving_loop:
+                from asyncio import run_coroutine_threadsafe
+
+                run_coroutine_threadsafe(port.stop(deadline), background.loop).result()
+            else:
+                port.end_now()
+        finally:
+            if background is not None:
+                background.stop()
+
+    def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[bool, BackgroundLoop | None]:
+        """Takes a user away: whether it was the last one, and what then has to be stopped after the port."""
+        with self._lock:
+            if port is not self._port:
+                return False, None
+            if loop in self._users:
+                self._users.remove(loop)
+            # A loop that was closed took its users with it.
+            self._users = [user for user in self._users if user is None or not user.is_closed()]
+            if self._users:
+                if loop is not None and loop is port.loop and loop not in self._users:
+                    # It may end now, and the others go on.
+                    port.move(self._background_loop())
+                return False, None
+            self._port = None
+            background, self._background = self._background, None
+            return True, background
+
+    def _keep_served(self, port: Port) -> None:
+        """Makes sure that some loop handles the events, for a blocking client."""
+        with self._lock:
+            if port.serving_loop is None and port.pid == os.getpid():
+                port.attach(self._background_loop())
+
+    def _background_loop(self) -> AbstractEventLoop:
+        if self._background is None:
+            from .background import BackgroundLoop
+
+            self._background = BackgroundLoop()
+        return self._background.loop
 
     def _serving_loop(self) -> AbstractEventLoop | None:
         return None if self._port is None else self._port.serving_loop
@@ -314,7 +367,8 @@ class Server:
                 except _native.NativeError as error:
                     port.dispose()
                     reraise(error)
-                self._users = 0
+                self._users.clear()
+                self._background = None  # if there was one, its thread is in the parent process
                 self._handles.clear()
                 for tool in self._tools.values():
                     self._register(port, tool)

@@ -164,6 +164,8 @@ def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parame
             raise InvalidArgument(
                 f"{where}: parameter {parameter.name!r} is positional-only, but arguments come by name"
             )
+    if parameters and parameters[0].name == "self" and parameters[0].annotation is inspect.Parameter.empty:
+        raise InvalidArgument(f"{where} is a method without its object: add it from one, as in add_tool(object.method)")
     return parameters
 
 

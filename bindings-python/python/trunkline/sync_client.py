@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
 from .connection import (
@@ -26,16 +26,12 @@ from .results import CallToolResult
 from .types import Tool, ToolPage
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
     from types import TracebackType
 
     from typing_extensions import Self
 
-    from .background import BackgroundLoop
     from .port import Port
     from .server import Server
-
-_T = TypeVar("_T")
 
 # Every request has a timeout in the core: this is only how long one look lasts.
 _WAIT_MS: Final = 60_000
@@ -93,7 +89,6 @@ class SyncClient:
         # For a server of this process: its port, and what was heard there.
         self._server_port: Port | None = None
         self._inbox: deque[tuple[str, Any, int]] = deque()
-        self._background: BackgroundLoop | None = None
 
     @property
     def revision(self) -> str:
@@ -198,6 +193,9 @@ class SyncClient:
         """Returns when the server has answered."""
         self._request(request_json("ping", None, timeout, wait=True))
 
+    def __repr__(self) -> str:
+        return self._connection.shown("SyncClient")
+
     def __enter__(self) -> Self:
         self.connect()
         return self
@@ -212,6 +210,8 @@ class SyncClient:
         if native is None:
             raise ConnectionClosed("the client is not connected: use `with`, or call connect() first")
         self._refuse_deadlock()
+        if (server := self._connection.server) is not None and self._server_port is not None:
+            server._keep_served(self._server_port)
         try:
             if on_progress is None:
                 ticket = native.request(self._handle, json)
@@ -272,32 +272,17 @@ class SyncClient:
 
     def _connect_in_memory(self, server: Server) -> None:
         self._refuse_deadlock()
-        loop = server._serving_loop()
-        if loop is None:
-            from .background import BackgroundLoop
-
-            self._background = BackgroundLoop()
-            loop = self._background.loop
-        port, server_handle = server._acquire(loop)
-        self._server_port = port
+        port, server_handle = server._acquire(None)
+        self._server_port, self._handle = port, 0
         try:
-            self._handle = _on(loop, self._open(port, server_handle))
-        except BaseException:
+            self._handle = port.open_blocking(self._connection.open_json(server_handle), self._hear)
+            self._connection.facts = self._wait(port.native, self._handle)
+        except BaseException as error:
             self._end(port.native, 0)
+            if isinstance(error, _native.NativeError):
+                reraise(error)
             raise
         self._native = port.native
-
-    async def _open(self, port: Port, server_handle: int) -> int:
-        from asyncio import get_running_loop
-
-        handle = port.open(self._connection.open_json(server_handle))
-        port.listeners[handle] = (get_running_loop(), self._hear)
-        try:
-            self._connection.facts = await port.reply(handle)
-        except BaseException:
-            await port.close(handle, 0)
-            raise
-        return handle
 
     def _hear(self, method: str, params: Any, ticket: int) -> None:
         self._inbox.append((method, params, ticket))
@@ -314,24 +299,15 @@ class SyncClient:
         if server is None:
             end_port(native, deadline)
             return
-        if port is not None and (loop := port.serving_loop) is not None:
-            _on(loop, _leave(server, port, self._handle, deadline))
-        background, self._background = self._background, None
-        if background is not None:
-            background.stop()
-
-
-async def _leave(server: Server, port: Port, handle: int, deadline: float) -> None:
-    try:
-        await port.close(handle, deadline)
-    finally:
-        await server._release(port, deadline)
-
-
-def _on(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, _T]) -> _T:
-    from asyncio import run_coroutine_threadsafe
-
-    return run_coroutine_threadsafe(coroutine, loop).result()
+        if port is None:
+            return
+        try:
+            if self._handle:
+                native.close(self._handle, 0)
+        except _native.NativeError:
+            pass  # a port of the parent process
+        finally:
+            server._release_blocking(port, deadline)
 
 
 def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import Context as ContextVars
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from .context import Context, SyncContext
 from .errors import ProtocolError, ToolError
 from .jsonable import jsonable
 from .signature import BadArgument, Signature
+
+if TYPE_CHECKING:
+    from .port import Port
 
 
 class RegisteredTool:
@@ -29,15 +32,16 @@ class RegisteredTool:
         self._signature = signature
         self._context_name = signature.context_name
 
-    async def answer(self, native: _native.Port, ticket: int, body: dict[str, Any]) -> None:
+    async def answer(self, port: Port, ticket: int, body: dict[str, Any]) -> None:
         """Answers a call on the event loop."""
+        native = port.native
         try:
             arguments = self._signature.bind(body)
         except BadArgument as error:
             _fail(native, ticket, {"kind": "invalid", "message": error.reason, "path": error.path})
             return
         if self._context_name is not None:
-            arguments[self._context_name] = Context(native, ticket)
+            arguments[self._context_name] = Context(port, ticket)
         try:
             self._complete(native, ticket, await self.function(**arguments))
         except BaseException as error:
@@ -45,15 +49,16 @@ class RegisteredTool:
             if not isinstance(error, Exception):
                 raise
 
-    def answer_in_thread(self, native: _native.Port, ticket: int, body: dict[str, Any], context: ContextVars) -> None:
+    def answer_in_thread(self, port: Port, ticket: int, body: dict[str, Any], context: ContextVars) -> None:
         """Answers a call on a thread of the pool."""
+        native = port.native
         try:
             arguments = self._signature.bind(body)
         except BadArgument as error:
             _fail(native, ticket, {"kind": "invalid", "message": error.reason, "path": error.path})
             return
         if self._context_name is not None:
-            arguments[self._context_name] = SyncContext(native, ticket)
+            arguments[self._context_name] = SyncContext(port, ticket)
         try:
             self._complete(native, ticket, context.run(self.function, **arguments))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool

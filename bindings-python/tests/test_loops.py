@@ -1,0 +1,169 @@
+"""Clients of a server of this process, on other event loops and threads than the one that serves it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from support import DEADLINE, Heard, run, until
+from test_calls import Slow
+from trunkline import Client, InvalidArgument, Server, SyncClient
+
+HANDLERS = pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
+
+
+@contextmanager
+def served_elsewhere(server: Server, how: str) -> Generator[threading.Event]:
+    """Another thread's loop serves the server, until the block ends or the event is set and the thread gone."""
+    ready, done = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with Client(server) if how == "client" else server.serve("http", port=0):
+            ready.set()
+            await asyncio.to_thread(done.wait, DEADLINE)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="elsewhere")
+    thread.start()
+    try:
+        assert ready.wait(DEADLINE)
+        yield done
+    finally:
+        done.set()
+        thread.join()
+
+
+def leave(done: threading.Event) -> None:
+    """Lets the other loop end."""
+    done.set()
+    for thread in threading.enumerate():
+        if thread.name == "elsewhere":
+            thread.join()
+
+
+@HANDLERS
+def test_a_client_on_another_loop(name: str) -> None:
+    slow, heard, changes = Slow(), Heard(), list[int]()
+
+    async def check() -> None:
+        here = threading.get_ident()
+        async with Client(slow.server, on_tools_changed=lambda: changes.append(threading.get_ident())) as client:
+            assert (await client.call_tool(name, on_progress=heard.hear)).text == "done"
+            assert heard[-1] == (3, 3, "step 3")
+            slow.server.add_tool(slow.later, name="late")
+            await until(lambda: changes, "the change")
+            assert set(changes) == {here}
+            call = asyncio.ensure_future(client.call_tool("late"))
+            await until(slow.started.is_set, "the handler")
+            call.cancel()
+            await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+
+    with served_elsewhere(slow.server, "listener"):
+        run(check())
+
+
+@HANDLERS
+def test_a_blocking_client_beside_another_loop(name: str) -> None:
+    slow, heard = Slow(), Heard()
+    with served_elsewhere(slow.server, "listener"), SyncClient(slow.server) as client:
+        assert client.call_tool(name, on_progress=heard.hear).text == "done"
+        assert heard[-1] == (3, 3, "step 3")
+
+
+@pytest.mark.parametrize("how", ["client", "listener"])
+@HANDLERS
+def test_the_loop_that_serves_may_end_first(name: str, how: str) -> None:
+    slow = Slow()
+
+    async def check(done: threading.Event) -> None:
+        async with Client(slow.server) as client:
+            assert (await client.call_tool(name)).text == "done"
+            in_flight = asyncio.ensure_future(client.call_tool("in_thread"))
+            await until(slow.started.is_set, "the handler")
+            await asyncio.to_thread(leave, done)
+            assert (await client.call_tool(name)).text == "done"
+            in_flight.cancel()
+            await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+
+    with served_elsewhere(slow.server, how) as done:
+        run(check(done))
+    assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("how", ["client", "listener"])
+@HANDLERS
+def test_the_loop_that_serves_may_end_before_a_blocking_client(name: str, how: str) -> None:
+    slow = Slow()
+    with served_elsewhere(slow.server, how) as done, SyncClient(slow.server) as client:
+        assert client.call_tool(name).text == "done"
+        leave(done)
+        assert client.call_tool(name).text == "done"
+    assert_nothing_is_left()
+
+
+def test_a_loop_that_was_dropped_with_its_client_is_replaced() -> None:
+    slow = Slow()
+
+    async def forget() -> None:
+        await Client(slow.server).connect()
+
+    asyncio.run(forget())
+    with SyncClient(slow.server) as client:
+        assert client.call_tool("steps").text == "done"
+
+    async def check() -> None:
+        async with Client(slow.server) as client:
+            assert (await client.call_tool("steps")).text == "done"
+
+    run(check())
+
+
+def test_blocking_clients_end_in_any_order() -> None:
+    slow = Slow()
+    first, second, third = SyncClient(slow.server), SyncClient(slow.server), SyncClient(slow.server)
+    for client in (first, second, third):
+        client.connect()
+    for client, others in ((first, (second, third)), (third, (second,))):
+        client.close()
+        for other in others:
+            assert other.call_tool("steps").text == "done"
+    second.close()
+    assert_nothing_is_left()
+
+
+def test_blocking_clients_come_and_go_on_many_threads() -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def echo(number: int) -> int:
+        return number
+
+    def use(number: int) -> int:
+        with SyncClient(server) as client:
+            return int(client.call_tool("echo", {"number": number}).text)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(use, range(100))) == list(range(100))
+    assert_nothing_is_left()
+
+
+def test_a_server_of_a_blocking_client_is_served_by_nobody_else() -> None:
+    async def check(server: Server) -> None:
+        async with Client(server) as client:
+            assert (await client.call_tool("steps")).text == "done"
+        with pytest.raises(InvalidArgument, match="after serve"):
+            await server.serve("http", port=0)
+
+    slow = Slow()
+    with SyncClient(slow.server) as client:
+        run(check(slow.server))
+        assert client.call_tool("steps").text == "done"
+    assert_nothing_is_left()
+
+
+def assert_nothing_is_left() -> None:
+    assert not [thread.name for thread in threading.enumerate() if thread.name == "trunkline-loop"]
