@@ -10,7 +10,6 @@ interface Facts {
   clientCapabilities?: JsonObject;
   meta?: JsonObject;
   progress: boolean;
-  session?: string;
 }
 
 /** Ends the life of a context: the call was answered, or (with a reason) is no longer wanted. */
@@ -100,11 +99,6 @@ export class Context {
   /** Whether the caller asked for progress; otherwise none is sent. */
   get wantsProgress(): boolean {
     return this.#described.progress;
-  }
-
-  /** The session that the call belongs to, where there are sessions. */
-  get sessionId(): string | undefined {
-    return this.#described.session;
   }
 
   get #described(): Facts {

@@ -4,7 +4,7 @@ use super::{BridgeError, Lane};
 use crate::{
     client::ClientOptions,
     engine::{Limits, RevisionChoice},
-    protocol::RawJson,
+    protocol::{RawJson, model::Implementation},
     server::ServerOptions,
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -61,6 +61,8 @@ impl ServerConfig {
                 return Err(BridgeError::invalid(format!("server: info.{member} must be a string")));
             }
         }
+        // What clients would refuse to read is refused here.
+        Implementation::deserialize(&self.info).map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
         Ok(ServerOptions {
             limits: Limits {
                 max_running: given.max_running.unwrap_or(defaults.limits.max_running),
@@ -110,7 +112,7 @@ pub(super) enum TransportConfig {
         #[serde(default)]
         host: Option<String>,
         #[serde(default)]
-        port: Option<u16>,
+        port: Option<u64>,
         #[serde(default)]
         path: Option<String>,
         #[serde(default)]

@@ -232,9 +232,12 @@ async fn listener(
         }
         TransportConfig::Http { host, port, path, stateless, json, allowed_hosts, allowed_origins, .. } => {
             let defaults = HttpOptions::default();
+            let port = port.unwrap_or(defaults.port.into());
+            let port = u16::try_from(port)
+                .map_err(|_| BridgeError::invalid(format!("open: transport.port is {port}; ports end at 65535")))?;
             let options = HttpOptions {
                 host: host.unwrap_or(defaults.host),
-                port: port.unwrap_or(defaults.port),
+                port,
                 path: path.unwrap_or(defaults.path),
                 stateless,
                 json,
