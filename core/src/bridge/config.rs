@@ -62,7 +62,8 @@ impl ServerConfig {
             }
         }
         // What clients would refuse to read is refused here.
-        Implementation::deserialize(&self.info).map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
+        Implementation::deserialize(&self.info)
+            .map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
         Ok(ServerOptions {
             limits: Limits {
                 max_running: given.max_running.unwrap_or(defaults.limits.max_running),

@@ -1,6 +1,7 @@
 //! A server that listens, on whatever transport.
 
 use super::{
+    direct::Direct,
     http_server::{HttpListener, HttpOptions},
     pipe::PipeServer,
     stdio::take_stdio,
@@ -25,7 +26,8 @@ impl Listener {
     /// Serves this process's standard input and output, which nothing else can use from now on.
     pub(crate) fn stdio(server: &Server, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
-        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer)?)))
+        let direct = Direct::of(&writer);
+        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct)?)))
     }
 
     pub(crate) async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {

@@ -2,6 +2,7 @@
 
 mod child;
 mod child_link;
+mod direct;
 mod entry;
 mod http_client;
 mod http_server;

@@ -3,7 +3,10 @@
 //! Threads, not tasks: a blocking read is the shortest way from a pipe to a handler, and works alike for pipes, files and
 //! terminals on every system.
 
-use super::lines::{Line, LineCutter, MAX_QUEUED};
+use super::{
+    direct::{AT_ONCE, Direct},
+    lines::{Line, LineCutter, MAX_QUEUED},
+};
 use crate::sync::{Condvar, Mutex};
 use crate::{
     protocol::{RequestId, RpcError, envelope::Frame},
@@ -11,12 +14,14 @@ use crate::{
     server::{Connection, Opening, Outbound, Outgoing, Server},
     wire_log::Transport,
 };
-use bytes::Bytes;
 use std::{
     io::{self, Read, Write},
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicIsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -37,7 +42,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 const MAX_UNHEARD: usize = 100_000;
 
 impl PipeServer {
-    /// Serves a pipe until its input ends.
+    /// Serves a pipe until its input ends. `direct`: the same as `writer`, where it can be written to without blocking.
     ///
     /// # Errors
     /// If no threads can be started.
@@ -46,8 +51,9 @@ impl PipeServer {
         runtime: Arc<dyn Runtime>,
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
+        direct: Option<Direct>,
     ) -> io::Result<Self> {
-        let pipe = Arc::new(PipeWriter::default());
+        let pipe = Arc::new(PipeWriter { direct, ..PipeWriter::default() });
         let connection = server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session);
         let (end, ended) = watch::channel(false);
         let written = end.clone();
@@ -65,18 +71,22 @@ impl PipeServer {
             let reply: Arc<dyn Outbound> = answers.clone();
             let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(Outgoing::error(id, error, true));
             let receive = |line| match line {
-                Line::Text(text) => {
-                    if let Err(refusal) = reading.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
+                Line::Text(text) => match reading.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
+                    Ok(expected) => answers.expect(expected),
+                    Err(refusal) => {
+                        answers.expect(1);
                         refuse(refusal.id.as_ref(), &refusal.error);
                     }
-                }
+                },
                 Line::TooLong(_) => {
+                    answers.expect(1);
                     let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
                     refuse(None, &RpcError::invalid_request(text));
                 }
             };
             let mut unheard = 0;
-            read_lines(reader, limits.max_message_bytes, |line| {
+            read_lines(reader, limits.max_message_bytes, |line, more| {
+                answers.more.store(more, Ordering::Relaxed);
                 if catch_unwind(AssertUnwindSafe(|| receive(line))).is_err() {
                     tracing::error!(target: "trunkline", "a panic while a message was read");
                     refuse(None, &RpcError::internal());
@@ -113,8 +123,8 @@ impl PipeServer {
     }
 }
 
-/// Reads until the input ends, or `serve` has enough.
-fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Line) -> ControlFlow<()>) {
+/// Reads until the input ends, or `serve` has enough. It is told whether more lines are there already.
+fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Line, bool) -> ControlFlow<()>) {
     let mut cutter = LineCutter::new(limit);
     let mut chunk = vec![0; 64 * 1024];
     loop {
@@ -127,14 +137,16 @@ fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Line) -
                 break;
             }
         }
-        while let Some(line) = cutter.next_line() {
-            if serve(line).is_break() {
+        let mut next = cutter.next_line();
+        while let Some(line) = next {
+            next = cutter.next_line();
+            if serve(line, next.is_some()).is_break() {
                 return;
             }
         }
     }
     if let Some(text) = cutter.rest() {
-        let _ = serve(Line::Text(text));
+        let _ = serve(Line::Text(text), false);
     }
 }
 
@@ -143,12 +155,19 @@ fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Line) -
 struct PipeWriter {
     queue: Mutex<Queue>,
     news: Condvar,
+    direct: Option<Direct>,
+    /// Answers that are still to come. Only a hint, for the choice between writing at once and writing many together.
+    expected: AtomicIsize,
+    /// More has been read than has been served.
+    more: AtomicBool,
 }
 
 #[derive(Default)]
 struct Queue {
-    messages: Vec<Bytes>,
-    bytes: usize,
+    /// What waits to be written, line by line.
+    text: Vec<u8>,
+    /// The thread writes what it took before.
+    writing: bool,
     /// Nothing is added any more.
     finished: bool,
     /// Nothing can be written any more.
@@ -169,37 +188,58 @@ impl PipeWriter {
         let mut text = Vec::new();
         loop {
             {
-                let nothing = |queue: &mut Queue| queue.messages.is_empty() && !queue.finished;
+                let nothing = |queue: &mut Queue| queue.text.is_empty() && !queue.finished;
                 let mut queue = self.news.wait_while(self.queue.lock(), nothing);
-                if queue.messages.is_empty() {
+                if queue.text.is_empty() {
                     return Ok(());
                 }
-                queue.bytes = 0;
                 text.clear();
-                for message in queue.messages.drain(..) {
-                    text.extend_from_slice(&message);
-                    text.push(b'\n');
-                }
+                std::mem::swap(&mut text, &mut queue.text);
+                queue.writing = true;
             }
             let written = writer.write_all(&text).and_then(|()| writer.flush());
+            let mut queue = self.queue.lock();
+            queue.writing = false;
             if let Err(error) = written {
-                let mut queue = self.queue.lock();
                 queue.broken = true;
-                queue.messages.clear();
+                queue.text = Vec::new();
                 return Err(error);
             }
+            drop(queue);
             // One huge answer should not cost its size for ever.
             text.shrink_to(1 << 20);
         }
     }
 
-    fn push(&self, message: Bytes, droppable: bool) {
+    fn expect(&self, answers: usize) {
+        self.expected.fetch_add(answers.try_into().unwrap_or(isize::MAX), Ordering::Relaxed);
+    }
+
+    /// An answer is done. Whether it was the last one for now, so that waiting for others to write with it is in vain.
+    fn is_last(&self) -> bool {
+        self.expected.fetch_sub(1, Ordering::Relaxed) <= 1 && !self.more.load(Ordering::Relaxed)
+    }
+
+    fn push(&self, message: &[u8], droppable: bool, at_once: bool) {
         let mut queue = self.queue.lock();
-        if queue.broken || queue.finished || (droppable && queue.bytes > MAX_QUEUED) {
+        if queue.broken || queue.finished || (droppable && queue.text.len() > MAX_QUEUED) {
             return;
         }
-        queue.bytes += message.len();
-        queue.messages.push(message);
+        queue.text.extend_from_slice(message);
+        queue.text.push(b'\n');
+        let length = message.len() + 1;
+        if let Some(direct) = &self.direct
+            && at_once
+            && !queue.writing
+            && queue.text.len() == length
+            && length <= AT_ONCE
+        {
+            let written = direct.write(&queue.text);
+            queue.text.drain(..written);
+            if written == length {
+                return;
+            }
+        }
         self.news.notify_all();
     }
 
@@ -212,7 +252,7 @@ impl PipeWriter {
     fn give_up(&self) {
         let mut queue = self.queue.lock();
         queue.broken = true;
-        queue.messages = Vec::new();
+        queue.text = Vec::new();
     }
 
     /// Waits until everything is written, or for a while.
@@ -236,13 +276,14 @@ impl PipeWriter {
 impl Outbound for PipeWriter {
     fn send(&self, outgoing: Outgoing) {
         match outgoing {
-            Outgoing::Response { message, .. } | Outgoing::Request(message) => self.push(message, false),
-            Outgoing::Notification(message) => self.push(message, true),
-            Outgoing::Abandoned => {}
+            Outgoing::Response { message, .. } => self.push(&message, false, self.is_last()),
+            Outgoing::Request(message) => self.push(&message, false, true),
+            Outgoing::Notification(message) => self.push(&message, true, false),
+            Outgoing::Abandoned => drop(self.is_last()),
         }
     }
 
     fn is_congested(&self) -> bool {
-        self.queue.lock().bytes > MAX_QUEUED
+        self.queue.lock().text.len() > MAX_QUEUED
     }
 }
