@@ -128,7 +128,7 @@ impl Inner {
         let head =
             RequestHead { id: sent.id.clone(), method: method.into(), name: None, revision, parameters: Vec::new() };
         match self.link() {
-            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head) }),
+            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone }),
             None => return Err(ClientError::Closed),
         }
         // A link that ended between two probes takes nothing and tells nothing any more.

@@ -45,6 +45,8 @@ pub struct LinkMessage {
     pub bytes: Bytes,
     /// What a transport with headers has to know about a request.
     pub request: Option<RequestHead>,
+    /// A request, and no other is in flight: waiting for others to send with it is in vain.
+    pub alone: bool,
 }
 
 /// The parts of a request that HTTP mirrors in headers.

@@ -310,7 +310,7 @@ impl Inner {
         let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters };
         let id = head.id.clone();
         match self.link() {
-            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head) }),
+            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone }),
             None => self.end_request(&id, "", ClientError::Closed),
         }
         self.arm_timer();
@@ -319,7 +319,7 @@ impl Inner {
     fn send(&self, message: Bytes) {
         self.log(Direction::Sent, self.conversation.lock().revision(), "", &message);
         if let Some(link) = self.link() {
-            link.send(LinkMessage { bytes: message, request: None });
+            link.send(LinkMessage { bytes: message, request: None, alone: false });
         }
     }
 
@@ -386,7 +386,7 @@ impl Inner {
             && let Some(told) = told
         {
             self.log(Direction::Sent, self.conversation.lock().revision(), "", &told);
-            link.send(LinkMessage { bytes: told, request: None });
+            link.send(LinkMessage { bytes: told, request: None, alone: false });
         }
         reply.answered(Err(error));
     }

@@ -43,6 +43,8 @@ pub struct SentRequest {
     pub id: RequestId,
     /// The message.
     pub message: Bytes,
+    /// Whether no other request is in flight.
+    pub alone: bool,
 }
 
 /// What a message from the server means.
@@ -122,7 +124,11 @@ impl<T: Clone> ClientConversation<T> {
         match self.params_of(revision, params, with_progress.then_some(&id)) {
             Ok(params) => {
                 let params = params.as_deref().map(one_line);
-                Ok(SentRequest { message: envelope::encode_request(&id, method, params.as_deref()), id })
+                Ok(SentRequest {
+                    message: envelope::encode_request(&id, method, params.as_deref()),
+                    alone: self.outgoing.len() == 1,
+                    id,
+                })
             }
             Err(error) => {
                 self.outgoing.finish(&id);
@@ -162,7 +168,8 @@ impl<T: Clone> ClientConversation<T> {
         item: T,
     ) -> SentRequest {
         let id = self.outgoing.start(now, patience, Sent { revision, method: method.into(), item });
-        SentRequest { message: envelope::encode_request(&id, method, Some(&one_line(params))), id }
+        let message = envelope::encode_request(&id, method, Some(&one_line(params)));
+        SentRequest { message, alone: self.outgoing.len() == 1, id }
     }
 
     fn params_of(
