@@ -696,6 +696,15 @@ async fn http_03_http_04_sec_22_foreign_hosts_and_origins_are_refused() {
 }
 
 #[tokio::test]
+async fn a_subscription_needs_a_client_that_takes_a_stream() {
+    let fixture = Fixture::new().await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let answer = fixture.modern("subscriptions/listen", filter).header("Accept", "application/json").send().await;
+    assert_eq!(answer.status, 406);
+    assert_eq!(answer.error().1, -32600);
+}
+
+#[tokio::test]
 async fn what_is_no_message_gets_its_status() {
     let limits = trunkline::engine::Limits { max_message_bytes: 1000, ..Default::default() };
     let fixture = Fixture::with(HttpOptions::default(), ServerOptions { limits, ..ServerOptions::default() }).await;

@@ -503,6 +503,36 @@ async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
 }
 
 #[tokio::test]
+async fn http_28_29_and_38_a_stream_that_ends_before_the_answer_is_taken_up_where_it_ended() {
+    let server = Scripted::new(|request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let body = initialized(request, "2025-11-25").to_string();
+            (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
+        }
+        ("POST", "ping") => (0, events("id: p-1\nretry: 300\ndata:\n\nid: p-2\ndata: cut off")),
+        ("POST", _) => (0, http(202, "", "")),
+        ("GET", _) => match request.header("last-event-id") {
+            Some("p-1") => (0, events("id: p-3\nretry: 100\ndata:\n\n")),
+            Some("p-3") => (0, events("id: p-4\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"a\":1}}\n\n")),
+            _ => (0, http(405, "", "")),
+        },
+        _ => (0, http(200, "", "")),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    let start = Instant::now();
+    assert_eq!(request(&client, "ping").await.unwrap().as_bytes(), br#"{"a":1}"#);
+    assert!(start.elapsed() >= Duration::from_millis(400), "{:?}", start.elapsed());
+    client.close().await;
+    let seen = server.seen.lock().unwrap();
+    let resumed = seen.iter().filter(|seen| seen.header("last-event-id").is_some());
+    for seen in resumed {
+        assert_eq!((seen.header("accept"), seen.header("mcp-session-id")), (Some("text/event-stream"), Some("s-1")));
+        assert_eq!(seen.header("mcp-protocol-version"), Some("2025-11-25"));
+    }
+}
+
+#[tokio::test]
 async fn http_48_a_server_that_was_restarted_costs_no_call() {
     let (server, _) = server();
     let mut listener = server.listen("127.0.0.1:0").await.unwrap();

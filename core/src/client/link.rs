@@ -68,6 +68,8 @@ pub struct RequestHead {
 pub trait Inbox: Send + Sync + 'static {
     /// A frame arrived: one message, or a batch.
     fn message(&self, frame: Bytes);
+    /// Whether a request is still without an answer.
+    fn awaits(&self, id: &RequestId) -> bool;
     /// A request could not be delivered, or its exchange ended without an answer.
     fn failed(&self, id: &RequestId, failure: LinkFailure);
     /// The whole connection ended.

@@ -468,6 +468,10 @@ impl Inbox for ClientInbox {
         }
     }
 
+    fn awaits(&self, id: &RequestId) -> bool {
+        self.client().is_some_and(|client| client.conversation.lock().awaits(id))
+    }
+
     fn failed(&self, id: &RequestId, failure: LinkFailure) {
         if let Some(client) = self.client() {
             client.request_failed(id, failure);

@@ -279,6 +279,11 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.finish(id).map(|sent| sent.item)
     }
 
+    /// Whether a request is in flight.
+    pub fn awaits(&self, id: &RequestId) -> bool {
+        self.outgoing.deadline_of(id).is_some()
+    }
+
     /// When the next request times out.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.outgoing.next_deadline()

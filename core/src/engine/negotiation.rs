@@ -136,12 +136,12 @@ impl Negotiation {
     /// Goes on with what the last probe brought.
     pub fn next(&mut self, outcome: ProbeOutcome) -> Step {
         match self.asked {
-            Probe::Discover(revision) => self.discovered(revision, outcome),
+            Probe::Discover(_) => self.discovered(outcome),
             Probe::Initialize { revision, .. } => self.initialized(revision, outcome),
         }
     }
 
-    fn discovered(&mut self, revision: Revision, outcome: ProbeOutcome) -> Step {
+    fn discovered(&mut self, outcome: ProbeOutcome) -> Step {
         match outcome {
             ProbeOutcome::Result(result) => {
                 #[derive(Deserialize)]
@@ -161,9 +161,10 @@ impl Negotiation {
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
                 let supported = supported_in(&error);
                 match newest(&supported, Era::Modern) {
-                    Some(other) if !self.corrected && other != revision => {
+                    // DISC-13: once, and also if it is the version just refused: it may be a node of a cluster that was older.
+                    Some(common) if !self.corrected => {
                         self.corrected = true;
-                        self.send(Probe::Discover(other))
+                        self.send(Probe::Discover(common))
                     }
                     Some(_) => Step::Fail(NegotiationError::Refused(error)),
                     None => self.fall_back_to_listed(&supported),
@@ -398,8 +399,16 @@ mod tests {
     }
 
     #[test]
+    fn disc_13_a_version_that_the_server_lists_is_tried_once_more_even_if_it_was_refused() {
+        let mut negotiation = auto(false);
+        assert_eq!(negotiation.next(unsupported(&["2026-07-28"])), DISCOVER);
+        assert_eq!(revision(negotiation.next(versions(&["2026-07-28"]))), Revision::LATEST);
+    }
+
+    #[test]
     fn a_server_that_never_agrees_is_not_asked_for_ever() {
         let mut negotiation = auto(true);
+        assert_eq!(negotiation.next(unsupported(&["2026-07-28"])), DISCOVER);
         assert!(matches!(negotiation.next(unsupported(&["2026-07-28"])), Step::Fail(NegotiationError::Refused(_))));
         let mut negotiation = auto(true);
         assert_eq!(negotiation.next(ProbeOutcome::TimedOut), HANDSHAKE);

@@ -16,6 +16,8 @@ pub(crate) struct EventStream {
     /// The last line ended with CR: a LF that follows belongs to it.
     after_cr: bool,
     max_bytes: usize,
+    /// The id of an event that is not complete yet.
+    next_id: Option<String>,
     last_id: Option<String>,
     retry: Option<Duration>,
 }
@@ -37,9 +39,16 @@ impl EventStream {
             started: false,
             after_cr: false,
             max_bytes,
+            next_id: None,
             last_id: None,
             retry: None,
         }
+    }
+
+    /// Starts over on a new connection: what the old one cut off is dropped, the last id and the pause are kept.
+    pub(crate) fn reconnected(&mut self) {
+        let fresh = Self::new(self.max_bytes);
+        *self = Self { last_id: self.last_id.take(), retry: self.retry, ..fresh };
     }
 
     /// Takes what arrived.
@@ -54,6 +63,9 @@ impl EventStream {
             if line.is_empty() {
                 let data = std::mem::take(&mut self.data).freeze();
                 self.has_data = false;
+                if let Some(id) = self.next_id.take() {
+                    self.last_id = Some(id);
+                }
                 if !std::mem::take(&mut self.other_type) && !data.is_empty() {
                     return Ok(Some(data));
                 }
@@ -64,7 +76,7 @@ impl EventStream {
         Ok(None)
     }
 
-    /// The last event id that the server gave.
+    /// The id of the last complete event that had one: an event that was cut off is asked for again.
     pub(crate) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
@@ -120,7 +132,7 @@ impl EventStream {
                 self.data.extend_from_slice(value);
             }
             b"event" => self.other_type = !matches!(value, b"" | b"message"),
-            b"id" if !value.contains(&0) => self.last_id = std::str::from_utf8(value).ok().map(str::to_owned),
+            b"id" if !value.contains(&0) => self.next_id = std::str::from_utf8(value).ok().map(str::to_owned),
             b"retry" => {
                 let digits =
                     std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -205,6 +217,18 @@ mod tests {
         assert_eq!(messages(&mut stream), ["x"]);
         assert_eq!(stream.last_id(), Some("a"));
         assert_eq!(stream.retry(), Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn http_38_an_event_that_was_cut_off_is_asked_for_again() {
+        let mut stream = EventStream::new(100);
+        stream.push(b"id: 1\ndata: x\n\nid: 2\ndata: cut");
+        assert_eq!(messages(&mut stream), ["x"]);
+        assert_eq!(stream.last_id(), Some("1"));
+        stream.reconnected();
+        stream.push(b"id: 2\ndata: whole\n\n");
+        assert_eq!(messages(&mut stream), ["whole"]);
+        assert_eq!(stream.last_id(), Some("2"));
     }
 
     #[test]

@@ -187,10 +187,12 @@ impl Shared {
         if state.closed {
             return;
         }
-        if let Handshake::Finishing(waiting) = std::mem::replace(&mut state.handshake, Handshake::Done) {
+        let handshake = std::mem::replace(&mut state.handshake, Handshake::Done);
+        // The stream first: then a server does not take it for one that resumes a call which came before it.
+        self.start_stream(&mut state);
+        if let Handshake::Finishing(waiting) = handshake {
             waiting.into_iter().for_each(|message| self.start(&mut state, message));
         }
-        self.start_stream(&mut state);
     }
 
     /// The stream of a session's unrelated messages, once the handshake is through (HTTP-30).

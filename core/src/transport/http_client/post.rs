@@ -1,6 +1,10 @@
 //! One message on its way, and what comes back.
 
-use super::{failure, link::Shared};
+use super::{
+    failure, heads,
+    link::Shared,
+    stream::{FIRST_PAUSE, LONGEST_PAUSE},
+};
 use crate::{
     client::{LinkFailure, LinkMessage, RequestHead},
     http::{
@@ -10,7 +14,7 @@ use crate::{
     },
     protocol::{RequestId, RpcError, envelope, method},
 };
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode, header};
 use reqwest::Response;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
@@ -20,6 +24,16 @@ use std::{sync::Arc, time::Duration};
 const LINGER: Duration = Duration::from_secs(1);
 /// How much of an error's body is read.
 const MAX_ERROR_BYTES: usize = 1 << 20;
+
+/// However short a pause a server asks for, it is not asked again at once.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// How one connection of a stream ended.
+enum End {
+    Answered,
+    /// Before the answer; why, if the connection broke.
+    Early(Option<LinkFailure>),
+}
 
 /// Why a message brought nothing back.
 pub(super) enum Refused {
@@ -88,7 +102,7 @@ impl Shared {
             self.remember_session(response.headers().get(headers::SESSION_ID));
         }
         if content::is_type(response.headers(), &EVENT_STREAM) {
-            return Ok(self.events(response, message.request.as_ref()).await?);
+            return Ok(self.events(response, message.request.as_ref(), session).await?);
         }
         let is_json = content::is_type(response.headers(), &JSON);
         let body = failure::read(&self.url, response, self.limits.max_message_bytes).await?;
@@ -100,24 +114,74 @@ impl Shared {
         Ok(())
     }
 
-    /// Reads a stream to its end. One whose server forgets to end it after the answer is left soon.
-    async fn events(&self, mut response: Response, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
+    /// Reads the stream of a request to its answer. One that ends before is taken up where it ended, if the server numbers its
+    /// events: a server may close a stream on purpose, to be asked again later (HTTP-28, HTTP-29, HTTP-38).
+    async fn events(
+        &self,
+        mut response: Response,
+        request: Option<&RequestHead>,
+        session: Option<HeaderValue>,
+    ) -> Result<(), LinkFailure> {
         let mut stream = EventStream::new(self.limits.max_message_bytes);
+        loop {
+            let broke = match self.read_events(&mut stream, response, request).await? {
+                End::Answered => return Ok(()),
+                End::Early(broke) => broke,
+            };
+            response = match self.resume(&mut stream, request, session.as_ref()).await {
+                Some(resumed) => resumed,
+                None => return broke.map_or(Ok(()), Err),
+            };
+        }
+    }
+
+    /// Reads one connection of a stream to its end. One whose server forgets to end it after the answer is left soon.
+    async fn read_events(
+        &self,
+        stream: &mut EventStream,
+        mut response: Response,
+        request: Option<&RequestHead>,
+    ) -> Result<End, LinkFailure> {
         let mut answered = false;
         loop {
             let chunk = match answered {
                 false => response.chunk().await,
                 true => match tokio::time::timeout(LINGER, response.chunk()).await {
                     Ok(chunk) => chunk,
-                    Err(_) => return Ok(()),
+                    Err(_) => return Ok(End::Answered),
                 },
             };
             match chunk {
-                Ok(Some(chunk)) => answered |= self.take_events(&mut stream, &chunk, request)?,
-                Ok(None) => return Ok(()),
-                Err(error) => return Err(failure::of_reqwest(&self.url, &error)),
+                Ok(Some(chunk)) => answered |= self.take_events(stream, &chunk, request)?,
+                _ if answered => return Ok(End::Answered),
+                Ok(None) => return Ok(End::Early(None)),
+                Err(error) => return Ok(End::Early(Some(failure::of_reqwest(&self.url, &error)))),
             }
         }
+    }
+
+    /// Connects to a stream of the handshake era again. `None`: it cannot be, or need not be, because the answer came another way.
+    async fn resume(
+        &self,
+        stream: &mut EventStream,
+        request: Option<&RequestHead>,
+        session: Option<&HeaderValue>,
+    ) -> Option<Response> {
+        let (request, session) = (request?, session?);
+        let id = HeaderValue::from_str(stream.last_id().filter(|id| !id.is_empty())?).ok()?;
+        tokio::time::sleep(stream.retry().unwrap_or(FIRST_PAUSE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
+        if !self.inbox.awaits(&request.id) {
+            return None;
+        }
+        let mut headers = heads::of_session(&self.headers, request.revision, session);
+        headers.insert(header::ACCEPT, EVENT_STREAM);
+        headers.insert(headers::LAST_EVENT_ID, id);
+        let response = self.client.get(self.url.clone()).headers(headers).send().await.ok()?;
+        if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
+            return None;
+        }
+        stream.reconnected();
+        Some(response)
     }
 
     /// Gives every message that a piece of a stream completes to the inbox, and tells whether the request's answer was there.

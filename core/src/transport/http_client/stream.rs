@@ -13,8 +13,8 @@ use std::{
 };
 
 /// How long to wait before a stream that ended is opened again; doubled each time.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A stream that lived so long was a good one.
 const GOOD: Duration = Duration::from_secs(60);
 

@@ -18,7 +18,7 @@ use crate::{
         headers, mirror,
         rejection::Rejection,
     },
-    protocol::{Revision, envelope::Frame},
+    protocol::{Revision, RpcError, envelope::Frame},
     runtime::{Runtime, Task},
     server::{Connection, Opening, Outbound, Outgoing, Server},
     wire_log::{Direction, Exchange, Side, Transport},
@@ -188,6 +188,11 @@ impl Shared {
         let posted = classify::classify(&frame, version)?;
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
+            Posted::Modern { streams: true } if !accepts.events => {
+                // It would be answered when the server ends, and until then nothing would be told.
+                let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
+                Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, classify::id_of(&frame), &error))
+            }
             Posted::Modern { streams } => {
                 let accepts = Accepts { events: accepts.events && (streams || !self.json), ..accepts };
                 let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
