@@ -43,8 +43,12 @@ def _client_command(work: str, client: str) -> list[str]:
     workload = WORKLOADS[work]
     calls = str(workload.calls_of(client))
     inflight = workload.load.split()[1]
-    run = [*shlex.split(CLIENTS[client]), calls, inflight, "--", *shlex.split(SERVERS["bare"]), "stdio"]
-    return [LOAD, "client", "--name", client, "--calls", calls, "--", *run]
+    run, bare = [*shlex.split(CLIENTS[client]), calls, inflight], shlex.split(SERVERS["bare"])
+    if workload.load.startswith("client-http"):
+        words = ["client-http", "--name", client, "--calls", calls, "--", *bare, "http", "{port}", "--", *run, "{url}"]
+    else:
+        words = ["client", "--name", client, "--calls", calls, "--", *run, "--", *bare, "stdio"]
+    return [LOAD, *words]
 
 
 def _server_command(work: str, server: str, explicit: dict[tuple[str, str], str]) -> list[str]:

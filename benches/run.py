@@ -3,6 +3,10 @@
 
 import argparse
 import json
+import os
+import platform
+import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,6 +14,7 @@ from pathlib import Path
 from imports import import_table, measure_imports
 from measure import measure
 from tables import medians, tables
+from targets import targets, targets_table
 from workloads import SERVERS, WORKLOADS
 
 
@@ -22,11 +27,38 @@ def main() -> None:
     explicit, added = added_servers(options.server)
     measure_rounds(options, explicit, added)
     rows = read(options.out)
+    reached = targets(rows, imports)
+    print(", ".join(environment().values()))
+    print(targets_table(reached))
     print(import_table(imports) if imports else "")
     print(tables(rows, options.base))
     if options.json:
-        content = {"imports": imports, "medians": medians(rows), "command": " ".join(sys.argv[1:])}
+        content = {
+            "targets": reached,
+            "imports": imports,
+            "medians": medians(rows),
+            "command": " ".join(sys.argv[1:]),
+            "environment": environment(),
+        }
         Path(options.json).write_text(json.dumps(content, indent=2) + "\n")
+
+
+def environment() -> dict[str, str]:
+    """What the numbers depend on."""
+    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    memory = re.search(r"^MemTotal:\s*(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return {
+        "cpu": f"{os.cpu_count()} x {cpu.group(1) if cpu else platform.machine()}",
+        "memory": f"{int(memory.group(1)) / 2**20:.0f} GiB" if memory else "unknown",
+        "system": f"{platform.system()} {platform.release()}",
+        "python": f"Python {platform.python_version()}",
+        "node": f"Node {version('node')}",
+        "rust": version("rustc"),
+    }
+
+
+def version(program: str) -> str:
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
 
 
 def arguments() -> argparse.Namespace:

@@ -27,7 +27,7 @@ SERVERS = {
     "ts-v1": f"node {HOME}/peers/ts1.mjs",
     "ts-v2": f"node {HOME}/peers/ts2.mjs",
 }
-# Name -> command. Each takes: N INFLIGHT -- server command.
+# Name -> command. Each takes: N INFLIGHT -- server command, or N INFLIGHT URL.
 CLIENTS = {
     "ours-rust": f"{HOME}/bin/ours-rust-client",
     "ours-c": f"{HOME}/bin/ours-c-client",
@@ -166,5 +166,11 @@ WORKLOADS = {
     ),
     "g-64": Workload(
         "client, 64 in flight, against bare over stdio", "client 64", list(CLIENTS), calls=5120, slow_calls=5120
+    ),
+    "g-http-1": Workload(
+        "client, 1 in flight, against bare over HTTP", "client-http 1", list(CLIENTS), calls=3000, slow_calls=2000
+    ),
+    "g-http-64": Workload(
+        "client, 64 in flight, against bare over HTTP", "client-http 64", list(CLIENTS), calls=5120, slow_calls=2560
     ),
 }

@@ -1,4 +1,4 @@
-"""FastMCP client. usage: py_fastmcp_client.py N INFLIGHT -- server command..."""
+"""FastMCP client. usage: py_fastmcp_client.py N INFLIGHT -- server command... | N INFLIGHT URL"""
 
 import asyncio
 import sys
@@ -7,10 +7,11 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 N, INFLIGHT, CMD = int(sys.argv[1]), int(sys.argv[2]), sys.argv[4:]
+TARGET = StdioTransport(command=CMD[0], args=CMD[1:]) if CMD else sys.argv[3]
 
 
 async def main():
-    async with Client(StdioTransport(command=CMD[0], args=CMD[1:])) as c:
+    async with Client(TARGET) as c:
 
         async def call(i):
             r = await c.call_tool("echo", {"message": f"m{i}"})

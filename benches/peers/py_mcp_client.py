@@ -1,4 +1,4 @@
-"""Official Python SDK client. usage: py_mcp_client.py N INFLIGHT -- server command..."""
+"""Official Python SDK client. usage: py_mcp_client.py N INFLIGHT -- server command... | N INFLIGHT URL"""
 
 import sys
 
@@ -7,10 +7,11 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 N, INFLIGHT, CMD = int(sys.argv[1]), int(sys.argv[2]), sys.argv[4:]
+TARGET = StdioServerParameters(command=CMD[0], args=CMD[1:]) if CMD else sys.argv[3]
 
 
 async def main():
-    async with Client(StdioServerParameters(command=CMD[0], args=CMD[1:]), mode="legacy") as c:
+    async with Client(TARGET, mode="legacy") as c:
 
         async def call(i):
             r = await c.call_tool("echo", {"message": f"m{i}"})

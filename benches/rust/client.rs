@@ -1,4 +1,4 @@
-//! The bench client in Rust: `client N INFLIGHT -- COMMAND...`
+//! The bench client in Rust: `client N INFLIGHT -- COMMAND...` or `client N INFLIGHT URL`
 
 use serde_json::json;
 use std::{error::Error, io};
@@ -7,7 +7,7 @@ use trunkline::{
     client::{Client, ClientOptions},
     engine::RevisionChoice,
     protocol::Revision,
-    transport::ChildCommand,
+    transport::{ChildCommand, Target},
 };
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -42,14 +42,15 @@ async fn run(client: &Client, calls: usize, in_flight: usize) -> Result<(), Fail
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [calls, in_flight, dashes, command @ ..] = &words[..] else {
-        return Err("usage: client N INFLIGHT -- COMMAND...".into());
+    let (calls, in_flight, target): (_, _, Target) = match &words[..] {
+        [calls, in_flight, dashes, command @ ..] if dashes == "--" && !command.is_empty() => {
+            (calls, in_flight, ChildCommand::new(command).into())
+        }
+        [calls, in_flight, url] => (calls, in_flight, url.as_str().into()),
+        _ => return Err("usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL".into()),
     };
-    if dashes != "--" || command.is_empty() {
-        return Err("usage: client N INFLIGHT -- COMMAND...".into());
-    }
     let options = ClientOptions { revision: RevisionChoice::Pinned(Revision::V2025_11_25), ..ClientOptions::default() };
-    let client = Client::connect_with(ChildCommand::new(command), options, ()).await?;
+    let client = Client::connect_with(target, options, ()).await?;
     for i in 0..200 {
         call(&client, i).await?;
     }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::house::House;
 use crate::http_servers::{self, HttpServers, Urls};
 use crate::language::Language;
-use crate::matrix::Transport;
-use crate::process::{run, tail};
+use crate::matrix::{REVISIONS, Transport};
+use crate::process::{Output, run, tail};
 use crate::report;
 use crate::workers;
 
@@ -22,10 +22,24 @@ const PAIRS_AT_ONCE: usize = 3;
 struct Peer {
     name: &'static str,
     program: Program,
-    /// The forms of its client: the SDK's defaults, and its version negotiation where that is not the default.
+    /// The forms of its client: the SDK's defaults, and the other eras that it can speak.
     clients: &'static [&'static [&'static str]],
-    /// The forms of its HTTP server.
-    http_servers: &'static [&'static str],
+    /// The forms of its server: `stdio`, or how it serves HTTP.
+    servers: &'static [ServerForm],
+}
+
+struct ServerForm {
+    name: &'static str,
+    /// Whether it speaks 2026-07-28 too. All speak the four revisions before.
+    modern: bool,
+}
+
+const fn legacy(name: &'static str) -> ServerForm {
+    ServerForm { name, modern: false }
+}
+
+const fn modern(name: &'static str) -> ServerForm {
+    ServerForm { name, modern: true }
 }
 
 enum Program {
@@ -39,31 +53,31 @@ const PEERS: [Peer; 5] = [
         name: "mcp 1.30.0",
         program: Program::Python { venv: "mcp-1", file: "mcp_v1.py" },
         clients: &[&[]],
-        http_servers: &["http"],
+        servers: &[legacy("stdio"), legacy("http")],
     },
     Peer {
         name: "mcp 2.3.0",
         program: Program::Python { venv: "mcp-2", file: "mcp_v2.py" },
-        clients: &[&[]],
-        http_servers: &["http"],
+        clients: &[&[], &["--legacy"]],
+        servers: &[modern("stdio"), modern("http")],
     },
     Peer {
         name: "typescript 1.32.2",
         program: Program::Node { file: "sdk_v1.mjs" },
         clients: &[&[]],
-        http_servers: &["http"],
+        servers: &[legacy("stdio"), legacy("http")],
     },
     Peer {
         name: "typescript 2.4.0",
         program: Program::Node { file: "sdk_v2.mjs" },
         clients: &[&[], &["--auto"]],
-        http_servers: &["http", "sessions"],
+        servers: &[modern("stdio"), modern("http"), legacy("sessions")],
     },
     Peer {
         name: "rmcp 3.8.0",
         program: Program::Rust { name: "peer-rmcp" },
         clients: &[&[], &["--auto"]],
-        http_servers: &["http"],
+        servers: &[modern("stdio"), modern("http")],
     },
 ];
 
@@ -86,16 +100,17 @@ struct Meeting {
     peer: &'static Peer,
     ours: Language,
     caller: Caller,
-    /// Arguments of the peer's client.
-    client_form: &'static [&'static str],
-    /// `stdio`, or how the server serves HTTP.
     server_form: &'static str,
 }
 
 #[derive(Clone, Copy)]
 enum Caller {
-    Peer,
-    Ours,
+    /// The peer's client, with these arguments.
+    Peer(&'static [&'static str]),
+    /// Ours, which finds out what the server speaks.
+    Negotiating,
+    /// Ours, once in each of these revisions.
+    Pinned(&'static [&'static str]),
 }
 
 pub(crate) struct Tally {
@@ -136,13 +151,15 @@ fn meetings(languages: &[Language]) -> Vec<Meeting> {
     let mut meetings = Vec::new();
     for &ours in languages {
         for peer in &PEERS {
-            for client_form in peer.clients {
-                for server_form in ["stdio", "http"] {
-                    meetings.push(Meeting { peer, ours, caller: Caller::Peer, client_form, server_form });
-                }
+            let mut add = |caller, server_form| meetings.push(Meeting { peer, ours, caller, server_form });
+            for arguments in peer.clients {
+                add(Caller::Peer(arguments), "stdio");
+                add(Caller::Peer(arguments), "http");
             }
-            for server_form in ["stdio"].iter().chain(peer.http_servers) {
-                meetings.push(Meeting { peer, ours, caller: Caller::Ours, client_form: &[], server_form });
+            for form in peer.servers {
+                add(Caller::Negotiating, form.name);
+                let known = if form.modern { REVISIONS.len() } else { REVISIONS.len() - 1 };
+                add(Caller::Pinned(&REVISIONS[..known]), form.name);
             }
         }
     }
@@ -166,26 +183,28 @@ impl Meeting {
     }
 
     fn client_name(&self) -> String {
+        let ours = self.ours.name();
         match self.caller {
-            Caller::Peer => {
-                std::iter::once(self.peer.name).chain(self.client_form.iter().copied()).collect::<Vec<_>>().join(" ")
+            Caller::Peer(arguments) => {
+                std::iter::once(self.peer.name).chain(arguments.iter().copied()).collect::<Vec<_>>().join(" ")
             }
-            Caller::Ours => format!("our {}", self.ours.name()),
+            Caller::Negotiating => format!("our {ours}"),
+            Caller::Pinned(_) => format!("our {ours} in each revision"),
         }
     }
 
     fn server_name(&self) -> String {
         match self.caller {
-            Caller::Peer => format!("our {} ({})", self.ours.name(), self.server_form),
-            Caller::Ours => format!("{} ({})", self.peer.name, self.server_form),
+            Caller::Peer(_) => format!("our {} ({})", self.ours.name(), self.server_form),
+            _ => format!("{} ({})", self.peer.name, self.server_form),
         }
     }
 
     /// Each peer has a server of ours for itself, so that the records of what they say lie in the peer's folder.
     fn server_key(&self) -> String {
         match self.caller {
-            Caller::Peer => format!("{} for {}", self.server_name(), self.peer.name),
-            Caller::Ours => self.server_name(),
+            Caller::Peer(_) => format!("{} for {}", self.server_name(), self.peer.name),
+            _ => self.server_name(),
         }
     }
 
@@ -195,31 +214,31 @@ impl Meeting {
 
     fn server_words(&self, house: &House) -> Vec<PathBuf> {
         let (mut words, arguments): (_, &[&str]) = match (self.caller, self.transport()) {
-            (Caller::Ours, Transport::Stdio) => (self.peer.words(house), &["server", "stdio"]),
-            (Caller::Ours, Transport::Http) => (self.peer.words(house), &["server", self.server_form, "0"]),
-            (Caller::Peer, Transport::Stdio) => (vec![self.ours.server(house)], &["--stdio"]),
-            (Caller::Peer, Transport::Http) => (vec![self.ours.server(house)], &["--http", "0"]),
+            (Caller::Peer(_), Transport::Stdio) => (vec![self.ours.server(house)], &["--stdio"]),
+            (Caller::Peer(_), Transport::Http) => (vec![self.ours.server(house)], &["--http", "0"]),
+            (_, Transport::Stdio) => (self.peer.words(house), &["server", "stdio"]),
+            (_, Transport::Http) => (self.peer.words(house), &["server", self.server_form, "0"]),
         };
         words.extend(arguments.iter().map(PathBuf::from));
         words
     }
 
     fn client_words(&self, house: &House) -> Vec<PathBuf> {
-        match self.caller {
-            Caller::Peer => {
-                let arguments = std::iter::once("client").chain(self.client_form.iter().copied());
-                let arguments = arguments.chain([self.transport().name()]).map(PathBuf::from);
-                self.peer.words(house).into_iter().chain(arguments).collect()
-            }
-            Caller::Ours => {
-                let stdio = (self.transport() == Transport::Stdio).then_some("--stdio");
-                let arguments = ["--auto"].into_iter().chain(stdio).map(PathBuf::from);
-                std::iter::once(self.ours.client(house)).chain(arguments).collect()
-            }
+        let (mut words, mut arguments) = match self.caller {
+            Caller::Peer(form) => (self.peer.words(house), [&["client"], form].concat()),
+            Caller::Negotiating => (vec![self.ours.client(house)], vec!["--auto"]),
+            Caller::Pinned(_) => (vec![self.ours.client(house)], vec!["--matrix"]),
+        };
+        match (self.caller, self.transport()) {
+            (Caller::Peer(_), transport) => arguments.push(transport.name()),
+            (_, Transport::Stdio) => arguments.push("--stdio"),
+            (_, Transport::Http) => {}
         }
+        words.extend(arguments.iter().map(PathBuf::from));
+        words
     }
 
-    /// The revision that both agreed on, or why they did not.
+    /// The revisions that both spoke, or why they did not.
     fn hold(&self, house: &House, urls: &Urls) -> Result<String, String> {
         let mut words = self.client_words(house);
         match self.transport() {
@@ -228,26 +247,25 @@ impl Meeting {
         }
         let start = Instant::now();
         let output = run(self.command(house, &words), DEADLINE).map_err(|error| format!("{error:#}"))?;
-        match self.revision(&output.stdout) {
-            Some(revision) if output.success() => Ok(revision),
-            _ => Err(format!(
-                "{} after {:.1} s\n{}",
-                output.ending(),
-                start.elapsed().as_secs_f64(),
-                tail(&output.text, 20)
-            )),
-        }
+        self.revisions(&output).ok_or_else(|| {
+            let seconds = start.elapsed().as_secs_f64();
+            format!("{} after {seconds:.1} s\n{}", output.ending(), tail(&output.text, 20))
+        })
     }
 
     /// What a client says when its calls went well.
-    fn revision(&self, said: &str) -> Option<String> {
-        let mut lines = said.lines();
+    fn revisions(&self, output: &Output) -> Option<String> {
+        let answers = || output.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let good = || answers().filter(|answer| answer["ok"] == true);
         match self.caller {
-            Caller::Peer => lines.find_map(|line| line.strip_prefix("ok ")).map(str::to_owned),
-            Caller::Ours => lines
-                .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-                .find(|answer| answer["ok"] == true)
-                .and_then(|answer| answer["revision"].as_str().map(str::to_owned)),
+            // It tries all revisions, and so fails with a server that does not know them all.
+            Caller::Pinned(wanted) => {
+                let worked = |wanted: &&str| good().any(|answer| answer["revision"] == *wanted);
+                wanted.iter().all(worked).then(|| wanted.join(" "))
+            }
+            _ if !output.success() => None,
+            Caller::Peer(_) => output.stdout.lines().find_map(|line| line.strip_prefix("ok ")).map(str::to_owned),
+            Caller::Negotiating => good().next().and_then(|answer| answer["revision"].as_str().map(str::to_owned)),
         }
     }
 
@@ -264,7 +282,7 @@ impl Meeting {
     fn to_json(&self, outcome: &Result<String, String>) -> Value {
         let mut value = json!({"client": self.client_name(), "server": self.server_name(), "transport": self.transport().name(), "ok": outcome.is_ok()});
         match outcome {
-            Ok(revision) => value["revision"] = json!(revision),
+            Ok(revisions) => value["revision"] = json!(revisions),
             Err(error) => value["error"] = json!(error),
         }
         value

@@ -80,7 +80,8 @@ pub(crate) fn write_if_changed(to: &Path, content: &[u8]) -> Result<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let fresh = to.with_extension("new");
+    // Two commands may be at it at once.
+    let fresh = to.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&fresh, content)
         .and_then(|()| std::fs::rename(&fresh, to))
         .with_context(|| format!("cannot write {}", to.display()))

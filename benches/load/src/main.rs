@@ -2,7 +2,7 @@
 mod proc;
 mod wire;
 use proc::*;
-use serde_json::{Value, json};
+use serde_json::{json, Value};
 use std::{
     fs::File,
     io::{BufRead, BufReader, Write},
@@ -33,7 +33,9 @@ struct Opt {
 fn opts() -> Opt {
     let mut a = std::env::args().skip(1);
     let mut o = Opt {
-        work: a.next().expect("usage: mcpload calls|cold|sessions|check|client [options] -- server command"),
+        work: a
+            .next()
+            .expect("usage: mcpload calls|cold|sessions|check|client|client-http [options] -- server command"),
         name: "?".into(),
         calls: 5000,
         warmup: 500,
@@ -438,9 +440,20 @@ fn check(o: &Opt) -> Value {
     out
 }
 
-/// An SDK's client: prints READY, waits for a line, makes its calls, prints DONE.
-fn client(o: &Opt) -> Value {
-    let mut ch = spawn(&o.cmd, true);
+/// An SDK's client over HTTP: `server command with {port} -- client command with {url}`.
+fn client_http(o: &Opt) -> Value {
+    let (cmd, port) = http(o).expect("client-http needs an HTTP server ({port})");
+    let at = cmd.iter().position(|x| x == "--").expect("client-http: server command -- client command");
+    let mut srv = Server(spawn(&cmd[..at], false));
+    drop(connect_wait(&mut srv, port));
+    let url = format!("http://127.0.0.1:{port}{}", o.path);
+    let words: Vec<String> = cmd[at + 1..].iter().map(|x| x.replace("{url}", &url)).collect();
+    client(o, &words, Some(srv.0.id()))
+}
+
+/// An SDK's client: prints READY, waits for a line, makes its calls, prints DONE. `server`: if it is not the client's child.
+fn client(o: &Opt, cmd: &[String], server: Option<u32>) -> Value {
+    let mut ch = spawn(cmd, true);
     let (mut w, mut r) = (ch.stdin.take().unwrap(), BufReader::new(ch.stdout.take().unwrap()));
     let pid = ch.id();
     let _srv = Server(ch);
@@ -452,13 +465,14 @@ fn client(o: &Opt) -> Value {
         }
     };
     wait("READY");
-    let (c0, all0, t0) = (cpu_one(pid), cpu(pid), Instant::now());
+    let elsewhere = || server.map_or(Cpu::default(), cpu);
+    let (c0, all0, s0, t0) = (cpu_one(pid), cpu(pid), elsewhere(), Instant::now());
     w.write_all(b"GO\n").unwrap();
     wait("DONE");
-    let (dt, c, all) = (t0.elapsed().as_secs_f64(), cpu_one(pid) - c0, cpu(pid) - all0);
+    let (dt, c, all, s) = (t0.elapsed().as_secs_f64(), cpu_one(pid) - c0, cpu(pid) - all0, elsewhere() - s0);
     let n = o.calls as f64;
     json!({"calls": o.calls, "errors": 0, "cpu_us_call": c.clock_ns as f64 / n / 1e3, "cpu_stat_us_call": (c.user_us + c.sys_us) as f64 / n,
-        "server_cpu_us_call": (all.clock_ns - c.clock_ns) as f64 / n / 1e3, "calls_s": n / dt})
+        "server_cpu_us_call": (all.clock_ns - c.clock_ns + s.clock_ns) as f64 / n / 1e3, "calls_s": n / dt})
 }
 
 fn main() {
@@ -475,7 +489,8 @@ fn main() {
         "cold" => cold(&o),
         "sessions" => sessions(&o),
         "check" => check(&o),
-        "client" => client(&o),
+        "client" => client(&o, &o.cmd, None),
+        "client-http" => client_http(&o),
         w => panic!("unknown workload {w}"),
     };
     let m = v.as_object_mut().unwrap();

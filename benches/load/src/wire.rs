@@ -102,7 +102,11 @@ impl Gen {
             }
             _ => text.0 == (id + 7).to_string(),
         };
-        if ok { Ok(Some(id)) } else { bad("wrong text") }
+        if ok {
+            Ok(Some(id))
+        } else {
+            bad("wrong text")
+        }
     }
 }
 

@@ -15,6 +15,7 @@ pub mod record;
 mod revision;
 mod schema;
 pub mod tally;
+pub mod tolerance;
 mod walk;
 
 pub use checker::{Checker, Record};

@@ -1,4 +1,4 @@
-//! `wire-check [--report FILE] [--tolerate-received FOLDER]... FILE-OR-FOLDER...`: checks the messages that tests recorded.
+//! `wire-check [--report FILE] [--tolerate FILE] FILE-OR-FOLDER...`: checks the messages that tests recorded.
 //!
 //! Exit code 0 when messages were checked and all are pure, 1 when not, 2 when it could not be found out.
 
@@ -8,11 +8,12 @@ use std::process::ExitCode;
 
 use trunkline_wire::Checker;
 use trunkline_wire::tally::Tally;
+use trunkline_wire::tolerance::Tolerance;
 
-const USAGE: &str = "usage: wire-check [--report FILE] [--tolerate-received FOLDER]... FILE-OR-FOLDER...
+const USAGE: &str = "usage: wire-check [--report FILE] [--tolerate FILE] FILE-OR-FOLDER...
 Checks recorded messages (JSON lines; in a folder, all files named *.jsonl) against the closed world of their revision.
-  --report FILE                write the counts and violations there, as JSON
-  --tolerate-received FOLDER   only count violations in messages that were received there: they were sent wrong on purpose";
+  --report FILE     write the counts and violations there, as JSON
+  --tolerate FILE   only count the violations in received messages that are listed there, as in tests/wire/tolerated.json";
 
 fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args_os().skip(1).map(PathBuf::from)) {
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
 #[derive(Default)]
 struct Arguments {
     report: Option<PathBuf>,
-    tolerated: Vec<PathBuf>,
+    tolerate: Option<PathBuf>,
     inputs: Vec<PathBuf>,
 }
 
@@ -45,8 +46,8 @@ impl Arguments {
         while let Some(word) = words.next() {
             if word == Path::new("--report") {
                 arguments.report = Some(words.next().ok_or("--report needs a file name")?);
-            } else if word == Path::new("--tolerate-received") {
-                arguments.tolerated.push(words.next().ok_or("--tolerate-received needs a folder")?);
+            } else if word == Path::new("--tolerate") {
+                arguments.tolerate = Some(words.next().ok_or("--tolerate needs a file name")?);
             } else if word.to_string_lossy().starts_with('-') {
                 return Err(format!("unknown option {}", word.display()));
             } else {
@@ -62,7 +63,7 @@ impl Arguments {
 
 fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let checker = Checker::new()?;
-    let mut tally = Tally::tolerating(arguments.tolerated.iter().cloned());
+    let mut tally = Tally::tolerating(arguments.tolerate.as_deref().map(known).transpose()?.unwrap_or_default());
     for input in &arguments.inputs {
         tally.read(&checker, input)?;
     }
@@ -75,6 +76,12 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
         write(report, &tally, passed).map_err(|error| format!("cannot write {}: {error}", report.display()))?;
     }
     Ok(passed)
+}
+
+fn known(file: &Path) -> Result<Vec<Tolerance>, Box<dyn Error>> {
+    let named = |error: &dyn Error| format!("cannot read {}: {error}", file.display());
+    let text = std::fs::read(file).map_err(|error| named(&error))?;
+    Ok(serde_json::from_slice(&text).map_err(|error| named(&error))?)
 }
 
 fn write(report: &Path, tally: &Tally, passed: bool) -> std::io::Result<()> {

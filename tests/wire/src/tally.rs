@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::record::{Entry, Flow};
+use crate::tolerance::Tolerance;
 use crate::walk::excerpt;
 use crate::{Checker, Record, Violation, ViolationKind};
 
@@ -39,8 +40,8 @@ pub struct Tally {
     pub by_peers: usize,
     /// The first of them.
     pub violations: Vec<Finding>,
-    /// By folder: how many violations were found in messages that were received there, and do not count.
-    pub tolerated: BTreeMap<PathBuf, usize>,
+    /// What is known of others, with how often it was true; it is not among the violations.
+    pub tolerated: Vec<Tolerance>,
     #[serde(skip)]
     clean: HashSet<String>,
 }
@@ -87,10 +88,9 @@ pub struct Origin {
 }
 
 impl Tally {
-    /// A tally that only counts what is wrong in messages that were received in these folders: tests wrote them wrong on
-    /// purpose, or a peer is known to.
-    pub fn tolerating(folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self { tolerated: folders.into_iter().map(|folder| (folder, 0)).collect(), ..Self::default() }
+    /// A tally that only counts what is known to be wrong in messages that were received.
+    pub fn tolerating(tolerated: Vec<Tolerance>) -> Self {
+        Self { tolerated, ..Self::default() }
     }
 
     /// Checks a file of records, or every `.jsonl` file in a folder and below.
@@ -174,14 +174,13 @@ impl Tally {
     }
 
     fn keep(&mut self, path: &Path, line: usize, origin: Option<Origin>, violation: Violation, text: &str) {
-        let is_received = origin.as_ref().is_some_and(|origin| origin.flow == Flow::Received);
-        let tolerated = self.tolerated.iter_mut().find(|(folder, _)| is_received && path.starts_with(folder));
-        if let Some((_, count)) = tolerated {
-            *count += 1;
+        let received = origin.as_ref().filter(|origin| origin.flow == Flow::Received);
+        let is_known = |origin| self.tolerated.iter_mut().any(|known| known.takes(path, origin, &violation));
+        if received.is_some_and(is_known) {
             return;
         }
         self.violation_count += 1;
-        self.by_peers += usize::from(is_received);
+        self.by_peers += usize::from(received.is_some());
         if self.violations.len() < KEPT_VIOLATIONS {
             let excerpt = excerpt(text, 400);
             self.violations.push(Finding { file: path.to_owned(), line, origin, violation, excerpt });
@@ -238,9 +237,7 @@ impl fmt::Display for Tally {
             }
             writeln!(f, "{:>10}", row.values().map(|count| count.sent).sum::<usize>())?;
         }
-        for (folder, count) in &self.tolerated {
-            writeln!(f, "{count} violations tolerated in what was received in {}", folder.display())?;
-        }
+        self.tolerated.iter().try_for_each(|known| writeln!(f, "{known}"))?;
         write!(
             f,
             "{} messages checked in {} files, {} violations, {} of them by peers ({} refused, {} cut off: not checked)",

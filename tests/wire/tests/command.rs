@@ -99,19 +99,31 @@ fn tells_violations_with_place_and_excerpt() {
 }
 
 #[test]
-fn tolerates_what_is_received_where_it_is_told_to() {
+fn tolerates_what_is_known_of_others() {
     let folder = Folder::new("peers");
     let theirs = folder.file("deep/theirs.jsonl", &[impure("client", "received")]);
     let elsewhere = folder.file("theirs.jsonl", &[impure("client", "received")]);
-    let (tolerate, deep) = (Path::new("--tolerate-received"), folder.0.join("deep"));
-    assert_eq!(wire_check(&[&theirs]).0, Some(1));
-    let (code, output) = wire_check(&[tolerate, &deep, &theirs]);
-    assert_eq!(code, Some(0), "{output}");
-    let told = format!("1 violations tolerated in what was received in {}", deep.display());
-    assert!(output.contains(&told) && output.contains("1 messages checked in 1 files, 0 violations"), "{output}");
-    assert_eq!(wire_check(&[tolerate, &deep, &elsewhere]).0, Some(1));
     let ours = folder.file("deep/ours.jsonl", &[impure("server", "sent")]);
-    assert_eq!(wire_check(&[tolerate, &deep, &ours]).0, Some(1));
+    let known = folder.0.join("known.json");
+    let check = |known_fault: Value, records: &Path| {
+        fs::write(&known, json!([known_fault]).to_string()).unwrap();
+        wire_check(&[Path::new("--tolerate"), &known, records])
+    };
+    let whole = json!({"folder": "deep", "why": "it is old"});
+    let (code, output) = check(whole.clone(), &theirs);
+    assert_eq!(code, Some(0), "{output}");
+    let told = "1 tolerated in what was received in deep: it is old\n1 messages checked in 1 files, 0 violations";
+    assert!(output.contains(told), "{output}");
+    assert_eq!(check(whole.clone(), &elsewhere).0, Some(1));
+    assert_eq!(check(whole, &ours).0, Some(1), "what we send is never tolerated");
+
+    let exact = |revision, place| json!({"folder": "deep", "revisions": [revision], "at": [place], "why": "it is old"});
+    assert_eq!(check(exact("2025-06-18", "/result/resultType"), &theirs).0, Some(0));
+    assert_eq!(check(exact("2025-11-25", "/result/resultType"), &theirs).0, Some(1));
+    assert_eq!(check(exact("2025-06-18", "/result/other"), &theirs).0, Some(1));
+    let (code, output) = check(json!({"folder": "deep"}), &theirs);
+    assert_eq!(code, Some(2));
+    assert!(output.contains("known.json: missing field `why`"), "{output}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::house::House;
 use crate::report;
 
 /// The workloads that are run when none are named.
-const USUAL: &str = "a,b,c-session,c-2026,a-2026,e-cold-stdio,g-1,g-64";
+const USUAL: &str = "a,b,c-session,c-2026,a-2026,e-cold-stdio,g-1,g-64,g-http-1,g-http-64";
 const ROUNDS: &str = "3";
 const IMPORT_PROCESSES: &str = "20";
 

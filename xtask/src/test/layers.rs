@@ -18,7 +18,10 @@ struct Module {
 
 const NO_DRIVER: &[&str] = &[
     "tokio",
-    "std::net",
+    "TcpListener",
+    "TcpStream",
+    "UdpSocket",
+    "ToSocketAddrs",
     "std::fs",
     "std::process",
     "std::thread",
@@ -33,7 +36,10 @@ const NO_DRIVER: &[&str] = &[
 ];
 const NO_TOKIO: &[&str] = &[
     "tokio",
-    "std::net",
+    "TcpListener",
+    "TcpStream",
+    "UdpSocket",
+    "ToSocketAddrs",
     "std::process",
     "std::thread::spawn",
     "hyper",
@@ -69,7 +75,7 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
     for module in &MODULES {
         let mut files = files_under(&source.join(module.name))?;
         files.extend(files_under(&source.join(format!("{}.rs", module.name)))?);
-        for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+        for file in files.iter().filter(|file| is_code(file)) {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
             let place = file.strip_prefix(&source)?;
             let faults = faults(module, depth(place), &text);
@@ -84,6 +90,11 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
         }
     }
     Ok(count)
+}
+
+/// Rust, but not the tests of a module in a file of their own.
+fn is_code(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "rs") && !file.ends_with("tests.rs")
 }
 
 /// How many modules deep a file is: 1 for `engine/mod.rs`, 2 for `engine/legacy.rs`.

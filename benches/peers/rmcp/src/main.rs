@@ -1,7 +1,6 @@
 //! rmcp peer. `peer-rmcp stdio|http PORT [json] [stateless] [nodelay] [--tools N]` or
-//! `peer-rmcp client N INFLIGHT -- server cmd...` (SDK client benchmark).
+//! `peer-rmcp client N INFLIGHT -- server cmd...` or `peer-rmcp client N INFLIGHT URL` (SDK client benchmark).
 use rmcp::{
-    ServerHandler, ServiceExt,
     handler::server::{
         router::tool::{ToolRoute, ToolRouter},
         wrapper::Parameters,
@@ -9,8 +8,9 @@ use rmcp::{
     model::*,
     tool, tool_handler, tool_router,
     transport::streamable_http_server::{
-        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+        session::local::LocalSessionManager, StreamableHttpServerConfig, StreamableHttpService,
     },
+    ServerHandler, ServiceExt,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -96,15 +96,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn client(a: &[String]) -> Result<(), Box<dyn std::error::Error>> {
-    use rmcp::transport::{ConfigureCommandExt, TokioChildProcess};
+    use rmcp::transport::{ConfigureCommandExt, StreamableHttpClientTransport, TokioChildProcess};
     let (n, inflight): (usize, usize) = (a[1].parse()?, a[2].parse()?);
-    let cmd = &a[4..];
-    let c = Arc::new(
-        ().serve(TokioChildProcess::new(tokio::process::Command::new(&cmd[0]).configure(|c| {
-            c.args(&cmd[1..]);
-        }))?)
-        .await?,
-    );
+    let c = Arc::new(match &a[3..] {
+        [_dashes, program, args @ ..] => {
+            let configure = |c: &mut tokio::process::Command| {
+                c.args(args);
+            };
+            ().serve(TokioChildProcess::new(tokio::process::Command::new(program).configure(configure))?).await?
+        }
+        [url] => ().serve(StreamableHttpClientTransport::from_uri(url.as_str())).await?,
+        [] => panic!("usage"),
+    });
     let call = |c: Arc<rmcp::service::RunningService<rmcp::RoleClient, ()>>, i: usize| async move {
         let m = format!("m{i}");
         let mut o = serde_json::Map::new();

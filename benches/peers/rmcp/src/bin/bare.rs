@@ -3,7 +3,7 @@
 //! otherwise: the least that is still correct: parse, answer with the right id and text.
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::{Request, Response, body::Incoming, service::service_fn};
+use hyper::{body::Incoming, service::service_fn, Request, Response};
 use serde::Deserialize;
 use std::{
     borrow::Cow,
@@ -77,6 +77,10 @@ fn tools(n: usize) -> String {
 }
 
 async fn serve(req: Request<Incoming>, fixed: bool, t: &str) -> Result<Response<Full<Bytes>>, Infallible> {
+    if req.method() != hyper::Method::POST {
+        return Ok(Response::builder().status(405).body(Full::default()).unwrap());
+        // no stream, no session to end
+    }
     let body = req.into_body().collect().await.map(|b| b.to_bytes()).unwrap_or_default();
     let mut out = Vec::with_capacity(body.len() + 128);
     let some = if fixed {
