@@ -60,6 +60,7 @@ impl Session {
             meta,
             progress_token,
             mirrored: None,
+            auth: None,
         }
     }
 }

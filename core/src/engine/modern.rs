@@ -76,6 +76,7 @@ pub(crate) fn check(
         meta: raw_meta.map(|raw| RawJson::slice_of(buffer, raw)),
         progress_token: meta.token(),
         mirrored: mirror.map(|mirror| Arc::clone(&mirror.parameters)),
+        auth: None,
     };
     Ok((method, scope))
 }

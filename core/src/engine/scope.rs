@@ -20,4 +20,6 @@ pub struct Scope {
     pub progress_token: Option<ProgressToken>,
     /// The parameters that HTTP headers repeat, for the comparison with the arguments; `None` where headers repeat nothing.
     pub mirrored: Option<Arc<MirroredParameters>>,
+    /// Who sends the request, as the transport has verified it: an object with at least `principal`. `None` where nothing is verified.
+    pub auth: Option<RawJson>,
 }
