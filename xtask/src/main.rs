@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod conformance;
 mod console;
 mod demo;
 mod house;
@@ -28,6 +29,8 @@ cargo xtask COMMAND
   test [--lang A,B] [--only WORD,WORD]
                         formatters, linters and all tests; ends with `N passed, N failed`
                         --only runs the steps whose name contains one of the words
+  conformance server [--lang A,B] [--only WORD,WORD]
+                        the official conformance runners judge our fixture servers; --only runs the scenarios whose name contains one of the words
   bench [--build-only] [--rounds N] [--work A,B]
                         measures our servers and clients beside other implementations (see benches/README.md)
 
@@ -55,6 +58,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             build::languages(&House::find()?, &Language::ALL).map(|()| true)
         }
         "demo" => demo::run(&House::find()?, options),
+        "conformance" => conformance::run(House::find()?, options),
         "test" => test::run(House::find()?, options),
         "bench" => bench::run(&House::find()?, options),
         "help" | "--help" | "-h" => {

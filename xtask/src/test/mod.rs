@@ -7,7 +7,7 @@ mod layers;
 mod lint;
 mod snippets;
 mod suites;
-mod wire;
+pub(crate) mod wire;
 
 use std::time::Instant;
 

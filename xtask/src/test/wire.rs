@@ -1,13 +1,13 @@
 //! Every message that crossed in the tests goes through the closed-world checker (tests/wire).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::house::House;
-use crate::process::run;
+use crate::process::{Output, run};
 use crate::test::{Choice, Count, counts};
 
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -23,22 +23,46 @@ pub(crate) fn records(house: &House) -> PathBuf {
 
 /// Forgets what earlier runs recorded.
 pub(crate) fn forget(house: &House) -> Result<()> {
-    let records = records(house);
-    if records.exists() {
-        std::fs::remove_dir_all(&records).with_context(|| format!("cannot empty {}", records.display()))?;
+    empty(&records(house))
+}
+
+/// Forgets what one step recorded; returns its folder.
+pub(crate) fn forget_step(house: &House, step: &str) -> Result<PathBuf> {
+    let records = records(house).join(step);
+    empty(&records).map(|()| records)
+}
+
+fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }
     Ok(())
 }
 
-pub(crate) fn check(house: &House, choice: &Choice) -> Result<Count> {
-    let report = house.target.join("reports").join("wire.json");
+/// Checks what one step recorded.
+pub(crate) fn check_step(house: &House, step: &str) -> Result<Count> {
+    check_folder(house, &format!("{FOLDER}/{step}"), &format!("wire-{step}")).map(|(count, _)| count)
+}
+
+/// What the checker says of a folder of records, and its whole output.
+fn check_folder(house: &House, folder: &str, report: &str) -> Result<(Count, Output)> {
     let mut command = house.command(house.built("wire-check"));
     command.current_dir(&house.target).env_remove("TRUNKLINE_WIRE_LOG");
     command.arg("--tolerate").arg(house.path("tests/wire/tolerated.json"));
-    command.arg("--report").arg(&report).arg(FOLDER);
+    command.arg("--report").arg(report_file(house, report)).arg(folder);
     let output = run(command, DEADLINE)?;
     let mut count = counts::of_one(&output);
     count.note = output.stdout.lines().filter(|line| line.contains("messages checked")).collect();
+    Ok((count, output))
+}
+
+fn report_file(house: &House, name: &str) -> PathBuf {
+    house.target.join("reports").join(format!("{name}.json"))
+}
+
+pub(crate) fn check(house: &House, choice: &Choice) -> Result<Count> {
+    let (mut count, output) = check_folder(house, FOLDER, FOLDER)?;
+    let report = report_file(house, FOLDER);
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&report).context("there is no report")?)?;
     let sums = TRANSPORTS.map(|transport| (transport, messages_over(&report, transport)));
     for (transport, messages) in sums {

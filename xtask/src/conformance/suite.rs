@@ -1,0 +1,213 @@
+//! What one runner runs against one server: the scenarios, and the commands.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::conformance::verdict::{Fault, Verdict};
+use crate::conformance::{RESULTS, listing};
+use crate::house::House;
+use crate::language::Language;
+use crate::process::{must, run, tail};
+
+/// Where the runners and their Node are installed.
+pub(super) const PACKAGE: &str = "tests/conformance";
+/// For one process of a runner: some fifty scenarios, most of which take a fraction of a second.
+const DEADLINE: Duration = Duration::from_secs(300);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runner {
+    Stable,
+    Newest,
+}
+
+impl Runner {
+    fn alias(self) -> &'static str {
+        match self {
+            Self::Stable => "conformance-stable",
+            Self::Newest => "conformance-newest",
+        }
+    }
+
+    pub(super) fn version(self) -> &'static str {
+        match self {
+            Self::Stable => "0.1.16",
+            Self::Newest => "0.2.0-alpha.12",
+        }
+    }
+
+    /// The runner on its own Node, which may be newer than the one of the machine.
+    fn command(self, house: &House, arguments: &[&str]) -> Command {
+        let modules = house.path(PACKAGE).join("node_modules");
+        let mut command = house.command(modules.join("node/bin").join(format!("node{}", std::env::consts::EXE_SUFFIX)));
+        command.arg(modules.join(self.alias()).join("dist/index.js")).args(arguments);
+        command
+    }
+
+    fn list(self, house: &House, options: &[&str]) -> Result<(Vec<String>, Vec<String>)> {
+        let command = self.command(house, &[&["list", "--server"], options].concat());
+        Ok(listing::read(&must(command, DEADLINE)?.stdout))
+    }
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Scenario {
+    pub(super) name: String,
+    /// Whether it counts towards conformance with its revision. All others have to be green too.
+    pub(super) scored: bool,
+}
+
+pub(super) struct Suite {
+    pub(super) runner: Runner,
+    /// The requirement set, if it is one.
+    pub(super) set: Option<&'static str>,
+    pub(super) scenarios: Vec<Scenario>,
+    /// Whether the runner takes it as a whole, in one process.
+    whole: bool,
+}
+
+/// The requirement sets, frozen with their revision, and how many server scenarios each scores.
+const SETS: [(&str, usize); 2] = [("2025-11-25", 30), ("2026-07-28", 37)];
+
+impl Suite {
+    /// Every server scenario of both runners, at least once.
+    pub(super) fn all(house: &House) -> Result<Vec<Self>> {
+        let mut suites = Vec::new();
+        for (set, scored) in SETS {
+            let (counted, reported) = Runner::Newest.list(house, &["--requirements", set])?;
+            if counted.len() != scored {
+                bail!("the requirement set {set} scores {} server scenarios, not {scored}", counted.len());
+            }
+            let scenarios = scenarios(counted, true).chain(scenarios(reported, false)).collect();
+            suites.push(Self { runner: Runner::Newest, set: Some(set), scenarios, whole: true });
+        }
+        let (stable, _) = Runner::Stable.list(house, &[])?;
+        suites.push(Self {
+            runner: Runner::Stable,
+            set: None,
+            scenarios: scenarios(stable, false).collect(),
+            whole: true,
+        });
+        let in_a_set = |name: &String| suites.iter().any(|suite| suite.set.is_some() && suite.has(name));
+        let (known, _) = Runner::Newest.list(house, &[])?;
+        let rest: Vec<String> = known.into_iter().filter(|name| !in_a_set(name)).collect();
+        suites.push(Self {
+            runner: Runner::Newest,
+            set: None,
+            scenarios: scenarios(rest, false).collect(),
+            whole: false,
+        });
+        Ok(suites)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.scenarios.iter().any(|scenario| scenario.name == name)
+    }
+
+    /// Only the scenarios with one of the words in their name; `None`: there is none.
+    pub(super) fn narrowed(mut self, words: &[String]) -> Option<Self> {
+        if !words.is_empty() {
+            self.scenarios.retain(|scenario| words.iter().any(|word| scenario.name.contains(word.as_str())));
+            self.whole = false;
+        }
+        (!self.scenarios.is_empty()).then_some(self)
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.runner.version(), self.part())
+    }
+
+    pub(super) fn part(&self) -> &'static str {
+        match (self.set, self.runner) {
+            (Some(set), _) => set,
+            (None, Runner::Stable) => "all",
+            (None, Runner::Newest) => "other extensions",
+        }
+    }
+
+    /// Runs it against the server of a language.
+    pub(super) fn judge(&self, house: &House, language: Language, url: Result<&str, String>) -> Vec<Verdict> {
+        let verdict = |scenario: &Scenario, faults| Verdict {
+            language,
+            runner: self.runner.version(),
+            part: self.part(),
+            scenario: scenario.name.clone(),
+            scored: scenario.scored,
+            faults,
+        };
+        let all_red = |why: &str| self.scenarios.iter().map(|one| verdict(one, vec![Fault::new(why)])).collect();
+        let ending = match url.map_err(|error| anyhow::anyhow!(error)).and_then(|url| self.run(house, language, url)) {
+            Ok(ending) => ending,
+            Err(error) => return all_red(&format!("{error:#}")),
+        };
+        let results = self.results(house, language);
+        self.scenarios
+            .iter()
+            .map(|scenario| {
+                let faults = checks_of(&results, &scenario.name)
+                    .and_then(|file| Fault::all_in(&scenario.name, &file))
+                    .unwrap_or_else(|error| vec![Fault::new(&format!("{error:#}; {ending}"))]);
+                verdict(scenario, faults)
+            })
+            .collect()
+    }
+
+    /// How the runner ended, in words. That it found something wrong is in its results.
+    fn run(&self, house: &House, language: Language, url: &str) -> Result<String> {
+        let results = self.results(house, language);
+        if results.exists() {
+            std::fs::remove_dir_all(&results).with_context(|| format!("cannot empty {}", results.display()))?;
+        }
+        std::fs::create_dir_all(&results)?;
+        let mut endings = String::new();
+        for choice in self.choices() {
+            let mut command = self.runner.command(house, &["server", "--url", url]);
+            command.args(choice).arg("--output-dir").arg(&results);
+            let output = run(command, DEADLINE)?;
+            std::fs::write(results.join("said.txt"), &output.text)?;
+            if !matches!(output.status.and_then(|status| status.code()), Some(0 | 1)) {
+                endings.push_str(&format!("the runner ended with {}\n{}\n", output.ending(), tail(&output.text, 15)));
+            }
+        }
+        Ok(endings)
+    }
+
+    /// The options of each process that is needed.
+    fn choices(&self) -> Vec<Vec<&str>> {
+        match (self.whole, self.set) {
+            (true, Some(set)) => vec![vec!["--requirements", set]],
+            (true, None) => vec![vec!["--suite", "all"]],
+            (false, set) => {
+                let one_by_one = |scenario| {
+                    let mut choice = vec!["--scenario", scenario];
+                    choice.extend(set.into_iter().flat_map(|set| ["--spec-version", set, "--force"]));
+                    choice
+                };
+                self.scenarios.iter().map(|scenario| one_by_one(scenario.name.as_str())).collect()
+            }
+        }
+    }
+
+    fn results(&self, house: &House, language: Language) -> PathBuf {
+        house.target.join(RESULTS).join(language.name()).join(self.name().replace(' ', "-"))
+    }
+}
+
+fn scenarios(names: Vec<String>, scored: bool) -> impl Iterator<Item = Scenario> {
+    names.into_iter().map(move |name| Scenario { name, scored })
+}
+
+/// The runners write into folders such as `server-ping-2026-01-31T10-20-30-123Z`.
+fn checks_of(results: &Path, scenario: &str) -> Result<PathBuf> {
+    let start = format!("server-{scenario}-");
+    for entry in std::fs::read_dir(results)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.strip_prefix(&start).is_some_and(|time| time.starts_with("20") && time.ends_with('Z')) {
+            return Ok(entry.path().join("checks.json"));
+        }
+    }
+    bail!("the runner wrote no result for it")
+}

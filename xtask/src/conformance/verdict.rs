@@ -1,0 +1,115 @@
+//! What a runner found about one scenario, read more strictly than the runner reads it: a scenario is green only with at least one success
+//! of its own, and without any failure, warning or check that was left out.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use crate::language::Language;
+
+/// The checks that the runners add to every scenario: that what we sent is valid says nothing about the scenario.
+const ADDED_TO_ALL: &str = "wire-schema-";
+/// The only scenario that no server can pass: the runner leaves out its single check, whatever the server does.
+const LEFT_OUT_BY_THE_RUNNER: &str = "tasks-status-notifications";
+
+pub(super) struct Verdict {
+    pub(super) language: Language,
+    pub(super) runner: &'static str,
+    pub(super) part: &'static str,
+    pub(super) scenario: String,
+    pub(super) scored: bool,
+    pub(super) faults: Vec<Fault>,
+}
+
+impl Verdict {
+    pub(super) fn is_green(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "language": self.language.name(), "runner": self.runner, "part": self.part, "scenario": self.scenario,
+            "scored": self.scored, "ok": self.is_green(),
+            "faults": self.faults.iter().map(|fault| fault.0.as_str()).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Why a scenario is not green.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault(pub(super) String);
+
+impl Fault {
+    pub(super) fn new(what: &str) -> Self {
+        Self(what.to_owned())
+    }
+
+    /// What is wrong in the results of a scenario.
+    pub(super) fn all_in(scenario: &str, file: &Path) -> Result<Vec<Self>> {
+        let text = std::fs::read_to_string(file).context("the runner wrote no result for it")?;
+        let checks: Vec<Value> =
+            serde_json::from_str(&text).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok(Self::all(scenario, &checks))
+    }
+
+    fn all(scenario: &str, checks: &[Value]) -> Vec<Self> {
+        let is = |check: &Value, status: &str| check["status"] == status;
+        let allowed =
+            |check: &Value| is(check, "SKIPPED") && scenario == LEFT_OUT_BY_THE_RUNNER && check["id"] == scenario;
+        let mut faults: Vec<Self> = checks
+            .iter()
+            .filter(|check| !is(check, "SUCCESS") && !is(check, "INFO") && !allowed(check))
+            .map(Self::of_check)
+            .collect();
+        let own = |check: &&Value| !check["id"].as_str().is_some_and(|id| id.starts_with(ADDED_TO_ALL));
+        if faults.is_empty() && !checks.iter().filter(own).any(|check| is(check, "SUCCESS") || allowed(check)) {
+            faults.push(Self::new("nothing of its own succeeded"));
+            let traffic =
+                |check: &&Value| ["outgoing-request", "incoming-response"].iter().any(|id| check["id"] == *id);
+            faults.extend(checks.iter().filter(own).filter(|check| !traffic(check)).map(Self::of_check));
+        }
+        faults
+    }
+
+    fn of_check(check: &Value) -> Self {
+        let word = |name: &str| check[name].as_str();
+        // Where a check was left out or only informs, its reason is among the details.
+        let mut parts = vec![word("description"), word("errorMessage"), check["details"]["message"].as_str()];
+        parts.dedup();
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        let [status, id] = ["status", "id"].map(|name| word(name).unwrap_or("no"));
+        Self(format!("{status} {id}: {}", parts.join(" | ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(id: &str, status: &str) -> Value {
+        json!({"id": id, "status": status, "description": "d"})
+    }
+
+    #[test]
+    fn a_success_of_its_own_is_needed() {
+        assert!(Fault::all("s", &[check("a", "SUCCESS"), check("b", "INFO")]).is_empty());
+        assert!(!Fault::all("s", &[check("wire-schema-valid", "SUCCESS"), check("b", "INFO")]).is_empty());
+        assert!(!Fault::all("s", &[]).is_empty());
+    }
+
+    #[test]
+    fn failures_warnings_and_checks_left_out_are_faults() {
+        for status in ["FAILURE", "WARNING", "SKIPPED", "NEW"] {
+            assert_eq!(Fault::all("s", &[check("a", "SUCCESS"), check("b", status)]).len(), 1, "{status}");
+        }
+    }
+
+    #[test]
+    fn only_the_one_check_that_is_always_left_out_may_be() {
+        let left_out = [check(LEFT_OUT_BY_THE_RUNNER, "SKIPPED")];
+        assert!(Fault::all(LEFT_OUT_BY_THE_RUNNER, &left_out).is_empty());
+        assert!(!Fault::all("s", &left_out).is_empty());
+        assert!(!Fault::all(LEFT_OUT_BY_THE_RUNNER, &[check("other", "SKIPPED")]).is_empty());
+    }
+}
