@@ -107,6 +107,12 @@ impl CallFacts {
         self.inner.connection.give_up(id, reason, &*self.inner.reply, AskError::Cancelled);
     }
 
+    /// Closes the HTTP connection that waits for this call, where the client can come back for the answer: in sessions of
+    /// 2025-11-25 (HTTP-27). The client is told when to ask again. Elsewhere nothing happens.
+    pub fn close_stream(&self) {
+        self.inner.reply.close_stream();
+    }
+
     /// Whether the call is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         self.inner.cancellation.is_cancelled()

@@ -37,6 +37,12 @@ impl Context {
         self.facts.cancelled().await;
     }
 
+    /// Closes the HTTP connection that waits for this call, where the client can come back for the answer: in sessions of
+    /// 2025-11-25 (HTTP-27). Elsewhere nothing happens.
+    pub fn close_stream(&self) {
+        self.facts.close_stream();
+    }
+
     /// Whether the call is cancelled; for loops that do not await.
     pub fn is_cancelled(&self) -> bool {
         self.facts.is_cancelled()

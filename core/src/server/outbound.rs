@@ -59,4 +59,8 @@ pub trait Outbound: Send + Sync + 'static {
     fn can_ask(&self) -> bool {
         true
     }
+
+    /// Closes the connection that carries this way, where its client can come back for the rest (HTTP-27); elsewhere nothing
+    /// happens.
+    fn close_stream(&self) {}
 }

@@ -3,11 +3,25 @@
 use super::{options::HttpOptions, service::HttpService};
 use crate::sync::Mutex;
 use crate::{runtime::Runtime, server::Server};
-use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use hyper::service::service_fn;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
     sync::watch,
     task::{JoinHandle, JoinSet},
 };
@@ -16,6 +30,13 @@ use tokio::{
 const MAX_CONNECTIONS: usize = 16_384;
 /// How long a connection may take for the head of a request, and may be idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(60);
+/// The head of a request.
+const HEAD_BYTES: usize = 64 << 10;
+/// Requests at once on one HTTP/2 connection.
+const MAX_STREAMS: u32 = 256;
+/// How often an HTTP/2 client is asked whether it is still there, and how long it may take to say so.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_DEADLINE: Duration = Duration::from_secs(20);
 /// How long to wait when the system gives no more sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -92,7 +113,11 @@ async fn accept(listener: TcpListener, service: HttpService, mut stop: watch::Re
             () = told(&mut stop) => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                Ok((stream, _)) => { connections.spawn(serve(stream, service.clone(), stopped.clone())); }
+                Ok((stream, _)) => {
+                    // Small writes must not wait for the acknowledgement of earlier ones.
+                    let _ = stream.set_nodelay(true);
+                    connections.spawn(serve(stream, service.clone(), stopped.clone()));
+                }
                 Err(error) => {
                     tracing::debug!(target: "trunkline", "a connection was not accepted: {error}");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -112,24 +137,45 @@ async fn told(stop: &mut watch::Receiver<bool>) {
     }
 }
 
-async fn serve(stream: TcpStream, service: HttpService, mut stop: watch::Receiver<bool>) {
-    // Small writes must not wait for the acknowledgement of earlier ones.
-    let _ = stream.set_nodelay(true);
+/// Speaks HTTP/1.1, or HTTP/2 to a client that begins with its preface.
+async fn serve<I>(stream: I, service: HttpService, mut stop: watch::Receiver<bool>)
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let begun = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&begun);
     let answer = service_fn(move |request| {
+        seen.store(true, Ordering::Relaxed);
         let service = service.clone();
         async move { Ok::<_, Infallible>(service.respond(request).await) }
     });
-    let connection = http1::Builder::new()
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE).max_buf_size(HEAD_BYTES);
+    builder
+        .http2()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
-        .serve_connection(TokioIo::new(stream), answer);
-    let mut connection = pin!(connection);
-    let served = tokio::select! {
-        biased;
-        served = connection.as_mut() => served,
-        () = told(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+        .max_header_list_size(HEAD_BYTES as u32)
+        .max_concurrent_streams(MAX_STREAMS)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_DEADLINE);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    // Until a client has said which version it speaks, and in HTTP/2 after that, nothing else limits its silence.
+    let mut silence = pin!(tokio::time::sleep(HEAD_DEADLINE));
+    let (mut stopping, mut silent) = (false, true);
+    let served = loop {
+        tokio::select! {
+            biased;
+            served = connection.as_mut() => break served,
+            () = told(&mut stop), if !stopping => {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            () = silence.as_mut(), if silent => {
+                silent = false;
+                if !begun.load(Ordering::Relaxed) {
+                    break Err("no request came in time".into());
+                }
+            }
         }
     };
     if let Err(error) = served {
