@@ -17,6 +17,10 @@ pub mod code {
     pub const INVALID_PARAMS: i64 = -32602;
     /// Something failed inside.
     pub const INTERNAL_ERROR: i64 = -32603;
+    /// Up to 2025-11-25: there is no such resource. 2026-07-28 says [`INVALID_PARAMS`] instead, but clients understand both (RES-07).
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// 2025-11-25 only: the user has to open URLs first (ELI-30).
+    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
     /// 2026-07-28: an HTTP header is missing or differs from the body.
     pub const HEADER_MISMATCH: i64 = -32020;
     /// 2026-07-28: the request needs a client capability that it did not declare.
@@ -62,6 +66,38 @@ impl RpcError {
     /// -32601
     pub fn method_not_found(method: &str) -> Self {
         Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+    }
+
+    /// There is no such resource: -32602 on 2026-07-28, -32002 before, both with the URI (RES-05, RES-06).
+    pub fn resource_not_found(uri: &str, revision: Revision) -> Self {
+        let code = match revision.era() {
+            Era::Modern => code::INVALID_PARAMS,
+            Era::Legacy => code::RESOURCE_NOT_FOUND,
+        };
+        Self::new(code, format!("Resource not found: {uri}")).with_data(json!({"uri": uri}))
+    }
+
+    /// -32602: there is no such prompt (PRM-04).
+    pub fn unknown_prompt(name: &str) -> Self {
+        Self::invalid_params(format!("Unknown prompt: {name}"))
+    }
+
+    /// -32602: the cursor is not one of ours, or no longer (PAG-05).
+    pub fn invalid_cursor() -> Self {
+        Self::invalid_params(
+            "Invalid cursor: use the nextCursor of the previous page as it stands, or leave it out to start again",
+        )
+    }
+
+    /// -32602: there is no such task, or no longer (TSK-31, TKX-20).
+    pub fn unknown_task(id: &str) -> Self {
+        Self::invalid_params(format!("Unknown or expired task: {id}"))
+    }
+
+    /// -32042 with the parameters of the URL elicitations, each with an `elicitationId` (2025-11-25 only, ELI-30).
+    pub fn url_elicitation_required(elicitations: Vec<Value>) -> Self {
+        Self::new(code::URL_ELICITATION_REQUIRED, "The user has to open a URL before this request can be processed")
+            .with_data(json!({"elicitations": elicitations}))
     }
 
     /// -32603, with nothing about the cause: what went wrong inside is for the log, not for the peer.
@@ -110,3 +146,24 @@ impl fmt::Display for RpcError {
 }
 
 impl std::error::Error for RpcError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn res_05_res_06_a_missing_resource_has_the_code_of_the_revision() {
+        for revision in Revision::ALL {
+            let error = RpcError::resource_not_found("a:b", revision);
+            assert_eq!(error.code, if revision == Revision::LATEST { -32602 } else { -32002 });
+            assert_eq!(error.data, Some(json!({"uri": "a:b"})));
+        }
+    }
+
+    #[test]
+    fn eli_30_the_error_lists_the_elicitations() {
+        let one = json!({"mode": "url", "message": "m", "url": "https://a.b/", "elicitationId": "1"});
+        let error = RpcError::url_elicitation_required(vec![one.clone()]);
+        assert_eq!((error.code, error.data), (-32042, Some(json!({"elicitations": [one]}))));
+    }
+}

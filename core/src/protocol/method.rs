@@ -1,5 +1,6 @@
 //! The method table: who may send what in which revision. A method is a row here and nothing else.
 
+use super::extension::{self, Extension};
 use super::revision::Revision;
 use Revision::*;
 
@@ -23,8 +24,16 @@ pub struct Method {
     pub senders: &'static [Role],
     /// The first and last revision that has it.
     pub span: (Revision, Revision),
-    /// The parameter that HTTP mirrors in `Mcp-Name` (H26-03).
+    /// The parameter that HTTP mirrors in `Mcp-Name` (H26-03, TKX-23).
     pub name_parameter: Option<&'static str>,
+    /// The extension that brings it; `None` for the methods of the specification itself.
+    pub extension: Option<&'static Extension>,
+    /// Whether its result carries `ttlMs` and `cacheScope` from 2026-07-28 on (CCH-01).
+    pub cacheable: bool,
+    /// Whether it may be answered by a request for input (MRTR-01).
+    pub takes_input: bool,
+    /// Whether the sender may ask for a task instead of the result on 2025-11-25 (TSK-02).
+    pub augmentable: bool,
 }
 
 /// Request or notification.
@@ -38,6 +47,8 @@ pub enum Kind {
 
 impl Method {
     /// The row of a method that `sender` may send under `revision`.
+    ///
+    /// A row with an [`Method::extension`] exists only where that extension was negotiated, which is for the caller to check.
     pub fn find(name: &str, kind: Kind, sender: Role, revision: Revision) -> Option<&'static Method> {
         METHODS.iter().find(|method| {
             method.name == name
@@ -48,23 +59,62 @@ impl Method {
         })
     }
 
-    /// The parameter that `Mcp-Name` mirrors for a method, if any.
+    /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header have such methods.
     pub fn name_parameter(name: &str) -> Option<&'static str> {
-        METHODS.iter().find(|method| method.name == name).and_then(|method| method.name_parameter)
+        METHODS.iter().find_map(|method| method.name_parameter.filter(|_| method.name == name))
     }
 }
 
-pub(crate) const INITIALIZE: &str = "initialize";
-pub(crate) const INITIALIZED: &str = "notifications/initialized";
-pub(crate) const DISCOVER: &str = "server/discover";
-pub(crate) const PING: &str = "ping";
-pub(crate) const TOOLS_LIST: &str = "tools/list";
-pub(crate) const TOOLS_CALL: &str = "tools/call";
-pub(crate) const SUBSCRIPTIONS_LISTEN: &str = "subscriptions/listen";
-pub(crate) const SUBSCRIPTIONS_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-pub(crate) const CANCELLED: &str = "notifications/cancelled";
-pub(crate) const PROGRESS: &str = "notifications/progress";
-pub(crate) const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
+/// The requests that a server makes of a client: on legacy as JSON-RPC requests, on 2026-07-28 as entries of `inputRequests` (MRTR-03).
+pub const INPUT_REQUESTS: [&str; 3] = [ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE, ROOTS_LIST];
+
+macro_rules! names {
+    ($($constant:ident = $name:literal,)*) => {
+        $(#[doc = concat!("`", $name, "`")] pub const $constant: &str = $name;)*
+    };
+}
+
+names! {
+    INITIALIZE = "initialize",
+    INITIALIZED = "notifications/initialized",
+    DISCOVER = "server/discover",
+    PING = "ping",
+    CANCELLED = "notifications/cancelled",
+    PROGRESS = "notifications/progress",
+    TOOLS_LIST = "tools/list",
+    TOOLS_CALL = "tools/call",
+    TOOLS_LIST_CHANGED = "notifications/tools/list_changed",
+    RESOURCES_LIST = "resources/list",
+    RESOURCES_TEMPLATES_LIST = "resources/templates/list",
+    RESOURCES_READ = "resources/read",
+    RESOURCES_SUBSCRIBE = "resources/subscribe",
+    RESOURCES_UNSUBSCRIBE = "resources/unsubscribe",
+    RESOURCES_UPDATED = "notifications/resources/updated",
+    RESOURCES_LIST_CHANGED = "notifications/resources/list_changed",
+    PROMPTS_LIST = "prompts/list",
+    PROMPTS_GET = "prompts/get",
+    PROMPTS_LIST_CHANGED = "notifications/prompts/list_changed",
+    COMPLETION_COMPLETE = "completion/complete",
+    LOGGING_SET_LEVEL = "logging/setLevel",
+    LOG_MESSAGE = "notifications/message",
+    SUBSCRIPTIONS_LISTEN = "subscriptions/listen",
+    SUBSCRIPTIONS_ACKNOWLEDGED = "notifications/subscriptions/acknowledged",
+    ROOTS_LIST = "roots/list",
+    ROOTS_LIST_CHANGED = "notifications/roots/list_changed",
+    SAMPLING_CREATE_MESSAGE = "sampling/createMessage",
+    ELICITATION_CREATE = "elicitation/create",
+    ELICITATION_COMPLETE = "notifications/elicitation/complete",
+    TASKS_GET = "tasks/get",
+    TASKS_RESULT = "tasks/result",
+    TASKS_CANCEL = "tasks/cancel",
+    TASKS_LIST = "tasks/list",
+    TASKS_UPDATE = "tasks/update",
+    TASKS_STATUS = "notifications/tasks/status",
+    TASKS_CHANGED = "notifications/tasks",
+    SKILLS_LIST = "skills/list",
+    SKILLS_GET = "skills/get",
+    RESOURCES_DIRECTORY_READ = "resources/directory/read",
+}
 
 const CLIENT: &[Role] = &[Role::Client];
 const SERVER: &[Role] = &[Role::Server];
@@ -72,64 +122,166 @@ const BOTH: &[Role] = &[Role::Client, Role::Server];
 const LEGACY: (Revision, Revision) = (V2024_11_05, Revision::LATEST_LEGACY);
 const ALL: (Revision, Revision) = (V2024_11_05, Revision::LATEST);
 const MODERN: (Revision, Revision) = (V2026_07_28, Revision::LATEST);
+const CORE_TASKS: (Revision, Revision) = (V2025_11_25, V2025_11_25);
 
+const fn row(name: &'static str, kind: Kind, senders: &'static [Role], span: (Revision, Revision)) -> Method {
+    Method {
+        name,
+        kind,
+        senders,
+        span,
+        name_parameter: None,
+        extension: None,
+        cacheable: false,
+        takes_input: false,
+        augmentable: false,
+    }
+}
 const fn request(name: &'static str, senders: &'static [Role], span: (Revision, Revision)) -> Method {
-    Method { name, kind: Kind::Request, senders, span, name_parameter: None }
+    row(name, Kind::Request, senders, span)
 }
 const fn notification(name: &'static str, senders: &'static [Role], span: (Revision, Revision)) -> Method {
-    Method { name, kind: Kind::Notification, senders, span, name_parameter: None }
+    row(name, Kind::Notification, senders, span)
 }
-const fn named(method: Method, parameter: &'static str) -> Method {
-    Method { name_parameter: Some(parameter), ..method }
+
+impl Method {
+    const fn named(self, parameter: &'static str) -> Self {
+        Self { name_parameter: Some(parameter), ..self }
+    }
+    const fn cacheable(self) -> Self {
+        Self { cacheable: true, ..self }
+    }
+    const fn taking_input(self) -> Self {
+        Self { takes_input: true, ..self }
+    }
+    const fn augmentable(self) -> Self {
+        Self { augmentable: true, ..self }
+    }
+    const fn of(self, extension: &'static Extension) -> Self {
+        Self { extension: Some(extension), ..self }
+    }
 }
 
 static METHODS: &[Method] = &[
-    named(request(TOOLS_CALL, CLIENT, ALL), "name"),
-    request(TOOLS_LIST, CLIENT, ALL),
+    request(TOOLS_CALL, CLIENT, ALL).named("name").taking_input().augmentable(),
+    request(TOOLS_LIST, CLIENT, ALL).cacheable(),
     notification(PROGRESS, BOTH, LEGACY),
     notification(PROGRESS, SERVER, MODERN),
     notification(CANCELLED, BOTH, ALL),
     request(PING, BOTH, LEGACY),
-    request(DISCOVER, CLIENT, MODERN),
+    request(DISCOVER, CLIENT, MODERN).cacheable(),
     request(INITIALIZE, CLIENT, LEGACY),
     notification(INITIALIZED, CLIENT, LEGACY),
     request(SUBSCRIPTIONS_LISTEN, CLIENT, MODERN),
     notification(SUBSCRIPTIONS_ACKNOWLEDGED, SERVER, MODERN),
     notification(TOOLS_LIST_CHANGED, SERVER, ALL),
-    request("resources/list", CLIENT, ALL),
-    request("resources/templates/list", CLIENT, ALL),
-    named(request("resources/read", CLIENT, ALL), "uri"),
-    request("resources/subscribe", CLIENT, LEGACY),
-    request("resources/unsubscribe", CLIENT, LEGACY),
-    request("prompts/list", CLIENT, ALL),
-    named(request("prompts/get", CLIENT, ALL), "name"),
-    request("completion/complete", CLIENT, ALL),
-    request("logging/setLevel", CLIENT, LEGACY),
-    notification("notifications/message", SERVER, ALL),
-    notification("notifications/resources/list_changed", SERVER, ALL),
-    notification("notifications/resources/updated", SERVER, ALL),
-    notification("notifications/prompts/list_changed", SERVER, ALL),
-    notification("notifications/roots/list_changed", CLIENT, LEGACY),
-    request("roots/list", SERVER, LEGACY),
-    request("sampling/createMessage", SERVER, LEGACY),
-    request("elicitation/create", SERVER, (V2025_06_18, Revision::LATEST_LEGACY)),
-    notification("notifications/elicitation/complete", SERVER, (V2025_11_25, V2025_11_25)),
+    request(RESOURCES_LIST, CLIENT, ALL).cacheable(),
+    request(RESOURCES_TEMPLATES_LIST, CLIENT, ALL).cacheable(),
+    request(RESOURCES_READ, CLIENT, ALL).named("uri").cacheable().taking_input(),
+    request(RESOURCES_SUBSCRIBE, CLIENT, LEGACY),
+    request(RESOURCES_UNSUBSCRIBE, CLIENT, LEGACY),
+    notification(RESOURCES_UPDATED, SERVER, ALL),
+    notification(RESOURCES_LIST_CHANGED, SERVER, ALL),
+    request(PROMPTS_LIST, CLIENT, ALL).cacheable(),
+    request(PROMPTS_GET, CLIENT, ALL).named("name").taking_input(),
+    notification(PROMPTS_LIST_CHANGED, SERVER, ALL),
+    request(COMPLETION_COMPLETE, CLIENT, ALL),
+    request(LOGGING_SET_LEVEL, CLIENT, LEGACY),
+    notification(LOG_MESSAGE, SERVER, ALL),
+    request(ROOTS_LIST, SERVER, LEGACY),
+    notification(ROOTS_LIST_CHANGED, CLIENT, LEGACY),
+    request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY).augmentable(),
+    request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)).augmentable(),
+    notification(ELICITATION_COMPLETE, SERVER, (V2025_11_25, V2025_11_25)),
+    request(TASKS_GET, BOTH, CORE_TASKS),
+    request(TASKS_RESULT, BOTH, CORE_TASKS),
+    request(TASKS_CANCEL, BOTH, CORE_TASKS),
+    request(TASKS_LIST, BOTH, CORE_TASKS),
+    notification(TASKS_STATUS, BOTH, CORE_TASKS),
+    request(TASKS_GET, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
+    request(TASKS_UPDATE, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
+    request(TASKS_CANCEL, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
+    notification(TASKS_CHANGED, SERVER, MODERN).of(&extension::TASKS),
+    request(SKILLS_LIST, CLIENT, MODERN).cacheable().of(&extension::SKILLS),
+    request(SKILLS_GET, CLIENT, MODERN).cacheable().of(&extension::SKILLS),
+    request(RESOURCES_DIRECTORY_READ, CLIENT, MODERN).of(&extension::SKILLS),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn ping_04_ping_ends_with_the_legacy_era() {
-        assert!(Method::find("ping", Kind::Request, Role::Client, V2025_11_25).is_some());
-        assert!(Method::find("ping", Kind::Request, Role::Client, V2026_07_28).is_none());
+    fn client(name: &str, revision: Revision) -> Option<&'static Method> {
+        Method::find(name, Kind::Request, Role::Client, revision)
     }
 
     #[test]
-    fn rpc_31_modern_servers_have_no_requests() {
+    fn ping_04_ping_ends_with_the_legacy_era() {
+        assert!(client(PING, V2025_11_25).is_some());
+        assert!(client(PING, V2026_07_28).is_none());
+    }
+
+    #[test]
+    fn rpc_31_root_08_smp_20_eli_32_modern_servers_have_no_requests() {
         assert!(!METHODS.iter().any(|method| method.kind == Kind::Request
             && method.senders.contains(&Role::Server)
             && method.span.1 == Revision::LATEST));
+        for method in INPUT_REQUESTS {
+            assert!(Method::find(method, Kind::Request, Role::Server, V2025_11_25).is_some());
+        }
+    }
+
+    #[test]
+    fn eli_33_there_is_no_completion_notice_on_2026_07_28() {
+        let complete = |revision| Method::find(ELICITATION_COMPLETE, Kind::Notification, Role::Server, revision);
+        assert!(complete(V2025_11_25).is_some());
+        assert!(complete(V2025_06_18).is_none());
+        assert!(complete(V2026_07_28).is_none());
+    }
+
+    #[test]
+    fn tkx_46_tasks_of_2025_11_25_are_core_and_those_of_2026_07_28_an_extension() {
+        for name in [TASKS_GET, TASKS_RESULT, TASKS_CANCEL, TASKS_LIST] {
+            for sender in [Role::Client, Role::Server] {
+                let core = Method::find(name, Kind::Request, sender, V2025_11_25).unwrap();
+                assert_eq!((core.extension, core.name_parameter), (None, None));
+            }
+            assert!(client(name, V2025_06_18).is_none());
+        }
+        for name in [TASKS_RESULT, TASKS_LIST] {
+            assert!(client(name, V2026_07_28).is_none());
+        }
+        assert!(client(TASKS_UPDATE, V2025_11_25).is_none());
+    }
+
+    #[test]
+    fn tkx_23_mcp_name_of_a_task_request_is_the_task() {
+        for name in [TASKS_GET, TASKS_UPDATE, TASKS_CANCEL] {
+            let method = client(name, V2026_07_28).unwrap();
+            assert_eq!(method.extension, Some(&extension::TASKS));
+            assert_eq!(Method::name_parameter(name), Some("taskId"));
+        }
+        assert_eq!(Method::name_parameter(RESOURCES_READ), Some("uri"));
+        assert_eq!(Method::name_parameter(SKILLS_GET), None);
+    }
+
+    #[test]
+    fn mrtr_01_only_three_methods_are_answered_by_requests_for_input() {
+        let taking: Vec<_> = METHODS.iter().filter(|method| method.takes_input).map(|method| method.name).collect();
+        assert_eq!(taking, [TOOLS_CALL, RESOURCES_READ, PROMPTS_GET]);
+    }
+
+    #[test]
+    fn no_two_rows_are_about_the_same_message() {
+        for (index, a) in METHODS.iter().enumerate() {
+            for b in &METHODS[index + 1..] {
+                let apart = a.name != b.name
+                    || a.kind != b.kind
+                    || a.span.1 < b.span.0
+                    || b.span.1 < a.span.0
+                    || !a.senders.iter().any(|sender| b.senders.contains(sender));
+                assert!(apart, "{} has two rows", a.name);
+            }
+        }
     }
 }

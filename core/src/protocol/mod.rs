@@ -2,6 +2,7 @@
 
 pub mod envelope;
 pub mod error;
+pub mod extension;
 mod id;
 pub mod meta;
 pub mod method;

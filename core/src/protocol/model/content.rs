@@ -149,9 +149,10 @@ json_object! {
 }
 
 /// Who content is for, or who speaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Role {
     /// The person.
+    #[default]
     User,
     /// The model.
     Assistant,
@@ -231,6 +232,12 @@ impl ContentBlock {
             Self::Text(block) => Some(&block.text),
             _ => None,
         }
+    }
+}
+
+impl Default for ContentBlock {
+    fn default() -> Self {
+        Self::text("")
     }
 }
 

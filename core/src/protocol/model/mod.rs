@@ -5,19 +5,43 @@
 #[macro_use]
 mod object;
 mod capabilities;
+mod completion;
 mod content;
+mod elicitation;
+mod form;
 mod implementation;
+mod logging;
+mod prompt;
+mod resource;
+mod root;
+mod sampling;
+mod task;
 mod tool;
 
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability, SamplingCapability,
     ServerCapabilities,
 };
+pub use completion::{
+    CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, PromptReference, Reference,
+    ResourceTemplateReference,
+};
 pub use content::{
     Annotations, AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent, ResourceContents,
     ResourceLink, Role, TextContent, TextResourceContents,
 };
+pub use elicitation::{ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams};
+pub use form::{Choice, Choices, Field, FormFields, FormSchema};
 pub use implementation::{Icon, Implementation};
+pub use logging::{LogMessage, LoggingLevel};
+pub use prompt::{GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
+pub use resource::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceTemplate};
+pub use root::{ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, ModelHint, ModelPreferences, SamplingBlock, SamplingContent,
+    SamplingMessage, ToolChoice, ToolResultContent, ToolUseContent,
+};
+pub use task::{Task, TaskStatus};
 pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations, ToolExecution, write_text_result};
 
 /// A JSON object.

@@ -5,8 +5,8 @@
 /// Defines a struct, its serialization and its deserialization.
 ///
 /// Kinds of fields: `required T`; `optional T` (absent and `null` are `None`); `any` (an `Option<Value>` whose `null` is a value);
-/// `list T` (always written, absent reads as empty); `flag` (a `bool` written only when true). `as "text"` after the
-/// name is the constant `type` of a content block.
+/// `nullable T` (always written, `None` as `null`); `list T` (always written, absent reads as empty); `flag` (a `bool` written
+/// only when true). `as "text"` after the name is the constant `type` of a content block.
 macro_rules! json_object {
     (
         $(#[$attr:meta])*
@@ -77,12 +77,14 @@ macro_rules! json_object {
 
     (@type required $ty:ty) => { $ty };
     (@type optional $ty:ty) => { Option<$ty> };
+    (@type nullable $ty:ty) => { Option<$ty> };
     (@type any) => { Option<serde_json::Value> };
     (@type list $ty:ty) => { Vec<$ty> };
     (@type flag) => { bool };
 
     (@read_type required $ty:ty) => { $ty };
     (@read_type optional $ty:ty) => { $ty };
+    (@read_type nullable $ty:ty) => { $ty };
     (@read_type any) => { serde_json::Value };
     (@read_type list $ty:ty) => { Vec<$ty> };
     (@read_type flag) => { bool };
@@ -95,10 +97,12 @@ macro_rules! json_object {
         $field.ok_or_else(|| serde::de::Error::missing_field($wire))?
     };
     (@finish optional $field:ident, $wire:literal) => { $field };
+    (@finish nullable $field:ident, $wire:literal) => { $field };
     (@finish any $field:ident, $wire:literal) => { $field };
     (@finish $other:ident $field:ident, $wire:literal) => { $field.unwrap_or_default() };
 
     (@write required $map:ident, $wire:literal, $value:expr) => { $map.serialize_entry($wire, &$value)? };
+    (@write nullable $map:ident, $wire:literal, $value:expr) => { $map.serialize_entry($wire, &$value)? };
     (@write list $map:ident, $wire:literal, $value:expr) => { $map.serialize_entry($wire, &$value)? };
     (@write flag $map:ident, $wire:literal, $value:expr) => {
         if $value {

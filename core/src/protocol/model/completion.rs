@@ -1,0 +1,186 @@
+//! Completion: suggestions for the arguments of prompts and resource templates.
+
+use super::JsonObject;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+json_object! {
+    /// What is to be completed.
+    pub struct CompleteParams {
+        /// The prompt or resource template that has the argument.
+        required reference: Reference = "ref",
+        /// The argument.
+        required argument: CompleteArgument = "argument",
+        /// What is known already (2025-06-18 and later).
+        optional context: CompleteContext = "context",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// An argument with what was typed so far.
+    pub struct CompleteArgument {
+        /// Its name.
+        required name: String = "name",
+        /// What was typed.
+        required value: String = "value",
+    }
+}
+
+json_object! {
+    /// What is known already.
+    pub struct CompleteContext {
+        /// The other arguments that have a value (CMP-06).
+        optional arguments: BTreeMap<String, String> = "arguments",
+    }
+}
+
+/// What an argument belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reference {
+    /// A prompt.
+    Prompt(PromptReference),
+    /// A resource template.
+    Resource(ResourceTemplateReference),
+}
+
+json_object! {
+    /// A prompt, by its name.
+    pub struct PromptReference as "ref/prompt" {
+        /// Its name.
+        required name: String = "name",
+        /// Name for people.
+        optional title: String = "title",
+    }
+}
+
+json_object! {
+    /// A resource template, by the template.
+    pub struct ResourceTemplateReference as "ref/resource" {
+        /// The URI or URI template.
+        required uri: String = "uri",
+    }
+}
+
+json_object! {
+    /// The result of completing.
+    pub struct CompleteResult {
+        /// The suggestions.
+        required completion: Completion = "completion",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// Suggestions.
+    pub struct Completion {
+        /// The best suggestions first; at most [`Completion::MAX_VALUES`].
+        list values: String = "values",
+        /// How many there are in all.
+        optional total: u64 = "total",
+        /// There are more than these.
+        optional has_more: bool = "hasMore",
+    }
+}
+
+impl Completion {
+    /// How many suggestions one result may carry (CMP-02).
+    pub const MAX_VALUES: usize = 100;
+
+    /// All suggestions there are, best first; the result carries the first of them and says how many there are.
+    pub fn of<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
+        let mut values: Vec<String> = values.into_iter().map(Into::into).collect();
+        let total = values.len();
+        values.truncate(Self::MAX_VALUES);
+        let has_more = total > values.len();
+        Self { values, total: Some(total as u64), has_more: Some(has_more), ..Self::default() }
+    }
+}
+
+impl From<Completion> for CompleteResult {
+    fn from(completion: Completion) -> Self {
+        Self { completion, ..Self::default() }
+    }
+}
+
+impl Reference {
+    /// A prompt.
+    pub fn prompt(name: impl Into<String>) -> Self {
+        Self::Prompt(PromptReference { name: name.into(), ..PromptReference::default() })
+    }
+
+    /// A resource template.
+    pub fn resource(uri: impl Into<String>) -> Self {
+        Self::Resource(ResourceTemplateReference { uri: uri.into(), ..ResourceTemplateReference::default() })
+    }
+}
+
+impl Default for Reference {
+    fn default() -> Self {
+        Self::Prompt(PromptReference::default())
+    }
+}
+
+impl Serialize for Reference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Prompt(reference) => reference.serialize(serializer),
+            Self::Resource(reference) => reference.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = JsonObject::deserialize(deserializer)?;
+        match fields.get("type").and_then(Value::as_str) {
+            Some("ref/prompt") => PromptReference::deserialize(fields).map(Self::Prompt),
+            Some("ref/resource") => ResourceTemplateReference::deserialize(fields).map(Self::Resource),
+            _ => return Err(D::Error::custom("`type` must be \"ref/prompt\" or \"ref/resource\"")),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn cmp_02_a_result_carries_a_hundred_values_and_says_how_many_there_are() {
+        let completion = Completion::of((0..250).map(|n| n.to_string()));
+        assert_eq!((completion.values.len(), completion.total, completion.has_more), (100, Some(250), Some(true)));
+        let all = serde_json::to_value(CompleteResult::from(Completion::of(["a"]))).unwrap();
+        assert_eq!(all, json!({"completion": {"values": ["a"], "total": 1, "hasMore": false}}));
+    }
+
+    #[test]
+    fn parameters_round_trip_with_unknown_fields() {
+        for wire in [
+            json!({"ref": {"type": "ref/prompt", "name": "p", "title": "P"}, "argument": {"name": "a", "value": ""}, "x": 1}),
+            json!({"ref": {"type": "ref/resource", "uri": "a:{b}", "y": 1}, "argument": {"name": "b", "value": "c"},
+                   "context": {"arguments": {"d": "e"}}}),
+        ] {
+            let params: CompleteParams = serde_json::from_value(wire.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&params).unwrap(), wire);
+        }
+    }
+
+    #[test]
+    fn wrong_parameters_are_errors_that_name_the_field() {
+        let error = |wire: Value| serde_json::from_value::<CompleteParams>(wire).unwrap_err().to_string();
+        let argument = json!({"name": "a", "value": ""});
+        assert!(error(json!({"argument": argument})).contains("`ref`"));
+        assert!(error(json!({"ref": {"type": "ref/tool"}, "argument": argument})).contains("\"ref/prompt\""));
+        assert!(error(json!({"ref": {"type": "ref/prompt"}, "argument": argument})).contains("`name`"));
+        assert!(
+            error(json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a"}})).contains("`value`")
+        );
+    }
+}

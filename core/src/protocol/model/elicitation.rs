@@ -1,0 +1,169 @@
+//! Elicitation: a server asks the client's user, by a form or by opening a URL.
+
+use super::{FormSchema, JsonObject};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde_json::Value;
+
+/// What the user is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ElicitParams {
+    /// To fill in a form.
+    Form(ElicitFormParams),
+    /// To open a URL.
+    Url(ElicitUrlParams),
+}
+
+json_object! {
+    /// A form to fill in.
+    pub struct ElicitFormParams {
+        /// `form`, which is also meant when absent (ELI-06).
+        optional mode: String = "mode",
+        /// Why the user is asked.
+        required message: String = "message",
+        /// The fields of the form.
+        required requested_schema: FormSchema = "requestedSchema",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A URL to open. What happens there does not pass through the client (ELI-15).
+    pub struct ElicitUrlParams {
+        /// `url`
+        required mode: String = "mode",
+        /// Why the user is asked.
+        required message: String = "message",
+        /// The URL: https, and without secrets or personal data (ELI-16, ELI-18).
+        required url: String = "url",
+        /// Names this elicitation in the notice of its completion (2025-11-25 only).
+        optional elicitation_id: String = "elicitationId",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// What the user did.
+    pub struct ElicitResult {
+        /// Whether the user agreed.
+        required action: ElicitAction = "action",
+        /// What the user filled in, if a form was accepted.
+        optional content: JsonObject = "content",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+/// Whether the user agreed (ELI-12).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitAction {
+    /// The user agreed: to what the form says, or to open the URL.
+    Accept,
+    /// The user said no.
+    Decline,
+    /// The user closed the question without an answer.
+    #[default]
+    Cancel,
+}
+
+impl ElicitParams {
+    /// A form.
+    pub fn form(message: impl Into<String>, form: FormSchema) -> Self {
+        Self::Form(ElicitFormParams { message: message.into(), requested_schema: form, ..ElicitFormParams::default() })
+    }
+
+    /// A URL.
+    pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
+        Self::Url(ElicitUrlParams {
+            mode: "url".to_owned(),
+            message: message.into(),
+            url: url.into(),
+            ..ElicitUrlParams::default()
+        })
+    }
+}
+
+impl ElicitResult {
+    /// The user filled in a form.
+    pub fn accept(content: JsonObject) -> Self {
+        Self { action: ElicitAction::Accept, content: Some(content), ..Self::default() }
+    }
+
+    /// The user said no.
+    pub fn decline() -> Self {
+        Self { action: ElicitAction::Decline, ..Self::default() }
+    }
+
+    /// The user gave no answer.
+    pub fn cancel() -> Self {
+        Self::default()
+    }
+}
+
+impl Default for ElicitParams {
+    fn default() -> Self {
+        Self::Form(ElicitFormParams::default())
+    }
+}
+
+impl Serialize for ElicitParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Form(params) => params.serialize(serializer),
+            Self::Url(params) => params.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ElicitParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = JsonObject::deserialize(deserializer)?;
+        match fields.get("mode").map(Value::as_str) {
+            None | Some(Some("form")) => ElicitFormParams::deserialize(fields).map(Self::Form),
+            Some(Some("url")) => ElicitUrlParams::deserialize(fields).map(Self::Url),
+            Some(_) => return Err(D::Error::custom("`mode` must be \"form\" or \"url\"")),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Field;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn eli_06_without_a_mode_it_is_a_form() {
+        let form = json!({"message": "m", "requestedSchema": {"type": "object", "properties": {}}, "x": 1});
+        let params: ElicitParams = serde_json::from_value(form.clone()).unwrap();
+        assert!(matches!(params, ElicitParams::Form(_)));
+        assert_eq!(serde_json::to_value(params).unwrap(), form);
+        assert!(serde_json::from_value::<ElicitParams>(json!({"mode": "voice", "message": "m"})).is_err());
+    }
+
+    #[test]
+    fn eli_07_forms_carry_a_schema_and_urls_a_mode() {
+        let url = serde_json::to_value(ElicitParams::url("m", "https://a.b/")).unwrap();
+        assert_eq!(url, json!({"mode": "url", "message": "m", "url": "https://a.b/"}));
+        let form = ElicitParams::form("m", FormSchema::new().required("name", Field::text()));
+        assert_eq!(
+            serde_json::to_value(form).unwrap()["requestedSchema"],
+            json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+        );
+        let error = serde_json::from_value::<ElicitParams>(json!({"mode": "url", "message": "m"})).unwrap_err();
+        assert!(error.to_string().contains("`url`"), "{error}");
+    }
+
+    #[test]
+    fn eli_12_the_three_actions_are_told_apart() {
+        let read = |wire: Value| serde_json::from_value::<ElicitResult>(wire).map(|result| result.action).ok();
+        assert_eq!(read(json!({"action": "accept", "content": {"a": 1}})), Some(ElicitAction::Accept));
+        assert_eq!(read(json!({"action": "decline"})), Some(ElicitAction::Decline));
+        assert_eq!(read(json!({"action": "cancel"})), Some(ElicitAction::Cancel));
+        assert_eq!(read(json!({"action": "maybe"})), None);
+        assert_eq!(serde_json::to_value(ElicitResult::decline()).unwrap(), json!({"action": "decline"}));
+    }
+}

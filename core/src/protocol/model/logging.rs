@@ -1,0 +1,113 @@
+//! Log messages for the client.
+
+use super::JsonObject;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// How severe a log message is, least first (RFC 5424).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoggingLevel {
+    /// For finding faults.
+    Debug,
+    /// For general information.
+    #[default]
+    Info,
+    /// Normal, but worth knowing.
+    Notice,
+    /// May become an error.
+    Warning,
+    /// Something failed.
+    Error,
+    /// A part failed.
+    Critical,
+    /// Somebody has to act at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+json_object! {
+    /// The parameters of `notifications/message`.
+    pub struct LogMessage {
+        /// How severe it is.
+        required level: LoggingLevel = "level",
+        /// Which part of the server speaks.
+        optional logger: String = "logger",
+        /// What happened: any JSON, without credentials or personal data (LOG-07).
+        required data: Value = "data",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+impl LoggingLevel {
+    /// Every level, least severe first.
+    pub const ALL: [Self; 8] = [
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+
+    /// The level of that name, which is case-sensitive.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == name)
+    }
+}
+
+impl fmt::Display for LoggingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn log_02_levels_are_ordered_by_severity() {
+        assert!(LoggingLevel::ALL.is_sorted());
+        assert!(LoggingLevel::Warning < LoggingLevel::Error);
+    }
+
+    #[test]
+    fn log_03_a_name_is_one_of_the_eight() {
+        for level in LoggingLevel::ALL {
+            assert_eq!(LoggingLevel::parse(level.as_str()), Some(level));
+            assert_eq!(json!(level), level.as_str());
+        }
+        for unknown in ["", "warn", "INFO", "fatal"] {
+            assert_eq!(LoggingLevel::parse(unknown), None);
+        }
+        assert!(serde_json::from_value::<LogMessage>(json!({"level": "loud", "data": 1})).is_err());
+    }
+
+    #[test]
+    fn messages_round_trip() {
+        let wire = json!({"level": "notice", "logger": "l", "data": null, "x": 1});
+        let message: LogMessage = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(message).unwrap(), wire);
+    }
+}

@@ -1,0 +1,214 @@
+//! Resources: what a client can read, and what reading gives.
+
+use super::{Annotations, BlobResourceContents, Icon, JsonObject, ResourceContents, TextResourceContents};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+json_object! {
+    /// A resource that a client can read.
+    pub struct Resource {
+        /// Its URI, unique within the server.
+        required uri: String = "uri",
+        /// Name for programs.
+        required name: String = "name",
+        /// Name for people.
+        optional title: String = "title",
+        /// What it is, for the model.
+        optional description: String = "description",
+        /// MIME type.
+        optional mime_type: String = "mimeType",
+        /// Size of the raw contents in bytes.
+        optional size: u64 = "size",
+        /// Pictures for a user interface.
+        optional icons: Vec<Icon> = "icons",
+        /// Hints for the client.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A family of resources: everything whose URI matches a template.
+    pub struct ResourceTemplate {
+        /// The template (RFC 6570), such as `file:///{+path}`.
+        required uri_template: String = "uriTemplate",
+        /// Name for programs.
+        required name: String = "name",
+        /// Name for people.
+        optional title: String = "title",
+        /// What these resources are, for the model.
+        optional description: String = "description",
+        /// MIME type, if all of them have the same.
+        optional mime_type: String = "mimeType",
+        /// Pictures for a user interface.
+        optional icons: Vec<Icon> = "icons",
+        /// Hints for the client.
+        optional annotations: Annotations = "annotations",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// What reading a resource gives.
+    pub struct ReadResourceResult {
+        /// The contents; several if the resource is a collection.
+        list contents: ResourceContents = "contents",
+        /// How long the contents may be cached, in milliseconds (2026-07-28).
+        optional ttl_ms: u64 = "ttlMs",
+        /// `private` or `public`: who may share cached contents (2026-07-28).
+        optional cache_scope: String = "cacheScope",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// One page of the resources that a server offers.
+    pub struct ListResourcesResult {
+        /// The resources.
+        list resources: Resource = "resources",
+        /// Where the next page starts; none after the last.
+        optional next_cursor: String = "nextCursor",
+        /// How long the page may be cached, in milliseconds (2026-07-28).
+        optional ttl_ms: u64 = "ttlMs",
+        /// `private` or `public`: who may share a cached page (2026-07-28).
+        optional cache_scope: String = "cacheScope",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// One page of the resource templates that a server offers.
+    pub struct ListResourceTemplatesResult {
+        /// The templates.
+        list resource_templates: ResourceTemplate = "resourceTemplates",
+        /// Where the next page starts; none after the last.
+        optional next_cursor: String = "nextCursor",
+        /// How long the page may be cached, in milliseconds (2026-07-28).
+        optional ttl_ms: u64 = "ttlMs",
+        /// `private` or `public`: who may share a cached page (2026-07-28).
+        optional cache_scope: String = "cacheScope",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+impl Resource {
+    /// A resource with a URI and a name.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { uri: uri.into(), name: name.into(), ..Self::default() }
+    }
+
+    /// The same resource with a MIME type.
+    pub fn with_mime_type(self, mime_type: impl Into<String>) -> Self {
+        Self { mime_type: Some(mime_type.into()), ..self }
+    }
+
+    /// The same resource with a description.
+    pub fn with_description(self, description: impl Into<String>) -> Self {
+        Self { description: Some(description.into()), ..self }
+    }
+}
+
+impl ResourceTemplate {
+    /// A template with a name.
+    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { uri_template: uri_template.into(), name: name.into(), ..Self::default() }
+    }
+
+    /// The same template with a MIME type.
+    pub fn with_mime_type(self, mime_type: impl Into<String>) -> Self {
+        Self { mime_type: Some(mime_type.into()), ..self }
+    }
+
+    /// The same template with a description.
+    pub fn with_description(self, description: impl Into<String>) -> Self {
+        Self { description: Some(description.into()), ..self }
+    }
+}
+
+impl ResourceContents {
+    /// Text.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Text(TextResourceContents { uri: uri.into(), text: text.into(), ..TextResourceContents::default() })
+    }
+
+    /// Bytes (RES-11).
+    pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        let blob = STANDARD.encode(bytes);
+        Self::Blob(BlobResourceContents { uri: uri.into(), blob, ..BlobResourceContents::default() })
+    }
+
+    /// The same contents with a MIME type.
+    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        match &mut self {
+            Self::Text(contents) => contents.mime_type = Some(mime_type.into()),
+            Self::Blob(contents) => contents.mime_type = Some(mime_type.into()),
+        }
+        self
+    }
+
+    /// The URI of what was read.
+    pub fn uri(&self) -> &str {
+        match self {
+            Self::Text(contents) => &contents.uri,
+            Self::Blob(contents) => &contents.uri,
+        }
+    }
+
+    /// The text, if it is text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(contents) => Some(&contents.text),
+            Self::Blob(_) => None,
+        }
+    }
+}
+
+impl From<ResourceContents> for ReadResourceResult {
+    fn from(contents: ResourceContents) -> Self {
+        Self { contents: vec![contents], ..Self::default() }
+    }
+}
+
+impl FromIterator<ResourceContents> for ReadResourceResult {
+    fn from_iter<I: IntoIterator<Item = ResourceContents>>(contents: I) -> Self {
+        Self { contents: contents.into_iter().collect(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn resources_round_trip_with_unknown_fields() {
+        let wire = json!({"resources": [{"uri": "a:b", "name": "n", "title": "T", "description": "d", "mimeType": "a/b", "size": 3,
+            "icons": [{"src": "data:,"}], "annotations": {"priority": 1.0}, "_meta": {"k": 1}, "later": null}], "nextCursor": "c"});
+        let read: ListResourcesResult = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), wire);
+        let wire = json!({"resourceTemplates": [{"uriTemplate": "a:{b}", "name": "n", "x": []}], "ttlMs": 0});
+        let read: ListResourceTemplatesResult = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), wire);
+    }
+
+    #[test]
+    fn res_11_bytes_are_base64() {
+        let result = ReadResourceResult::from(ResourceContents::blob("a:b", [0u8, 255]).with_mime_type("x/y"));
+        let wire = json!({"contents": [{"uri": "a:b", "mimeType": "x/y", "blob": "AP8="}]});
+        assert_eq!(serde_json::to_value(&result).unwrap(), wire);
+        assert_eq!(serde_json::from_value::<ReadResourceResult>(wire).unwrap(), result);
+        let contents = ResourceContents::text("a:b", "t");
+        assert_eq!((contents.uri(), contents.as_text()), ("a:b", Some("t")));
+    }
+}

@@ -1,0 +1,52 @@
+//! Roots: the directories that a client lets a server work in.
+
+use super::JsonObject;
+
+json_object! {
+    /// A directory or file that a server may work in.
+    pub struct Root {
+        /// Its URI; `file:` today (ROOT-05).
+        required uri: String = "uri",
+        /// Name for people.
+        optional name: String = "name",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// The roots of a client.
+    pub struct ListRootsResult {
+        /// The roots.
+        list roots: Root = "roots",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+impl Root {
+    /// A root without a name.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), ..Self::default() }
+    }
+}
+
+impl FromIterator<Root> for ListRootsResult {
+    fn from_iter<I: IntoIterator<Item = Root>>(roots: I) -> Self {
+        Self { roots: roots.into_iter().collect(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn roots_round_trip() {
+        let wire = json!({"roots": [{"uri": "file:///a", "name": "A", "x": 1}, {"uri": "file:///b"}]});
+        let read: ListRootsResult = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), wire);
+        assert_eq!(read.roots[1], Root::new("file:///b"));
+    }
+}

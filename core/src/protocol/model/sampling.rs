@@ -1,0 +1,324 @@
+//! Sampling: a server asks the client's model.
+
+use super::{AudioContent, ContentBlock, ImageContent, JsonObject, Role, TextContent, Tool};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde_json::Value;
+
+json_object! {
+    /// What the model is asked.
+    pub struct CreateMessageParams {
+        /// The conversation so far.
+        list messages: SamplingMessage = "messages",
+        /// The most tokens to generate (SMP-10).
+        required max_tokens: u64 = "maxTokens",
+        /// The system prompt, which the client may change or leave out.
+        optional system_prompt: String = "systemPrompt",
+        /// Which model to choose.
+        optional model_preferences: ModelPreferences = "modelPreferences",
+        /// `none`; `thisServer` and `allServers` are deprecated (SMP-13).
+        optional include_context: String = "includeContext",
+        /// How varied the answer may be.
+        optional temperature: f64 = "temperature",
+        /// Where generation ends.
+        optional stop_sequences: Vec<String> = "stopSequences",
+        /// Parameters for the provider of the model.
+        optional metadata: Value = "metadata",
+        /// Tools that the model may use (2025-11-25 and later).
+        optional tools: Vec<Tool> = "tools",
+        /// Whether the model must use one (2025-11-25 and later).
+        optional tool_choice: ToolChoice = "toolChoice",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A message of the conversation.
+    pub struct SamplingMessage {
+        /// Who speaks (SMP-12).
+        required role: Role = "role",
+        /// What is said.
+        required content: SamplingContent = "content",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// What the model answered.
+    pub struct CreateMessageResult {
+        /// Who speaks.
+        required role: Role = "role",
+        /// What is said.
+        required content: SamplingContent = "content",
+        /// The model that answered.
+        required model: String = "model",
+        /// Why it ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the provider's own.
+        optional stop_reason: String = "stopReason",
+        /// Metadata.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// Which model to choose.
+    pub struct ModelPreferences {
+        /// Names or parts of names, best first (SMP-11).
+        optional hints: Vec<ModelHint> = "hints",
+        /// How much cost matters, 0 to 1.
+        optional cost_priority: f64 = "costPriority",
+        /// How much speed matters, 0 to 1.
+        optional speed_priority: f64 = "speedPriority",
+        /// How much intelligence matters, 0 to 1.
+        optional intelligence_priority: f64 = "intelligencePriority",
+    }
+}
+
+json_object! {
+    /// A hint at a model.
+    pub struct ModelHint {
+        /// Part of its name.
+        optional name: String = "name",
+    }
+}
+
+json_object! {
+    /// Whether the model must use a tool.
+    pub struct ToolChoice {
+        /// `auto` (the default), `required` or `none`.
+        optional mode: String = "mode",
+    }
+}
+
+/// The blocks of a message: on the wire one block stands alone, and several are an array (2025-11-25 and later).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SamplingContent(pub Vec<SamplingBlock>);
+
+/// One piece of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SamplingBlock {
+    /// Text.
+    Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+    /// Sound.
+    Audio(AudioContent),
+    /// The model wants a tool to be called.
+    ToolUse(ToolUseContent),
+    /// What calling that tool gave.
+    ToolResult(ToolResultContent),
+    /// A block of a type that this model does not know, as it came.
+    Unknown(JsonObject),
+}
+
+json_object! {
+    /// The model wants a tool to be called.
+    pub struct ToolUseContent as "tool_use" {
+        /// Names this use.
+        required id: String = "id",
+        /// The tool.
+        required name: String = "name",
+        /// Its arguments.
+        required input: JsonObject = "input",
+        /// Metadata; kept in later requests (SMP-17).
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// What calling a tool gave.
+    pub struct ToolResultContent as "tool_result" {
+        /// The use that it answers.
+        required tool_use_id: String = "toolUseId",
+        /// What the tool gave.
+        list content: ContentBlock = "content",
+        /// The same as JSON.
+        any structured_content = "structuredContent",
+        /// The tool failed.
+        flag is_error = "isError",
+        /// Metadata; kept in later requests (SMP-17).
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+impl CreateMessageParams {
+    /// Asks for an answer of at most so many tokens.
+    pub fn new(messages: impl IntoIterator<Item = SamplingMessage>, max_tokens: u64) -> Self {
+        Self { messages: messages.into_iter().collect(), max_tokens, ..Self::default() }
+    }
+
+    /// The same with a system prompt.
+    pub fn with_system_prompt(self, prompt: impl Into<String>) -> Self {
+        Self { system_prompt: Some(prompt.into()), ..self }
+    }
+
+    /// The same with tools that the model may use.
+    pub fn with_tools(self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        Self { tools: Some(tools.into_iter().collect()), ..self }
+    }
+
+    /// The same with a tool choice: `auto`, `required` or `none`.
+    pub fn with_tool_choice(self, mode: impl Into<String>) -> Self {
+        Self { tool_choice: Some(ToolChoice { mode: Some(mode.into()), ..ToolChoice::default() }), ..self }
+    }
+}
+
+impl SamplingMessage {
+    /// A message of the user.
+    pub fn user(content: impl Into<SamplingContent>) -> Self {
+        Self { role: Role::User, content: content.into(), ..Self::default() }
+    }
+
+    /// A message of the model.
+    pub fn assistant(content: impl Into<SamplingContent>) -> Self {
+        Self { role: Role::Assistant, content: content.into(), ..Self::default() }
+    }
+}
+
+impl CreateMessageResult {
+    /// The text of all text blocks, each on lines of its own.
+    pub fn joined_text(&self) -> String {
+        self.content.0.iter().filter_map(SamplingBlock::as_text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The tools that the model wants to be called.
+    pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUseContent> {
+        self.content.0.iter().filter_map(|block| match block {
+            SamplingBlock::ToolUse(tool_use) => Some(tool_use),
+            _ => None,
+        })
+    }
+}
+
+impl SamplingBlock {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent { text: text.into(), ..TextContent::default() })
+    }
+
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(block) => Some(&block.text),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for SamplingContent {
+    fn from(text: &str) -> Self {
+        Self(vec![SamplingBlock::text(text)])
+    }
+}
+
+impl From<String> for SamplingContent {
+    fn from(text: String) -> Self {
+        Self(vec![SamplingBlock::text(text)])
+    }
+}
+
+impl From<SamplingBlock> for SamplingContent {
+    fn from(block: SamplingBlock) -> Self {
+        Self(vec![block])
+    }
+}
+
+impl From<Vec<SamplingBlock>> for SamplingContent {
+    fn from(blocks: Vec<SamplingBlock>) -> Self {
+        Self(blocks)
+    }
+}
+
+impl Serialize for SamplingContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => one.serialize(serializer),
+            several => several.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let blocks = match Value::deserialize(deserializer)? {
+            Value::Array(blocks) => blocks,
+            one => vec![one],
+        };
+        let read = |block| SamplingBlock::deserialize(block).map_err(D::Error::custom);
+        blocks.into_iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Serialize for SamplingBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(block) => block.serialize(serializer),
+            Self::Image(block) => block.serialize(serializer),
+            Self::Audio(block) => block.serialize(serializer),
+            Self::ToolUse(block) => block.serialize(serializer),
+            Self::ToolResult(block) => block.serialize(serializer),
+            Self::Unknown(block) => block.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = JsonObject::deserialize(deserializer)?;
+        let Some(kind) = fields.get("type").and_then(Value::as_str) else {
+            return Err(D::Error::custom("a content block needs a `type` that is a string"));
+        };
+        match kind {
+            "text" => TextContent::deserialize(fields).map(Self::Text),
+            "image" => ImageContent::deserialize(fields).map(Self::Image),
+            "audio" => AudioContent::deserialize(fields).map(Self::Audio),
+            "tool_use" => ToolUseContent::deserialize(fields).map(Self::ToolUse),
+            "tool_result" => ToolResultContent::deserialize(fields).map(Self::ToolResult),
+            _ => return Ok(Self::Unknown(fields)),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn smp_17_messages_round_trip_with_everything_in_them() {
+        let wire = json!({
+            "messages": [
+                {"role": "user", "content": {"type": "text", "text": "t"}, "x": 1},
+                {"role": "assistant", "content": [
+                    {"type": "tool_use", "id": "1", "name": "n", "input": {"a": 1}, "_meta": {"k": 1}},
+                    {"type": "hologram", "depth": 1},
+                ]},
+                {"role": "user", "content": {"type": "tool_result", "toolUseId": "1", "content": [{"type": "text", "text": "r"}],
+                    "structuredContent": null, "isError": true, "_meta": {"k": 2}}},
+            ],
+            "maxTokens": 10, "tools": [{"name": "n", "inputSchema": {"type": "object"}}], "toolChoice": {"mode": "auto"},
+            "modelPreferences": {"hints": [{"name": "m"}], "costPriority": 0.5}, "metadata": {"p": 1}, "later": [],
+        });
+        let params: CreateMessageParams = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&params).unwrap(), wire);
+    }
+
+    #[test]
+    fn one_block_stands_alone_and_several_are_an_array() {
+        let one = json!({"role": "assistant", "content": [{"type": "text", "text": "a"}], "model": "m"});
+        let result: CreateMessageResult = serde_json::from_value(one).unwrap();
+        assert_eq!(serde_json::to_value(&result).unwrap()["content"], json!({"type": "text", "text": "a"}));
+        let two = SamplingMessage::user(vec![SamplingBlock::text("a"), SamplingBlock::text("b")]);
+        assert_eq!(serde_json::to_value(two).unwrap()["content"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_the_model_said_and_wants() {
+        let result: CreateMessageResult = serde_json::from_value(json!({"role": "assistant", "model": "m", "content": [
+            {"type": "text", "text": "a"}, {"type": "tool_use", "id": "1", "name": "n", "input": {}}, {"type": "text", "text": "b"}]}))
+        .unwrap();
+        assert_eq!(result.joined_text(), "a\nb");
+        assert_eq!(result.tool_uses().map(|tool_use| tool_use.name.as_str()).collect::<Vec<_>>(), ["n"]);
+    }
+}

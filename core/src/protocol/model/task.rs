@@ -1,0 +1,107 @@
+//! Tasks: work that outlasts its request.
+
+use super::JsonObject;
+use crate::protocol::RpcError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+json_object! {
+    /// A task as the extension shows it; for 2025-11-25 it is projected (TSK-23, TKX-27).
+    pub struct Task {
+        /// Its id; unguessable (TSK-33, TKX-24).
+        required task_id: String = "taskId",
+        /// How far it is.
+        required status: TaskStatus = "status",
+        /// What it does now, or why it failed.
+        optional status_message: String = "statusMessage",
+        /// When it was made (ISO 8601).
+        required created_at: String = "createdAt",
+        /// When it last changed (ISO 8601).
+        required last_updated_at: String = "lastUpdatedAt",
+        /// How long it is kept after it was made, in milliseconds; `None` is forever.
+        nullable ttl_ms: u64 = "ttlMs",
+        /// How often to ask for it, in milliseconds.
+        optional poll_interval_ms: u64 = "pollIntervalMs",
+        /// What it needs from the client, by key (`input_required`).
+        optional input_requests: JsonObject = "inputRequests",
+        /// What the request would have given (`completed`).
+        optional result: Value = "result",
+        /// The JSON-RPC error that the request would have given (`failed`).
+        optional error: RpcError = "error",
+    }
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// It runs.
+    #[default]
+    Working,
+    /// It waits for the client.
+    InputRequired,
+    /// It has a result.
+    Completed,
+    /// It has an error.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl TaskStatus {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::InputRequired => "input_required",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether the task changes no more (TSK-13, TKX-28).
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// Whether a task of this status may go on to another (TSK-12).
+    pub fn may_become(self, next: Self) -> bool {
+        !self.is_final() && self != next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const ALL: [TaskStatus; 5] = [
+        TaskStatus::Working,
+        TaskStatus::InputRequired,
+        TaskStatus::Completed,
+        TaskStatus::Failed,
+        TaskStatus::Cancelled,
+    ];
+
+    #[test]
+    fn tsk_12_13_tkx_28_final_tasks_change_no_more() {
+        for status in ALL {
+            assert_eq!(json!(status), status.as_str());
+            for next in ALL {
+                assert_eq!(status.may_become(next), !status.is_final() && status != next);
+            }
+        }
+        assert!(TaskStatus::InputRequired.may_become(TaskStatus::Working));
+        assert!(!TaskStatus::Cancelled.may_become(TaskStatus::Completed));
+    }
+
+    #[test]
+    fn tkx_27_a_task_always_says_how_long_it_is_kept() {
+        let wire = json!({"taskId": "t", "status": "input_required", "createdAt": "2026-01-01T00:00:00Z",
+            "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttlMs": null, "inputRequests": {"a": {}}, "x": 1});
+        let task: Task = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(task.ttl_ms, None);
+        assert_eq!(serde_json::to_value(&task).unwrap(), wire);
+    }
+}
