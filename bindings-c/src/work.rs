@@ -114,6 +114,8 @@ impl State {
                 self.stopped = true;
                 true
             }
+            // Nothing here opens a mounted listener.
+            EventKind::HttpHead | EventKind::HttpChunk | EventKind::HttpEnd => false,
         }
     }
 

@@ -84,6 +84,24 @@ impl Port {
         self.inner.fail(ticket as u64, json.as_bytes()).map_err(thrown)
     }
 
+    /// Gives a request to a mounted listener; the ticket of its exchange.
+    #[napi(catch_unwind)]
+    pub fn http_request(&self, listener: i64, head: String, end: bool) -> Result<f64> {
+        self.inner.http_request(listener as u64, head.as_bytes(), end).map(number).map_err(thrown)
+    }
+
+    /// Gives a piece of the body of a request; `false` if the rest is not wanted.
+    #[napi(catch_unwind)]
+    pub fn http_body(&self, exchange: i64, bytes: &[u8], end: bool) -> Result<bool> {
+        self.inner.http_body(exchange as u64, Bytes::copy_from_slice(bytes), end).map_err(thrown)
+    }
+
+    /// Lets so many more bytes of a response come.
+    #[napi(catch_unwind)]
+    pub fn http_credit(&self, exchange: i64, bytes: u32) -> Result<()> {
+        self.inner.http_credit(exchange as u64, bytes.into()).map_err(thrown)
+    }
+
     /// Takes up to `max` events as one flat array: kind, ticket, handle, ok, name and body of the first, then of the second, and so on.
     /// A `wait_ms` above 0 blocks the JavaScript thread; it is for the time when its loop no longer runs.
     #[napi(catch_unwind)]

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{ToNapiValue, TypeName};
+use napi::bindgen_prelude::{Buffer, ToNapiValue, TypeName};
 use napi::{Status, ValueType, sys};
-use trunkline::bridge::{BridgeError, ErrorKind, Event};
+use trunkline::bridge::{BridgeError, ErrorKind, Event, EventKind};
 
 pub(crate) type Result<T> = napi::Result<T, Kind>;
 
@@ -56,6 +56,8 @@ pub enum Field {
     Name(String),
     /// A body, still in the memory of the core.
     Body(Bytes),
+    /// A body that is no text.
+    Chunk(Bytes),
 }
 
 pub(crate) fn fields(events: Vec<Event>) -> Vec<Field> {
@@ -67,7 +69,10 @@ pub(crate) fn fields(events: Vec<Event>) -> Vec<Field> {
             Field::Number(number(event.handle)),
             Field::Flag(event.ok),
             Field::Name(event.name),
-            Field::Body(event.body),
+            match event.kind {
+                EventKind::HttpChunk => Field::Chunk(event.body),
+                _ => Field::Body(event.body),
+            },
         ]);
     }
     fields
@@ -91,6 +96,7 @@ impl ToNapiValue for Field {
                 Self::Number(value) => f64::to_napi_value(env, value),
                 Self::Flag(value) => bool::to_napi_value(env, value),
                 Self::Name(value) => String::to_napi_value(env, value),
+                Self::Chunk(value) => Buffer::to_napi_value(env, Buffer::from(&value[..])),
                 Self::Body(value) => match String::from_utf8_lossy(&value) {
                     Cow::Borrowed(value) => <&str>::to_napi_value(env, value),
                     Cow::Owned(value) => String::to_napi_value(env, value),

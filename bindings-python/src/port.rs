@@ -81,6 +81,21 @@ impl Port {
         contained(|| self.port.fail(ticket, &encode(json)?).map_err(|error| from_bridge(py, error)))
     }
 
+    fn http_request(&self, py: Python<'_>, listener: u64, head: &Bound<'_, PyAny>, end: bool) -> PyResult<u64> {
+        contained(|| self.port.http_request(listener, &encode(head)?, end).map_err(|error| from_bridge(py, error)))
+    }
+
+    fn http_body(&self, py: Python<'_>, exchange: u64, bytes: &[u8], end: bool) -> PyResult<bool> {
+        contained(|| {
+            let bytes = Bytes::copy_from_slice(bytes);
+            self.port.http_body(exchange, bytes, end).map_err(|error| from_bridge(py, error))
+        })
+    }
+
+    fn http_credit(&self, py: Python<'_>, exchange: u64, bytes: u64) -> PyResult<()> {
+        contained(|| self.port.http_credit(exchange, bytes).map_err(|error| from_bridge(py, error)))
+    }
+
     /// Events as tuples `(kind, ticket, handle, ok, name, body)`.
     fn drain<'py>(&self, py: Python<'py>, lane: &str, max: usize, wait_ms: u64) -> PyResult<Bound<'py, PyList>> {
         contained(|| {
@@ -142,6 +157,7 @@ impl Port {
     fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<Record<'py>> {
         let body = match event.kind {
             EventKind::Cancel => Ok(PyString::new(py, &String::from_utf8_lossy(&event.body)).into_any()),
+            EventKind::HttpChunk => Ok(PyBytes::new(py, &event.body).into_any()),
             _ => body_of(py, &event.body),
         };
         let (ok, body) = match (body, event.kind) {

@@ -110,6 +110,9 @@ pub(super) struct OpenConfig {
 pub(super) enum TransportConfig {
     Stdio,
     Http {
+        /// Inside a web framework: no socket.
+        #[serde(default)]
+        mounted: bool,
         #[serde(default)]
         host: Option<String>,
         #[serde(default)]
@@ -141,6 +144,12 @@ pub(super) enum TransportConfig {
     Memory {
         server: u64,
     },
+}
+
+impl TransportConfig {
+    pub(super) fn is_mounted(&self) -> bool {
+        matches!(self, Self::Http { mounted: true, .. })
+    }
 }
 
 fn yes() -> bool {
@@ -222,6 +231,17 @@ pub(super) struct RequestConfig<'a> {
 /// Reads a request; its params stay a slice.
 pub(super) fn read_request(json: &[u8]) -> Result<RequestConfig<'_>, BridgeError> {
     read_borrowed("request", json)
+}
+
+/// The head of a request that a web framework brings.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RequestHead {
+    pub(super) method: String,
+    /// As it was sent, percent-encoded.
+    pub(super) path: String,
+    pub(super) query: Option<String>,
+    pub(super) headers: Vec<(String, String)>,
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
 //! What the numbers of a port name.
 
-use super::{BridgeError, Event, EventKind, Lane, Reply, port::PortInner, queue::Latest};
+use super::{BridgeError, Event, EventKind, Lane, Reply, http::Answering, port::PortInner, queue::Latest};
 use crate::sync::{Condvar, Mutex};
 use crate::{
     client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
@@ -51,6 +51,8 @@ pub(super) enum Entry {
     },
     /// A request whose reply waits to be fetched.
     Done(Arc<Slot>),
+    /// A request that a web framework brought.
+    Exchange(Arc<Answering>),
 }
 
 /// A request on its way.

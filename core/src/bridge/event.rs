@@ -12,11 +12,11 @@ pub struct Event {
     pub ticket: u64,
     /// The registered thing, the listener or the connection; 0 if none.
     pub handle: u64,
-    /// `false` only on a `Reply` or `SessionClosed` whose body is an error object.
+    /// `false` only on a `Reply`, `SessionClosed` or `HttpEnd` whose body is an error object.
     pub ok: bool,
     /// The method of a `Notification`; empty otherwise.
     pub name: String,
-    /// JSON, as `docs/bridge.md` says for each kind (the reason of a `Cancel` is plain text).
+    /// JSON, as `docs/bridge.md` says for each kind (the reason of a `Cancel` is plain text, an `HttpChunk` the bytes themselves).
     pub body: Bytes,
 }
 
@@ -39,6 +39,12 @@ pub enum EventKind {
     /// The port is closed; nothing follows.
     #[default]
     Stopped = 6,
+    /// Status and headers of a response.
+    HttpHead = 7,
+    /// Bytes of a response: not JSON.
+    HttpChunk = 8,
+    /// A response is over.
+    HttpEnd = 9,
 }
 
 /// How the bytes given to `complete` are to be read.

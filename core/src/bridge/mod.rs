@@ -4,6 +4,7 @@ mod config;
 mod entries;
 mod error;
 mod event;
+mod http;
 mod log;
 mod opening;
 mod port;

@@ -20,6 +20,7 @@ impl PortInner {
         let process = self.process()?;
         let slot = given.wait.then(Arc::<Slot>::default);
         match (given.server, given.client) {
+            (Some(server), None) if given.transport.is_mounted() => self.mount(server, given.transport, slot),
             (Some(server), None) => {
                 let server = self.server(server)?;
                 let opening = Opening::enter(self, slot, false)?;
@@ -230,20 +231,8 @@ async fn listener(
         TransportConfig::Http { url: Some(_), .. } => {
             Err(BridgeError::invalid("open: a server over http has no url but host and port"))
         }
-        TransportConfig::Http { host, port, path, stateless, json, allowed_hosts, allowed_origins, .. } => {
-            let defaults = HttpOptions::default();
-            let port = port.unwrap_or(defaults.port.into());
-            let port = u16::try_from(port)
-                .map_err(|_| BridgeError::invalid(format!("open: transport.port is {port}; ports end at 65535")))?;
-            let options = HttpOptions {
-                host: host.unwrap_or(defaults.host),
-                port,
-                path: path.unwrap_or(defaults.path),
-                stateless,
-                json,
-                allowed_hosts,
-                allowed_origins,
-            };
+        transport @ TransportConfig::Http { .. } => {
+            let options = http_options(transport)?;
             let listener = Listener::http(server, runtime, options).await.map_err(failed)?;
             let facts = listener.facts();
             Ok((listener, facts))
@@ -252,4 +241,25 @@ async fn listener(
             Err(BridgeError::invalid("open: a server listens on stdio or http"))
         }
     }
+}
+
+/// The options of an HTTP endpoint.
+pub(super) fn http_options(transport: TransportConfig) -> Result<HttpOptions, BridgeError> {
+    let defaults = HttpOptions::default();
+    let TransportConfig::Http { host, port, path, stateless, json, allowed_hosts, allowed_origins, .. } = transport
+    else {
+        return Ok(defaults);
+    };
+    let port = port.unwrap_or(defaults.port.into());
+    let port = u16::try_from(port)
+        .map_err(|_| BridgeError::invalid(format!("open: transport.port is {port}; ports end at 65535")))?;
+    Ok(HttpOptions {
+        host: host.unwrap_or(defaults.host),
+        port,
+        path: path.unwrap_or(defaults.path),
+        stateless,
+        json,
+        allowed_hosts,
+        allowed_origins,
+    })
 }

@@ -184,7 +184,7 @@ impl Port {
         }
     }
 
-    /// Cancels a request. One that is done already is no error.
+    /// Cancels a request, or the answering of one that a web framework brought. One that is done already is no error.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -225,6 +225,32 @@ impl Port {
         };
         let call = self.inner()?.take_call(ticket);
         Ok(call.is_some_and(|call| call.complete(outcome)))
+    }
+
+    /// Gives a request of a web framework to a mounted listener; the response comes as `HttpHead`, `HttpChunk`s and `HttpEnd`
+    /// with the ticket that this returns. `end`: it has no body.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if the JSON is no head of a request, [`ErrorKind::Closed`] if there is no such listener.
+    pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
+        self.open_inner()?.http_request(listener, &config::read("http_request", head)?, end)
+    }
+
+    /// Gives a piece of a request's body; `end`: the last one. `false`: the rest is not wanted any more.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn http_body(&self, exchange: u64, bytes: Bytes, end: bool) -> Result<bool, BridgeError> {
+        Ok(self.inner()?.http_body(exchange, bytes, end))
+    }
+
+    /// Lets so many more bytes of a response come. One that is over is no error.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn http_credit(&self, exchange: u64, bytes: u64) -> Result<(), BridgeError> {
+        self.inner()?.http_credit(exchange, usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(())
     }
 
     /// Takes events; waits for the first one up to `wait_ms`.

@@ -131,6 +131,7 @@ impl PortInner {
     pub(super) fn cancel(&self, ticket: u64, reason: &str) {
         let sent = match self.table.lock().get_mut(ticket) {
             Some(Entry::Request { sent, .. }) => sent.take(),
+            Some(Entry::Exchange(answering)) => return answering.cancel(),
             _ => return,
         };
         match sent {

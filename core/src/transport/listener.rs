@@ -2,7 +2,7 @@
 
 use super::{
     direct::Direct,
-    http_server::{HttpListener, HttpOptions},
+    http_server::{HttpListener, HttpOptions, MountedListener},
     pipe::PipeServer,
     stdio::take_stdio,
 };
@@ -20,6 +20,7 @@ pub struct Listener {
 enum Kind {
     Pipe(PipeServer),
     Http(HttpListener),
+    Mounted(Arc<MountedListener>),
 }
 
 impl Listener {
@@ -34,6 +35,24 @@ impl Listener {
         Ok(Self::of(Kind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
     }
 
+    /// An endpoint inside a web framework; `path`: the only one that is served, if the framework has not chosen it already.
+    pub(crate) fn mounted(
+        server: &Server,
+        runtime: Arc<dyn Runtime>,
+        options: &HttpOptions,
+        path: Option<&str>,
+    ) -> Self {
+        Self::of(Kind::Mounted(Arc::new(MountedListener::new(server.clone(), options, path, runtime))))
+    }
+
+    /// The endpoint, if it is inside a web framework.
+    pub(crate) fn as_mounted(&self) -> Option<&Arc<MountedListener>> {
+        match &self.kind {
+            Kind::Mounted(mounted) => Some(mounted),
+            _ => None,
+        }
+    }
+
     fn of(kind: Kind) -> Self {
         Self { kind, closed: watch::channel(false).0 }
     }
@@ -41,7 +60,7 @@ impl Listener {
     /// The URL of the endpoint, if it listens on HTTP.
     pub fn url(&self) -> Option<String> {
         match &self.kind {
-            Kind::Pipe(_) => None,
+            Kind::Pipe(_) | Kind::Mounted(_) => None,
             Kind::Http(listener) => Some(listener.url()),
         }
     }
@@ -49,7 +68,7 @@ impl Listener {
     /// What the host of a binding is told.
     pub(crate) fn facts(&self) -> Value {
         match &self.kind {
-            Kind::Pipe(_) => json!({}),
+            Kind::Pipe(_) | Kind::Mounted(_) => json!({}),
             Kind::Http(listener) => {
                 let address = listener.local_addr();
                 json!({"url": listener.url(), "host": address.ip().to_string(), "port": address.port()})
@@ -61,7 +80,7 @@ impl Listener {
     pub async fn ended(&self) {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.ended().await,
-            Kind::Http(_) => {
+            Kind::Http(_) | Kind::Mounted(_) => {
                 let mut closed = self.closed.subscribe();
                 // The sender lives as long as this listener.
                 let _ = closed.wait_for(|closed| *closed).await;
@@ -74,6 +93,7 @@ impl Listener {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.close(deadline).await,
             Kind::Http(listener) => listener.close(deadline).await,
+            Kind::Mounted(listener) => listener.close(deadline).await,
         }
         self.closed.send_replace(true);
     }

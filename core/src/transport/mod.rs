@@ -22,4 +22,5 @@ pub use listener::Listener;
 pub use tokio_runtime::TokioRuntime;
 
 pub(crate) use child_link::ChildConnector;
+pub(crate) use http_server::{BodyFeed, Exchange, FedBody};
 pub(crate) use memory::MemoryConnector;

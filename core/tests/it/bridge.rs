@@ -3,6 +3,7 @@
 mod alone;
 mod calls;
 mod closing;
+mod mounted;
 mod opening;
 
 pub(crate) use alone::play;

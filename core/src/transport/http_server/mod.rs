@@ -2,8 +2,10 @@
 
 mod body;
 mod exchange;
+mod fed_body;
 mod listener;
 mod mailbox;
+mod mounted;
 mod options;
 mod post;
 mod queue;
@@ -15,4 +17,6 @@ pub use body::HttpBody;
 pub use options::HttpOptions;
 pub use service::HttpService;
 
+pub(crate) use fed_body::{BodyFeed, FedBody};
 pub(crate) use listener::HttpListener;
+pub(crate) use mounted::{Exchange, MountedListener};

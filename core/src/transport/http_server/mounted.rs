@@ -1,0 +1,116 @@
+//! An endpoint without a socket: a web framework brings the requests and takes the responses away.
+
+use super::{HttpBody, HttpOptions, HttpService, reply};
+use crate::{http::rejection::Rejection, runtime::Runtime, server::Server};
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body::Body;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::watch;
+
+/// Requests that are being answered at once; further ones are refused with 503. As many as a listener has connections.
+const MAX_EXCHANGES: usize = 16_384;
+/// What a response gets to end once it was cut.
+const CUT: Duration = Duration::from_secs(1);
+
+/// A server inside a web framework.
+pub(crate) struct MountedListener {
+    service: HttpService,
+    max_body: usize,
+    /// How many requests are being answered.
+    open: watch::Sender<usize>,
+    cut: watch::Sender<bool>,
+}
+
+/// A request that is being answered, until it is dropped.
+pub(crate) struct Exchange {
+    listener: Arc<MountedListener>,
+    too_many: bool,
+}
+
+impl MountedListener {
+    /// `path`: the only path that is served; `None` if the framework has chosen it already.
+    pub(crate) fn new(server: Server, options: &HttpOptions, path: Option<&str>, runtime: Arc<dyn Runtime>) -> Self {
+        let max_body = server.options().limits.max_message_bytes;
+        let service = match path {
+            Some(path) => {
+                HttpService::at_path(server, &HttpOptions { path: path.to_owned(), ..options.clone() }, runtime)
+            }
+            None => HttpService::new(server, options, runtime),
+        };
+        Self { service, max_body, open: watch::channel(0).0, cut: watch::channel(false).0 }
+    }
+
+    /// A request has come.
+    pub(crate) fn enter(self: &Arc<Self>) -> Exchange {
+        let mut too_many = false;
+        self.open.send_modify(|open| {
+            too_many = *open >= MAX_EXCHANGES;
+            *open += 1;
+        });
+        Exchange { listener: Arc::clone(self), too_many }
+    }
+
+    /// The largest body that is read.
+    pub(crate) fn max_body(&self) -> usize {
+        self.max_body
+    }
+
+    /// Takes no more messages; calls in flight may go on until the deadline, then they are cancelled and their responses cut.
+    /// Idempotent.
+    pub(crate) async fn close(&self, deadline: Duration) {
+        self.service.begin_closing();
+        let drained = async {
+            self.service.drain().await;
+            self.idle().await;
+        };
+        if tokio::time::timeout(deadline, drained).await.is_err() {
+            self.cut.send_replace(true);
+            // Everything that is cut ends by itself; the bound is for what hangs in a destructor.
+            let _ = tokio::time::timeout(CUT, self.idle()).await;
+        }
+        self.service.end_sessions();
+    }
+
+    async fn idle(&self) {
+        // The sender lives as long as this listener.
+        let _ = self.open.subscribe().wait_for(|open| *open == 0).await;
+    }
+}
+
+impl Exchange {
+    /// Answers. A response whose length is known says so, as hyper does for those that go to a socket.
+    pub(crate) async fn respond<B: Body>(&self, request: Request<B>) -> Response<HttpBody> {
+        let response = match self.too_many {
+            true => reply::rejected(Rejection::busy(None, "too many requests are being answered")),
+            false => self.listener.service.respond(request).await,
+        };
+        with_length(response)
+    }
+
+    /// Refuses what is no HTTP request.
+    pub(crate) fn refuse(text: String) -> Response<HttpBody> {
+        with_length(reply::rejected(Rejection::of_http(StatusCode::BAD_REQUEST, text)))
+    }
+
+    /// Completes when the listener is closed and its deadline is over.
+    pub(crate) async fn cut(&self) {
+        // The sender lives as long as this exchange.
+        let _ = self.listener.cut.subscribe().wait_for(|cut| *cut).await;
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.listener.open.send_modify(|open| *open -= 1);
+    }
+}
+
+fn with_length(mut response: Response<HttpBody>) -> Response<HttpBody> {
+    // A response without content has no length either (RFC 9110, section 8.6).
+    if let Some(length) = response.body().size_hint().exact()
+        && response.status() != StatusCode::NO_CONTENT
+    {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    response
+}
