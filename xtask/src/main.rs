@@ -12,6 +12,7 @@ mod matrix;
 mod peers;
 mod process;
 mod report;
+mod requirements;
 mod stamp;
 mod test;
 mod workers;
@@ -31,6 +32,8 @@ cargo xtask COMMAND
                         --only runs the steps whose name contains one of the words
   conformance server [--lang A,B] [--only WORD,WORD]
                         the official conformance runners judge our fixture servers; --only runs the scenarios whose name contains one of the words
+  requirements [--strict]
+                        writes docs/requirements.md: which test proves which requirement; --strict fails while one of a server is open
   bench [--build-only] [--rounds N] [--work A,B]
                         measures our servers and clients beside other implementations (see benches/README.md)
 
@@ -59,6 +62,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         }
         "demo" => demo::run(&House::find()?, options),
         "conformance" => conformance::run(House::find()?, options),
+        "requirements" => requirements::run(&House::find()?, options),
         "test" => test::run(House::find()?, options),
         "bench" => bench::run(&House::find()?, options),
         "help" | "--help" | "-h" => {

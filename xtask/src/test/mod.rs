@@ -20,6 +20,7 @@ use crate::house::House;
 use crate::language::Language;
 use crate::process::tail;
 use crate::report;
+use crate::requirements;
 
 /// How much of a failed step's output is shown; all of it is in `target/reports/logs`.
 const SHOWN_LINES: usize = 60;
@@ -51,13 +52,14 @@ pub(crate) struct Choice {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 18] = {
+const STEPS: [Step; 19] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
         Step { name: "rust clippy", languages: &[Rust], work: lint::rust_clippy },
         Step { name: "rust doc", languages: &[Rust], work: lint::rust_doc },
         Step { name: "layers of the core", languages: &[Rust], work: layers::check },
+        Step { name: "requirements", languages: &[], work: |house, _| requirements::check(house) },
         Step { name: "duplicate crates", languages: &[Rust], work: duplicates::check },
         Step { name: "python format", languages: &[Python], work: lint::python_format },
         Step { name: "python lint", languages: &[Python], work: lint::python_lint },

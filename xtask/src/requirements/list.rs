@@ -1,0 +1,116 @@
+//! The list of requirements, as data.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::house::House;
+use crate::requirements::scan::Mentions;
+
+const FILE: &str = "tests/requirements/requirements.json";
+/// The groups that are for clients alone.
+const CLIENT_GROUPS: [&str; 1] = ["AUC"];
+
+pub(super) struct List {
+    pub(super) groups: Vec<Group>,
+}
+
+pub(super) struct Group {
+    pub(super) prefix: String,
+    pub(super) title: String,
+    pub(super) requirements: Vec<Requirement>,
+}
+
+pub(super) struct Requirement {
+    pub(super) id: String,
+    /// `client`, `server` or `both`
+    pub(super) side: String,
+    pub(super) level: String,
+    pub(super) versions: String,
+    pub(super) text: String,
+    pub(super) source: String,
+    /// Why no test of a server library can prove it.
+    pub(super) reason: Option<String>,
+}
+
+impl List {
+    pub(super) fn read(house: &House) -> Result<Self> {
+        let text = std::fs::read_to_string(house.path(FILE)).with_context(|| format!("cannot read {FILE}"))?;
+        let list = Self::parse(&text).with_context(|| format!("{FILE} is not as its README says"))?;
+        if list.len() == 0 {
+            bail!("{FILE} lists no requirements");
+        }
+        Ok(list)
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let value: Value = serde_json::from_str(text)?;
+        let reasons: BTreeMap<String, String> = serde_json::from_value(value["reasons"].clone())?;
+        let mut groups = Vec::new();
+        for group in value["groups"].as_array().context("no groups")? {
+            let prefix = word(group, "prefix")?;
+            let rows = group["requirements"].as_array().with_context(|| format!("{prefix} has no requirements"))?;
+            let requirements =
+                rows.iter().map(|row| Requirement::parse(row, &prefix, &reasons)).collect::<Result<_>>()?;
+            groups.push(Group { title: word(group, "title")?, prefix, requirements });
+        }
+        Ok(Self { groups })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all().count()
+    }
+
+    pub(super) fn prefixes(&self) -> Vec<String> {
+        self.groups.iter().map(|group| group.prefix.clone()).collect()
+    }
+
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.all().any(|one| one.id == id)
+    }
+
+    pub(super) fn proved(&self, mentions: &Mentions) -> usize {
+        self.all().filter(|one| mentions.prove(&one.id)).count()
+    }
+
+    pub(super) fn explained(&self, mentions: &Mentions) -> usize {
+        self.all().filter(|one| !mentions.prove(&one.id) && one.reason.is_some()).count()
+    }
+
+    /// What binds a server and is neither proved nor explained.
+    pub(super) fn open(&self, mentions: &Mentions) -> Vec<&str> {
+        let server = self.groups.iter().filter(|group| !CLIENT_GROUPS.contains(&group.prefix.as_str()));
+        server
+            .flat_map(|group| &group.requirements)
+            .filter(|one| one.side != "client" && one.reason.is_none() && !mentions.prove(&one.id))
+            .map(|one| one.id.as_str())
+            .collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Requirement> {
+        self.groups.iter().flat_map(|group| &group.requirements)
+    }
+}
+
+impl Requirement {
+    /// `reasons`: those that many share, by their short names.
+    fn parse(row: &Value, prefix: &str, reasons: &BTreeMap<String, String>) -> Result<Self> {
+        let id = word(row, "id")?;
+        if !id.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('-')) {
+            bail!("{id} stands in the group {prefix}");
+        }
+        let side = word(row, "side")?;
+        if !["client", "server", "both"].contains(&side.as_str()) {
+            bail!("{id}: the side {side:?} is none of client, server, both");
+        }
+        let reason =
+            row["reason"].as_str().map(|reason| reasons.get(reason).cloned().unwrap_or_else(|| reason.to_owned()));
+        let [level, versions, text, source] = ["level", "versions", "text", "source"].map(|name| word(row, name));
+        Ok(Self { id, side, level: level?, versions: versions?, text: text?, source: source?, reason })
+    }
+}
+
+fn word(value: &Value, name: &str) -> Result<String> {
+    value[name].as_str().map(str::to_owned).with_context(|| format!("no {name} in {value}"))
+}

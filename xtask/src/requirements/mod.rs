@@ -1,0 +1,75 @@
+//! The requirements of the specification (tests/requirements/README.md), with the tests that prove them: `docs/requirements.md`.
+
+mod ids;
+mod list;
+mod page;
+mod scan;
+
+use anyhow::{Context, Result, bail};
+
+use crate::console::Console;
+use crate::house::House;
+use crate::stamp::write_if_changed;
+use crate::test::Count;
+
+use list::List;
+use scan::Mentions;
+
+const PAGE: &str = "docs/requirements.md";
+
+/// `cargo xtask requirements`: writes the page.
+pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
+    let strict = match options {
+        [] => false,
+        [option] if option == "--strict" => true,
+        _ => bail!("there is one option: --strict"),
+    };
+    let (list, mentions) = read(house)?;
+    write_if_changed(&house.path(PAGE), page::write(&list, &mentions).as_bytes())?;
+    let count = judge(&list, &mentions, strict);
+    let console = Console::new();
+    for line in [count.said, count.note].iter().filter(|text| !text.is_empty()) {
+        console.line(line);
+    }
+    Ok(count.failed == 0)
+}
+
+/// Whether the page is what it would be now, and all that tests name exists. What is neither proved nor explained is counted.
+pub(crate) fn check(house: &House) -> Result<Count> {
+    let (list, mentions) = read(house)?;
+    let mut count = judge(&list, &mentions, false);
+    let page = std::fs::read_to_string(house.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
+    if page.replace("\r\n", "\n") == page::write(&list, &mentions) {
+        count.passed += 1;
+    } else {
+        count.failed += 1;
+        count.said.push_str(&format!("\n{PAGE} is not up to date: run `cargo xtask requirements`"));
+    }
+    Ok(count)
+}
+
+fn read(house: &House) -> Result<(List, Mentions)> {
+    let list = List::read(house)?;
+    let mentions = scan::tree(house, &list.prefixes())?;
+    Ok((list, mentions))
+}
+
+fn judge(list: &List, mentions: &Mentions, strict: bool) -> Count {
+    let unknown: Vec<String> = mentions
+        .named()
+        .filter(|(id, _)| !list.has(id))
+        .map(|(id, place)| format!("{place} names {id}, which is no requirement"))
+        .collect();
+    let open = list.open(mentions);
+    let mut count = Count { passed: 0, failed: unknown.len(), said: unknown.join("\n"), note: String::new() };
+    count.passed += usize::from(unknown.is_empty());
+    let (proved, explained) = (list.proved(mentions), list.explained(mentions));
+    count.note =
+        format!("{proved} of {} proved, {explained} explained, {} on the server's side open", list.len(), open.len());
+    if !open.is_empty() {
+        let listed = format!("open: {}", open.join(" "));
+        count.failed += usize::from(strict);
+        count.said = [count.said, listed].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    }
+    count
+}

@@ -1,0 +1,77 @@
+//! Writes `docs/requirements.md`.
+
+use crate::requirements::list::{Group, List, Requirement};
+use crate::requirements::scan::Mentions;
+
+const HEAD: &str = "\
+# Requirements
+
+<!-- Written by `cargo xtask requirements` out of tests/requirements/requirements.json and what the tests name. -->
+
+What the five revisions of the specification and its extensions demand of a client or a server, each with the tests that prove it, or the reason why no
+test of a server library can. The texts are ours; the named page of the specification decides. A test proves what its name
+(`http_07_…`) or a comment in or above it (`HTTP-07`) names; a wire vector what stands in its field `requirements`.
+";
+
+pub(super) fn write(list: &List, mentions: &Mentions) -> String {
+    let mut page = HEAD.to_owned();
+    let sums = |groups: &[Group]| {
+        let all = || groups.iter().flat_map(|group| &group.requirements);
+        let proved = all().filter(|one| mentions.prove(&one.id)).count();
+        let explained = all().filter(|one| !mentions.prove(&one.id) && one.reason.is_some()).count();
+        format!("{} | {proved} | {explained} | {}", all().count(), all().count() - proved - explained)
+    };
+    page.push_str(
+        "\n| group | | requirements | proved | explained | open |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
+    );
+    for group in &list.groups {
+        let line = format!(
+            "| [{}](#{}) | {} | {} |\n",
+            group.prefix,
+            anchor(&group.title),
+            group.title,
+            sums(std::slice::from_ref(group))
+        );
+        page.push_str(&line);
+    }
+    page.push_str(&format!("| | all | {} |\n", sums(&list.groups)));
+    for group in &list.groups {
+        page.push_str(&format!("\n## {}\n\n| id | | requirement | proof |\n| --- | --- | --- | --- |\n", group.title));
+        for one in &group.requirements {
+            page.push_str(&row(one, mentions));
+        }
+    }
+    page
+}
+
+fn row(one: &Requirement, mentions: &Mentions) -> String {
+    let Requirement { id, side, level, versions, text, source, reason } = one;
+    let tests: Vec<String> = mentions
+        .of(id)
+        .into_iter()
+        .map(|(file, tests)| {
+            let tests: Vec<String> = tests.iter().map(|test| format!("`{}`", cell(test))).collect();
+            if tests.is_empty() { format!("`{file}`") } else { format!("`{file}`: {}", tests.join(", ")) }
+        })
+        .collect();
+    let proof = match reason {
+        _ if !tests.is_empty() => tests.join("<br>"),
+        Some(reason) => cell(reason),
+        None => "open".to_owned(),
+    };
+    format!("| {id} | {side}, {level}, {versions} | {} ({}) | {proof} |\n", cell(text), cell(source))
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// As code hosts make it out of a heading.
+fn anchor(title: &str) -> String {
+    title
+        .to_lowercase()
+        .chars()
+        .filter(|one| one.is_alphanumeric() || " -_".contains(*one))
+        .map(|one| if one == ' ' { '-' } else { one })
+        .collect()
+}
