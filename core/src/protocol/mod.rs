@@ -11,6 +11,8 @@ pub mod project;
 mod raw;
 mod revision;
 pub mod schema;
+pub mod uri;
+pub mod uri_template;
 
 pub use error::RpcError;
 pub use id::RequestId;

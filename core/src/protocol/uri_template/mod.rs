@@ -1,0 +1,185 @@
+//! URI templates (RFC 6570): parsing, matching a URI, and expansion.
+//!
+//! RFC 6570 defines only expansion. Matching is its inverse, with these choices where that is not unique: a variable has at
+//! least one character; it takes as much as it can, or as little if an expression that may be absent follows; the parameters
+//! of `{?a,b}`, `{&a,b}` and `{;a,b}` come in any order, each may be absent, and others are no match. Characters that need
+//! no percent-encoding to be told apart from the template may stand as they are.
+
+mod expand;
+mod matching;
+mod parse;
+
+use matching::Matcher;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A parsed template. Parsing takes microseconds; do it once.
+#[derive(Debug, Clone)]
+pub struct UriTemplate {
+    text: String,
+    parts: Vec<Part>,
+    matcher: Matcher,
+}
+
+/// The value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum UriValue {
+    /// Text.
+    Text(String),
+    /// Of a variable with `*`: its values in order.
+    List(Vec<String>),
+}
+
+/// Values by the name of their variable.
+pub type UriVariables = BTreeMap<String, UriValue>;
+
+/// Why a template was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UriTemplateError {
+    /// Where, in bytes from the start.
+    pub position: usize,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl UriTemplate {
+    /// Parses a template.
+    ///
+    /// # Errors
+    ///
+    /// It breaks the grammar of RFC 6570, or is too large to be matched safely.
+    pub fn parse(text: &str) -> Result<Self, UriTemplateError> {
+        let parts = parse::parse(text)?;
+        let matcher = Matcher::new(&parts)?;
+        Ok(Self { text: text.to_owned(), parts, matcher })
+    }
+
+    /// The template as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The names of the variables, each once, in the order in which they first occur.
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for part in &self.parts {
+            let Part::Expression(expression) = part else { continue };
+            for variable in &expression.variables {
+                if !names.contains(&variable.name.as_str()) {
+                    names.push(variable.name.as_str());
+                }
+            }
+        }
+        names
+    }
+
+    /// The variables of a URI, percent-decoded, if it matches; those that it leaves out are absent.
+    ///
+    /// A value that was percent-encoded may hold any character, `/` too: check a value before it names a file (RES-12).
+    /// Takes time linear in the URI.
+    pub fn matches(&self, uri: &str) -> Option<UriVariables> {
+        self.matcher.matches(uri)
+    }
+
+    /// The URI that the values give; variables without a value are left out (RFC 6570, section 3).
+    pub fn expand(&self, values: &UriVariables) -> String {
+        expand::expand(&self.parts, values)
+    }
+}
+
+impl fmt::Display for UriTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for UriTemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at position {} of the URI template", self.problem, self.position)
+    }
+}
+
+impl std::error::Error for UriTemplateError {}
+
+impl From<&str> for UriValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Expression(Expression),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Expression {
+    operator: Operator,
+    variables: Vec<Variable>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Variable {
+    name: String,
+    modifier: Modifier,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Modifier {
+    None,
+    /// `*`
+    Explode,
+    /// `:3`: the first characters only.
+    Prefix(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Simple,
+    Reserved,
+    Fragment,
+    Label,
+    Path,
+    PathParameters,
+    Query,
+    QueryContinuation,
+}
+
+impl Operator {
+    /// What an expression starts with, if it has any value.
+    fn first(self) -> &'static str {
+        match self {
+            Self::Simple | Self::Reserved => "",
+            Self::Fragment => "#",
+            Self::Label => ".",
+            Self::Path => "/",
+            Self::PathParameters => ";",
+            Self::Query => "?",
+            Self::QueryContinuation => "&",
+        }
+    }
+
+    /// What stands between values.
+    fn separator(self) -> &'static str {
+        match self {
+            Self::Simple | Self::Reserved | Self::Fragment => ",",
+            Self::Label => ".",
+            Self::Path => "/",
+            Self::PathParameters => ";",
+            Self::Query | Self::QueryContinuation => "&",
+        }
+    }
+
+    /// Whether values come as `name=value`.
+    fn is_named(self) -> bool {
+        matches!(self, Self::PathParameters | Self::Query | Self::QueryContinuation)
+    }
+
+    /// Whether reserved characters stay as they are.
+    fn keeps_reserved(self) -> bool {
+        matches!(self, Self::Reserved | Self::Fragment)
+    }
+}
