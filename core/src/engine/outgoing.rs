@@ -155,6 +155,7 @@ mod tests {
         assert!(matches!(one_line(b"{}"), Cow::Borrowed(_)));
     }
 
+    /// LIFE-14: each request has a patience of its own.
     #[test]
     fn waits_without_end_are_possible() {
         let (mut table, now) = (Outgoing::default(), Instant::now());

@@ -332,6 +332,7 @@ mod tests {
         ));
     }
 
+    /// RPC-08 to RPC-10 too: what a response must have, and what it must not have at once.
     #[test]
     fn malformed_input_gets_the_right_code_and_keeps_a_readable_id() {
         for (text, code, id) in [
@@ -352,6 +353,9 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","id":7,"error":{"code":"x","message":""}}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","id":7,"error":[1,"x"]}"#, -32600, Some(7)),
+            (r#"{"jsonrpc":"2.0","id":7,"error":{"code":1.5,"message":""}}"#, -32600, Some(7)),
+            (r#"{"jsonrpc":"2.0","id":7,"error":{"code":1}}"#, -32600, Some(7)),
+            (r#"{"jsonrpc":"2.0","id":7,"error":{"message":""}}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","result":{}}"#, -32600, None),
             (r#"{"jsonrpc":"2.0","id":7}"#, -32600, Some(7)),
             (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, None),

@@ -72,6 +72,31 @@ mod tests {
     use super::*;
     use bytes::Bytes;
 
+    /// Every key that stands in this file, on its own side of the marker.
+    fn our_keys() -> Vec<&'static str> {
+        let source = include_str!("meta.rs").split("mod tests").next().unwrap_or_default();
+        let constants = source.lines().filter(|line| line.starts_with("pub const ") && line.contains(": &str"));
+        constants.filter_map(|line| line.split('"').nth(1)).collect()
+    }
+
+    #[test]
+    fn rpc_34_and_35_our_keys_are_well_formed() {
+        let keys = our_keys();
+        assert!(keys.contains(&PROTOCOL_VERSION) && keys.contains(&PROGRESS_TOKEN), "{keys:?}");
+        let begins_and_ends = |text: &str, first: fn(&u8) -> bool| {
+            text.as_bytes().first().is_some_and(first) && text.as_bytes().last().is_some_and(u8::is_ascii_alphanumeric)
+        };
+        for key in keys {
+            let (prefix, name) = key.rsplit_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+            for label in prefix.into_iter().flat_map(|prefix| prefix.split('.')) {
+                assert!(begins_and_ends(label, u8::is_ascii_alphabetic), "{key}: {label}");
+                assert!(label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{key}: {label}");
+            }
+            assert!(begins_and_ends(name, u8::is_ascii_alphanumeric), "{key}: {name}");
+            assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)), "{key}: {name}");
+        }
+    }
+
     #[test]
     fn meta_is_read_without_copies() {
         let params = RawJson::trusted(Bytes::from_static(

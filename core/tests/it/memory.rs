@@ -93,10 +93,24 @@ async fn tools_on_every_revision() {
 }
 
 #[tokio::test]
+async fn misc_08_instructions_reach_the_client_as_they_are() {
+    let server = server();
+    let negotiated = Client::connect(&server).await.unwrap();
+    assert_eq!(negotiated.revision(), Revision::LATEST);
+    let mut clients = vec![negotiated];
+    for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::LATEST) {
+        clients.push(connect(&server, revision).await);
+    }
+    for client in clients {
+        let instructions = &client.server().instructions;
+        assert_eq!(instructions.as_deref(), Some("Ask for one city at a time."), "{}", client.revision());
+    }
+}
+
+#[tokio::test]
 async fn negotiation_takes_the_newest() {
     let client = Client::connect(&server()).await.unwrap();
     assert_eq!(client.revision(), Revision::LATEST);
-    assert_eq!(client.server().instructions.as_deref(), Some("Ask for one city at a time."));
     let info: Value = client.server().info.as_ref().unwrap().parse().unwrap();
     assert_eq!(info["name"], "weather");
     client.ping().await.unwrap();
@@ -145,6 +159,7 @@ async fn tool_18_and_19_failures() {
     }
 }
 
+/// LIFE-14, LIFE-19.
 #[tokio::test]
 async fn timeouts_cancel_and_name_their_kind() {
     let client = Client::connect(&server()).await.unwrap();
@@ -171,9 +186,64 @@ async fn pagination_follows_cursors() {
     }
 }
 
+fn entry(descriptor: Value) -> ToolEntry {
+    ToolEntry::new(descriptor, |_: trunkline::server::Call| {})
+}
+
+#[test]
+fn tool_09_and_10_names_are_short_plain_and_unique() {
+    let server = Server::builder("x", "1").build();
+    for wrong in ["", "a b", "a,b", "a/b", "ä", "a\n", &"x".repeat(129)] {
+        let error = server.add_tool(entry(json!({"name": wrong}))).unwrap_err().to_string();
+        assert!(error.contains(&format!("{wrong:?}")), "{error}");
+    }
+    for right in ["a", "A", "a-b_c.9", &"x".repeat(128)] {
+        server.add_tool(entry(json!({"name": right}))).unwrap();
+        server.add_tool(entry(json!({"name": right}))).expect_err("names are unique, case by case");
+    }
+}
+
+#[tokio::test]
+async fn tool_08_a_tool_without_parameters_says_so() {
+    let server = Server::builder("x", "1").entry(entry(json!({"name": "t"}))).build();
+    for revision in Revision::ALL {
+        let tools = connect(&server, revision).await.list_tools().await.unwrap();
+        let schema: Value = serde_json::to_value(&tools[0].input_schema).unwrap();
+        assert_eq!(schema["type"], "object", "{revision}");
+        assert_eq!(schema["additionalProperties"], false, "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn rpc_33_rpc_38_meta_reaches_the_handler_unchanged() {
+    let server = Server::builder("x", "1")
+        .tool("meta", "Tells the metadata of its call.", |ctx: Context| async move {
+            Ok(ctx.meta().map_or_else(String::new, |meta| String::from_utf8_lossy(meta.as_bytes()).into_owned()))
+        })
+        .build();
+    let sent = json!({
+        "traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
+        "tracestate": "vendor=value,other=1",
+        "baggage": "user=a%20b",
+        "com.example/key": {"any": ["thing", null]},
+        // Reserved, and nothing that we know.
+        "io.modelcontextprotocol/nonsense": -1,
+        "dev.mcp/x": "y",
+    });
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        let params = RawJson::from_value(&json!({"name": "meta", "arguments": {}, "_meta": sent})).unwrap();
+        let result = client.request("tools/call", Some(&params), &RequestOptions::default()).await.unwrap();
+        let result: Value = result.parse().unwrap();
+        let seen: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        for (key, value) in sent.as_object().unwrap() {
+            assert_eq!(&seen[key], value, "{revision}: {key}");
+        }
+    }
+}
+
 #[test]
 fn registration_errors_name_what_is_wrong() {
-    let entry = |descriptor: Value| ToolEntry::new(descriptor, |_: trunkline::server::Call| {});
     let server = Server::builder("x", "1").build();
     for (descriptor, named) in [
         (json!({"name": "a b"}), "a b"),

@@ -179,8 +179,9 @@ fn rpc_16_batches_are_refused_everywhere_else() {
     }
 }
 
+/// DISC-17, DISC-28
 #[test]
-fn disc_28_both_eras_at_once_on_one_pipe() {
+fn both_eras_at_once_on_one_pipe() {
     let file = File::new();
     let mut wire = Wire::start("server", &file);
     // Modern calls need no opening, and run across the handshake.
@@ -244,7 +245,7 @@ fn names(wire: &mut Wire) -> Vec<String> {
 }
 
 #[test]
-fn sub_01_to_08_streams_of_changes() {
+fn sub_01_to_03_sub_06_sub_08_and_tool_06_streams_of_changes() {
     let mut wire = Wire::start("server", &File::new());
     let listen = |filter: Value| modern(json!({"notifications": filter}));
     wire.request(7, "subscriptions/listen", listen(json!({"toolsListChanged": true})));
@@ -361,6 +362,49 @@ fn can_05_cancelled_calls_are_not_answered_and_make_room() {
 }
 
 #[test]
+fn std_11_can_05_a_cancelled_modern_call_is_heard_of_no_more() {
+    let file = File::new();
+    let mut wire = Wire::start("server", &file);
+    let params = json!({"name": "gate", "_meta": {"progressToken": "t"}});
+    wire.request("gone", "tools/call", modern(params.clone()));
+    wire.request("stays", "tools/call", modern(json!({"name": "gate"})));
+    wire.tell("notifications/cancelled", json!({"requestId": "gone"}));
+    assert_eq!(wire.rest(), [] as [Value; 0]);
+    file.create();
+    assert_eq!(text_of(&wire.answer("stays")), "open");
+    // The id is free again.
+    wire.request("gone", "tools/call", modern(params));
+    assert_eq!(text_of(&wire.answer("gone")), "open");
+    let (last, status, _) = wire.close();
+    assert!(last.is_empty() && status.success());
+}
+
+#[test]
+fn tool_02_to_04_every_caller_sees_the_same_list_in_the_same_order() {
+    let listed = |wire: &mut Wire, params: fn(Value) -> Value| {
+        let (mut tools, mut page) = (Vec::new(), json!({}));
+        loop {
+            let result = wire.ask("list", "tools/list", params(page))["result"].take();
+            tools.extend(result["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()));
+            match result.get("nextCursor") {
+                Some(cursor) => page = json!({"cursor": cursor}),
+                None => return tools,
+            }
+        }
+    };
+    let (mut one, mut other) = (Wire::start("server", &File::new()), Wire::start("server", &File::new()));
+    let first = listed(&mut one, modern);
+    assert!(first.len() > 10 && first[0] == "echo", "{first:?}");
+    // Neither another connection, nor a session, nor what was called before changes anything.
+    one.open("2025-11-25");
+    one.call(1, "echo", json!({"message": "x"}));
+    one.ask(2, "tools/call", modern(json!({"name": "structured", "arguments": {"city": "Oslo"}})));
+    assert_eq!(listed(&mut one, modern), first);
+    assert_eq!(listed(&mut one, |params| params), first);
+    assert_eq!(listed(&mut other, modern), first);
+}
+
+#[test]
 fn std_12_calls_in_flight_when_the_input_ends_are_answered_if_they_end_soon() {
     let file = File::new();
     let mut wire = Wire::start("server", &file);
@@ -397,7 +441,7 @@ fn a_last_line_without_a_newline_is_served() {
 // Elsewhere the standard handles of a process cannot be replaced.
 #[cfg(unix)]
 #[test]
-fn std_02_stray_prints_go_to_standard_error() {
+fn std_02_and_04_stray_prints_go_to_standard_error() {
     let mut wire = Wire::start("server", &File::new());
     wire.open("2025-06-18");
     wire.call(1, "print", json!({}));
@@ -580,7 +624,7 @@ fn ping_01_and_life_11_a_handler_asks_its_client_while_others_are_served() {
 }
 
 #[test]
-fn rpc_31_a_handler_of_the_modern_era_cannot_ask() {
+fn rpc_31_and_std_08_a_handler_of_the_modern_era_cannot_ask() {
     let mut wire = Wire::start("server", &File::new());
     wire.open("2025-06-18");
     let answer = wire.ask(1, "tools/call", modern(json!({"name": "ask"})));

@@ -220,6 +220,10 @@ impl Wire {
                 extensions: Vec::new(),
                 message: message.clone(),
             };
+            // RPC-11: what an error says is one short line.
+            if let Some(said) = message["error"]["message"].as_str() {
+                assert!((1..=300).contains(&said.len()) && !said.contains('\n'), "{said}");
+            }
             let violations = checker().check(&record);
             assert!(violations.is_empty(), "{revision}: {message}\n{violations:?}");
         }

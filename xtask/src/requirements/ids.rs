@@ -1,6 +1,6 @@
 //! Reads ids out of text (`HTTP-07`) and out of names (`http_07_…`).
 
-/// The ids in a text, where a prefix and two digits stand for themselves.
+/// The ids in a text: `HTTP-07`, `SUB-01 to SUB-03`.
 pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<String> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();
@@ -11,9 +11,13 @@ pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<String> {
         let ends = bytes.get(dash + 3).is_none_or(|byte| !is_word(*byte));
         let prefix = &text[start..dash];
         if ends && prefixes.iter().any(|known| known == prefix) {
-            ids.push(format!("{prefix}-{number}"));
+            let last = text[dash + 3..].strip_prefix(" to ").and_then(|rest| rest.strip_prefix(prefix)?.get(1..3));
+            let first: u32 = number.parse().unwrap_or_default();
+            let last = last.and_then(|last| last.parse().ok()).unwrap_or(first);
+            ids.extend((first..=last).map(|number| format!("{prefix}-{number:02}")));
         }
     }
+    ids.dedup();
     ids
 }
 
@@ -63,6 +67,7 @@ mod tests {
         let text = "(HTTP-07, H26-01), XHTTP-02 HTTP-123 http-04 2026-07-28 SUB-05.";
         assert_eq!(in_text(text, &prefixes()), ["HTTP-07", "H26-01", "SUB-05"]);
         assert_eq!(in_text("ä-TOOL-01-ü", &prefixes()), ["TOOL-01"]);
+        assert_eq!(in_text("SUB-02 to SUB-04, and", &prefixes()), ["SUB-02", "SUB-03", "SUB-04"]);
     }
 
     #[test]
