@@ -113,6 +113,7 @@ test("an output schema gives structured content, wrapped where it is no object",
   );
 });
 
+// TOOL-13
 test("a return value that does not fit the output schema fails the call and is logged", async () => {
   const outputSchema = z.object({ n: z.number() });
   const records = await logged(() =>

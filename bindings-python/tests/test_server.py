@@ -185,6 +185,7 @@ def test_a_full_result_is_passed_on() -> None:
 
 
 def test_an_output_schema_of_the_user() -> None:
+    # TOOL-13
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     assert given({"a": 1}, output_schema=schema).structured_content == {"a": 1}
     wrong = given({"a": "x"}, output_schema=schema)
@@ -572,6 +573,7 @@ def test_context_variables_are_those_of_whoever_serves() -> None:
 
 
 def test_client_capabilities_can_be_required() -> None:
+    # DISC-15
     server = Server("test", version="1")
     server.add_tool(_nothing, name="needs", requires={"sampling": {}})
     with pytest.raises(ProtocolError):

@@ -322,6 +322,7 @@ async fn eventually(what: &str, condition: impl Fn() -> bool) {
 
 // ---- modern ----
 
+/// HTTP-02
 #[tokio::test]
 async fn http_10_h26_20_a_modern_call_is_answered_with_json_and_no_session() {
     let fixture = Fixture::new().await;
@@ -370,6 +371,30 @@ async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
 }
 
 #[tokio::test]
+async fn disc_14_disc_15_a_call_needs_what_it_declares_itself() {
+    let fixture = Fixture::new().await;
+    let answer = |call: trunkline::server::Call| {
+        call.complete(trunkline::server::Outcome::Text("sampled".into()));
+    };
+    let picky = ToolEntry::new(json!({"name": "picky"}), answer).requires(json!({"sampling": {}}));
+    fixture.server.add_tool(picky).unwrap();
+    let ask = |capabilities: Value| {
+        let mut body = modern_request("tools/call", call("picky", json!({})));
+        body["params"]["_meta"][CAPABILITIES] = capabilities;
+        fixture.modern("tools/call", call("picky", json!({}))).json(&body)
+    };
+    // What the request before declared counts for nothing.
+    for _ in 0..2 {
+        assert_eq!(ask(json!({"sampling": {"tools": {}}})).send().await.status, 200);
+        for lacking in [json!({}), json!({"elicitation": {}})] {
+            let refused = ask(lacking).send().await;
+            assert_eq!(refused.error(), (400, -32021));
+            assert_eq!(refused.json()["error"]["data"], json!({"requiredCapabilities": {"sampling": {}}}));
+        }
+    }
+}
+
+#[tokio::test]
 async fn h26_07_to_09_h26_35_to_37_parameter_headers_agree_with_the_arguments() {
     let fixture = Fixture::new().await;
     let tool = |kind: &str| {
@@ -411,6 +436,7 @@ async fn h26_07_to_09_h26_35_to_37_parameter_headers_agree_with_the_arguments() 
     }
 }
 
+/// PRG-08
 #[tokio::test]
 async fn http_18_h26_15_progress_of_a_modern_call_opens_a_stream_that_ends_with_the_answer() {
     let fixture = Fixture::new().await;
@@ -463,6 +489,7 @@ async fn sub_02_listen_streams_from_its_acknowledgement_until_the_server_closes(
     }
 }
 
+/// HTTP-12
 #[tokio::test]
 async fn http_11_modern_notifications_are_accepted_and_responses_are_not() {
     let fixture = Fixture::new().await;
@@ -479,8 +506,11 @@ async fn http_11_modern_notifications_are_accepted_and_responses_are_not() {
 #[tokio::test]
 async fn http_41_to_47_a_session_lives_from_initialize_to_delete() {
     let fixture = Fixture::new().await;
+    let mut known: Vec<String> = Vec::new();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let id = fixture.session(revision).await;
+        assert!(!known.contains(&id), "SEC-03");
+        known.push(id.clone());
         assert!(id.len() >= 22 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
         let session = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", revision)];
         let echo = request("tools/call", call("echo", json!({"text": revision})));
@@ -527,6 +557,7 @@ async fn both_eras_share_the_endpoint_and_even_the_session_header() {
     assert!(legacy.json()["result"].get("resultType").is_none());
 }
 
+/// HTTP-16, HTTP-17, HTTP-20
 #[tokio::test]
 async fn http_21_progress_of_a_legacy_call_streams_and_keeps_the_connection_usable() {
     let fixture = Fixture::new().await;
@@ -575,6 +606,7 @@ async fn http_23_an_explicit_cancellation_ends_the_call_and_its_exchange() {
     eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
 }
 
+/// HTTP-01
 #[tokio::test]
 async fn http_30_to_33_the_get_stream_carries_what_belongs_to_no_request() {
     let fixture = Fixture::new().await;
@@ -601,6 +633,7 @@ async fn http_30_to_33_the_get_stream_carries_what_belongs_to_no_request() {
     assert_eq!(wrong.send().await.status, 406);
 }
 
+/// HTTP-52, H26-14: without the header it is 2025-03-26, the only revision with batches.
 #[tokio::test]
 async fn http_13_batches_where_2025_03_26_governs() {
     let fixture = Fixture::new().await;
@@ -633,6 +666,7 @@ async fn http_13_batches_where_2025_03_26_governs() {
     assert_eq!(stateless.post(&header, &batch(ping)).await.error(), (400, -32600));
 }
 
+/// HTTP-50
 #[tokio::test]
 async fn http_52_stateless_servers_take_the_revision_from_the_header() {
     let fixture =
@@ -813,6 +847,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
     drop(stream);
 }
 
+/// HTTP-05
 #[tokio::test]
 async fn an_address_that_cannot_be_had_is_named() {
     let fixture = Fixture::new().await;
