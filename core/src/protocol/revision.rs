@@ -118,6 +118,34 @@ pub enum Feature {
     VersionHeader,
     /// A priming event opens an SSE stream.
     Priming,
+    /// The `completions` capability.
+    CompletionsCapability,
+    /// `context` of completion requests.
+    CompletionContext,
+    /// Requests from server to client.
+    ServerRequests,
+    /// Answers that ask for input (MRTR).
+    InputRequired,
+    /// `resources/subscribe` and `logging/setLevel`: what a session remembers.
+    SessionSettings,
+    /// `subscriptions/listen`.
+    ListenStreams,
+    /// The log level is in the `_meta` of each request.
+    LogLevelPerRequest,
+    /// Elicitation, at least by forms.
+    Elicitation,
+    /// `mode` of elicitations: forms and URLs.
+    ElicitationModes,
+    /// Form fields with titled choices, several choices, and defaults of any type.
+    ElicitationChoices,
+    /// `elicitationId` of URL elicitations, the notice of their completion, and error -32042.
+    ElicitationIds,
+    /// Tools in sampling, and messages of several blocks.
+    SamplingTools,
+    /// Tasks in the core protocol.
+    CoreTasks,
+    /// Tasks as an extension.
+    TasksExtension,
 }
 
 impl Feature {
@@ -125,16 +153,31 @@ impl Feature {
         use Revision::*;
         match self {
             Self::Batches => (V2025_03_26, V2025_03_26),
-            Self::AudioContent | Self::ToolAnnotations | Self::ProgressMessage => (V2025_03_26, Revision::LATEST),
+            Self::AudioContent | Self::ToolAnnotations | Self::ProgressMessage | Self::CompletionsCapability => {
+                (V2025_03_26, Revision::LATEST)
+            }
             Self::ResourceLink
             | Self::Titles
             | Self::StructuredContent
             | Self::ObjectMeta
             | Self::LastModified
-            | Self::VersionHeader => (V2025_06_18, Revision::LATEST),
-            Self::Icons | Self::InputErrorsAsResults => (V2025_11_25, Revision::LATEST),
-            Self::ToolExecution | Self::Priming => (V2025_11_25, V2025_11_25),
-            Self::AnyStructuredContent | Self::ResultType | Self::CacheHints => (V2026_07_28, Revision::LATEST),
+            | Self::VersionHeader
+            | Self::CompletionContext
+            | Self::Elicitation => (V2025_06_18, Revision::LATEST),
+            Self::Icons
+            | Self::InputErrorsAsResults
+            | Self::ElicitationModes
+            | Self::ElicitationChoices
+            | Self::SamplingTools => (V2025_11_25, Revision::LATEST),
+            Self::ToolExecution | Self::Priming | Self::ElicitationIds | Self::CoreTasks => (V2025_11_25, V2025_11_25),
+            Self::ServerRequests | Self::SessionSettings => (V2024_11_05, Revision::LATEST_LEGACY),
+            Self::AnyStructuredContent
+            | Self::ResultType
+            | Self::CacheHints
+            | Self::InputRequired
+            | Self::ListenStreams
+            | Self::LogLevelPerRequest
+            | Self::TasksExtension => (V2026_07_28, Revision::LATEST),
         }
     }
 }

@@ -1,0 +1,86 @@
+//! Projection of content blocks, annotations and the contents of resources.
+
+use super::fields::{Object, remove_fields};
+use crate::protocol::Revision::{self, *};
+use serde_json::{Map, Value, json};
+
+/// Projects a content block; `index` is its place among its neighbours.
+pub(super) fn project_block(block: &mut Value, index: usize, revision: Revision) {
+    let Some(fields) = block.as_object_mut() else { return };
+    remove_fields(fields, Object::Block, revision);
+    project_annotations(fields, revision);
+    match fields.get("type").and_then(Value::as_str) {
+        Some("resource") => {
+            if let Some(contents) = fields.get_mut("resource") {
+                project_resource_contents(contents, revision);
+            }
+        }
+        Some("resource_link") if revision < V2025_06_18 => link_to_text(fields),
+        Some("resource_link") => remove_fields(fields, Object::ResourceLink, revision),
+        Some("audio") if revision < V2025_03_26 => audio_to_resource(fields, index),
+        _ => {}
+    }
+}
+
+fn link_to_text(link: &mut Map<String, Value>) {
+    let field = |key: &str| link.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = format!("{}: {}", field("name"), field("uri"));
+    for key in ["uri", "name", "title", "description", "mimeType", "size", "icons"] {
+        link.remove(key);
+    }
+    link.insert("type".to_owned(), json!("text"));
+    link.insert("text".to_owned(), Value::String(text));
+}
+
+fn audio_to_resource(audio: &mut Map<String, Value>, index: usize) {
+    let mut resource = Map::new();
+    // Nothing can be read at this URI; it only tells the blocks of one result apart.
+    resource.insert("uri".to_owned(), Value::String(format!("audio:{}", index + 1)));
+    resource.extend(audio.remove("mimeType").map(|mime_type| ("mimeType".to_owned(), mime_type)));
+    resource.insert("blob".to_owned(), audio.remove("data").unwrap_or_default());
+    audio.insert("type".to_owned(), json!("resource"));
+    audio.insert("resource".to_owned(), Value::Object(resource));
+}
+
+/// Projects the contents of a resource.
+pub fn project_resource_contents(contents: &mut Value, revision: Revision) {
+    if let Some(contents) = contents.as_object_mut() {
+        remove_fields(contents, Object::ResourceContents, revision);
+    }
+}
+
+/// Projects the annotations of an object.
+pub(super) fn project_annotations(fields: &mut Map<String, Value>, revision: Revision) {
+    if let Some(annotations) = fields.get_mut("annotations").and_then(Value::as_object_mut) {
+        remove_fields(annotations, Object::Annotations, revision);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{project_tool_result, testing::projected};
+    use super::*;
+
+    #[test]
+    fn blocks_that_a_revision_lacks_are_said_in_older_words() {
+        let result = json!({"content": [
+            {"type": "resource_link", "uri": "a:b", "name": "n", "title": "T", "icons": [], "size": 1,
+             "annotations": {"priority": 1, "lastModified": "2025-01-01T00:00:00Z"}, "_meta": {}},
+            {"type": "audio", "data": "AA==", "mimeType": "audio/wav"},
+            {"type": "resource", "resource": {"uri": "a:b", "text": "t", "_meta": {}}},
+            {"type": "hologram", "depth": 1},
+        ]});
+        let at = |revision| projected(project_tool_result, &result, revision)["content"].take();
+        let link = json!({"type": "text", "text": "n: a:b", "annotations": {"priority": 1}});
+        let resource = json!({"type": "resource", "resource": {"uri": "a:b", "text": "t"}});
+        let sound =
+            json!({"type": "resource", "resource": {"uri": "audio:2", "mimeType": "audio/wav", "blob": "AA=="}});
+        assert_eq!(at(V2024_11_05), json!([link, sound, resource, {"type": "hologram", "depth": 1}]));
+        assert_eq!(at(V2025_03_26)[0], link);
+        assert_eq!(at(V2025_03_26)[1], result["content"][1]);
+        let mut without_icons = result["content"][0].clone();
+        without_icons.as_object_mut().unwrap().remove("icons");
+        assert_eq!(at(V2025_06_18)[0], without_icons);
+        assert_eq!(at(V2025_11_25), result["content"]);
+    }
+}

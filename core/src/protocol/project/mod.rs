@@ -1,0 +1,170 @@
+//! Projection: what a value of the superset model looks like to a peer that speaks an older (or newer) revision.
+//!
+//! Fields that some revision defines and the peer's does not are removed; fields that no revision defines are the
+//! application's own and stay. What can be said in older words is said in them. What cannot be said at all, and may not be
+//! left out either, is refused as a capability that the peer lacks.
+
+mod capabilities;
+mod completion;
+mod content;
+mod elicitation;
+mod fields;
+mod glance;
+mod prompt;
+mod resource;
+mod sampling;
+mod task;
+mod tool;
+
+pub use capabilities::{project_client_capabilities, project_implementation, project_server_capabilities};
+pub use completion::{project_complete_params, project_complete_result};
+pub use content::project_resource_contents;
+pub use elicitation::project_elicit_params;
+pub use glance::{read_result_needs_projection, tool_result_needs_projection};
+pub use prompt::{project_prompt, project_prompt_list, project_prompt_result};
+pub use resource::{
+    project_read_result, project_resource, project_resource_list, project_resource_template,
+    project_resource_template_list,
+};
+pub use sampling::project_sampling_params;
+pub use task::{created_task, project_task};
+pub use tool::{project_tool, project_tool_list, project_tool_result};
+
+use super::{Revision, RpcError, meta::SERVER_INFO, method};
+use fields::{Object, remove_fields};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// What a peer cannot be asked, because its revision or its capabilities have no place for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unsupported {
+    /// What is missing, for the handler's author.
+    pub why: String,
+    /// The client capabilities that would be needed, as `data.requiredCapabilities` of -32021 names them.
+    pub required: Value,
+}
+
+/// Projects the result of a request of the specification, whichever it is; other results lose only what every result of an
+/// older revision lacks.
+pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
+    match method {
+        method::TOOLS_CALL => project_tool_result(result, revision),
+        method::TOOLS_LIST => project_tool_list(result, revision),
+        method::RESOURCES_LIST => project_resource_list(result, revision),
+        method::RESOURCES_TEMPLATES_LIST => project_resource_template_list(result, revision),
+        method::RESOURCES_READ => project_read_result(result, revision),
+        method::PROMPTS_LIST => project_prompt_list(result, revision),
+        method::PROMPTS_GET => project_prompt_result(result, revision),
+        method::COMPLETION_COMPLETE => project_complete_result(result, revision),
+        _ => {
+            if let Some(result) = result.as_object_mut() {
+                project_envelope(result, revision);
+            }
+        }
+    }
+}
+
+/// Removes what only results of newer revisions have.
+fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
+    remove_fields(result, Object::Result, revision);
+    if revision < Revision::V2026_07_28
+        && let Some(meta) = result.get_mut("_meta").and_then(Value::as_object_mut)
+        && meta.remove(SERVER_INFO).is_some()
+        && meta.is_empty()
+    {
+        result.remove("_meta");
+    }
+}
+
+/// Does something to each element of an array.
+fn each(value: &mut Map<String, Value>, array: &str, project: impl FnMut(&mut Value)) {
+    value.get_mut(array).and_then(Value::as_array_mut).into_iter().flatten().for_each(project);
+}
+
+impl Unsupported {
+    pub(crate) fn new(why: impl Into<String>, required: Value) -> Self {
+        Self { why: why.into(), required }
+    }
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+impl From<Unsupported> for RpcError {
+    fn from(unsupported: Unsupported) -> Self {
+        Self { message: unsupported.why, ..Self::missing_client_capability(unsupported.required) }
+    }
+}
+
+#[cfg(test)]
+mod schema_tests;
+
+#[cfg(test)]
+mod testing {
+    use super::Revision;
+    use serde_json::Value;
+
+    pub(super) fn projected(project: fn(&mut Value, Revision), value: &Value, revision: Revision) -> Value {
+        let mut value = value.clone();
+        project(&mut value, revision);
+        value
+    }
+
+    pub(super) fn keys(value: &Value) -> Vec<&str> {
+        value.as_object().unwrap().keys().map(String::as_str).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Revision::*;
+    use super::testing::projected;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn modern_result_fields_do_not_reach_legacy_peers() {
+        let list = json!({
+            "tools": [{"name": "t", "inputSchema": {"type": "object"}, "title": "T"}], "nextCursor": "c", "ttlMs": 0,
+            "cacheScope": "private", "resultType": "complete", "_meta": {SERVER_INFO: {"name": "s", "version": "1"}},
+        });
+        assert_eq!(projected(project_tool_list, &list, V2026_07_28), list);
+        assert_eq!(
+            projected(project_tool_list, &list, V2025_03_26),
+            json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}], "nextCursor": "c"})
+        );
+        let call = json!({"content": [], "resultType": "complete", "_meta": {SERVER_INFO: {}, "own/key": 1}});
+        assert_eq!(projected(project_tool_result, &call, V2025_11_25), json!({"content": [], "_meta": {"own/key": 1}}));
+    }
+
+    #[test]
+    fn odd_values_are_left_alone() {
+        for odd in [json!(null), json!([]), json!({"content": 1, "tools": {}}), json!({"content": [1, {"type": 2}]})] {
+            for revision in Revision::ALL {
+                for project in [
+                    project_tool,
+                    project_tool_list,
+                    project_tool_result,
+                    project_client_capabilities,
+                    project_resource,
+                    project_resource_list,
+                    project_resource_template,
+                    project_resource_template_list,
+                    project_read_result,
+                    project_prompt,
+                    project_prompt_list,
+                    project_prompt_result,
+                    project_complete_params,
+                    project_complete_result,
+                ] {
+                    assert_eq!(projected(project, &odd, revision), odd);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Projection of resources, templates and what reading gives.
+
+use super::content::{project_annotations, project_resource_contents};
+use super::fields::{Object, remove_fields};
+use super::{each, project_envelope};
+use crate::protocol::Revision;
+use serde_json::Value;
+
+/// Projects a resource of `resources/list`.
+pub fn project_resource(resource: &mut Value, revision: Revision) {
+    if let Some(resource) = resource.as_object_mut() {
+        remove_fields(resource, Object::Resource, revision);
+        project_annotations(resource, revision);
+    }
+}
+
+/// Projects a template of `resources/templates/list`.
+pub fn project_resource_template(template: &mut Value, revision: Revision) {
+    if let Some(template) = template.as_object_mut() {
+        remove_fields(template, Object::ResourceTemplate, revision);
+        project_annotations(template, revision);
+    }
+}
+
+/// Projects a result of `resources/list`, its resources included.
+pub fn project_resource_list(result: &mut Value, revision: Revision) {
+    let Some(result) = result.as_object_mut() else { return };
+    project_envelope(result, revision);
+    each(result, "resources", |resource| project_resource(resource, revision));
+}
+
+/// Projects a result of `resources/templates/list`, its templates included.
+pub fn project_resource_template_list(result: &mut Value, revision: Revision) {
+    let Some(result) = result.as_object_mut() else { return };
+    project_envelope(result, revision);
+    each(result, "resourceTemplates", |template| project_resource_template(template, revision));
+}
+
+/// Projects a result of `resources/read`.
+pub fn project_read_result(result: &mut Value, revision: Revision) {
+    let Some(result) = result.as_object_mut() else { return };
+    project_envelope(result, revision);
+    each(result, "contents", |contents| project_resource_contents(contents, revision));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{keys, projected};
+    use super::*;
+    use crate::protocol::Revision::*;
+    use serde_json::json;
+
+    #[test]
+    fn res_16_resources_keep_what_each_revision_defines() {
+        let resource = json!({"uri": "a:b", "name": "n", "title": "T", "description": "d", "mimeType": "a/b", "size": 1, "icons": [],
+            "annotations": {"priority": 1, "lastModified": "2025-01-01T00:00:00Z"}, "_meta": {}, "x-own": 1});
+        let at = |revision| projected(project_resource, &resource, revision);
+        for revision in [V2024_11_05, V2025_03_26] {
+            assert_eq!(keys(&at(revision)).join(" "), "annotations description mimeType name size uri x-own");
+            assert_eq!(at(revision)["annotations"], json!({"priority": 1}));
+        }
+        assert_eq!(
+            keys(&at(V2025_06_18)).join(" "),
+            "_meta annotations description mimeType name size title uri x-own"
+        );
+        assert_eq!(at(V2025_06_18)["annotations"], resource["annotations"]);
+        assert_eq!(at(V2025_11_25), resource);
+        assert_eq!(at(V2026_07_28), resource);
+        let list = json!({"resources": [resource], "nextCursor": "c", "ttlMs": 0, "cacheScope": "private"});
+        assert_eq!(
+            projected(project_resource_list, &list, V2024_11_05),
+            json!({"resources": [at(V2024_11_05)], "nextCursor": "c"})
+        );
+    }
+
+    #[test]
+    fn templates_keep_what_each_revision_defines() {
+        let template =
+            json!({"uriTemplate": "a:{b}", "name": "n", "title": "T", "icons": [], "_meta": {}, "annotations": {}});
+        let list = json!({"resourceTemplates": [template], "resultType": "complete"});
+        let at = |revision| projected(project_resource_template_list, &list, revision);
+        assert_eq!(keys(&at(V2025_03_26)["resourceTemplates"][0]).join(" "), "annotations name uriTemplate");
+        assert_eq!(
+            keys(&at(V2025_06_18)["resourceTemplates"][0]).join(" "),
+            "_meta annotations name title uriTemplate"
+        );
+        assert_eq!(at(V2025_11_25), json!({"resourceTemplates": [template]}));
+        assert_eq!(at(V2026_07_28), list);
+    }
+
+    #[test]
+    fn contents_lose_hints_and_metadata_that_a_revision_lacks() {
+        let result = json!({"contents": [{"uri": "a:b", "text": "t", "_meta": {"ui": {}}}], "ttlMs": 5, "cacheScope": "public",
+            "resultType": "complete"});
+        let at = |revision| projected(project_read_result, &result, revision);
+        assert_eq!(at(V2025_03_26), json!({"contents": [{"uri": "a:b", "text": "t"}]}));
+        assert_eq!(at(V2025_11_25), json!({"contents": result["contents"]}));
+        assert_eq!(at(V2026_07_28), result);
+    }
+}

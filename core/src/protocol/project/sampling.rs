@@ -1,0 +1,159 @@
+//! Projection of what a model is asked.
+
+use super::content::project_block;
+use super::fields::{Object, remove_fields};
+use super::{Unsupported, each, project_tool};
+use crate::protocol::{
+    Feature,
+    Revision::{self, *},
+};
+use serde_json::{Map, Value, json};
+
+/// Projects the parameters of `sampling/createMessage`.
+///
+/// # Errors
+///
+/// The revision cannot ask this: it has no tools in sampling, or no sound.
+pub fn project_sampling_params(params: &mut Value, revision: Revision) -> Result<(), Unsupported> {
+    let Some(params) = params.as_object_mut() else { return Ok(()) };
+    let has_tools = params.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
+    if has_tools && !revision.supports(Feature::SamplingTools) {
+        return Err(no_tools(revision));
+    }
+    remove_fields(params, Object::SamplingParams, revision);
+    each(params, "tools", |tool| project_tool(tool, revision));
+    if let Some(messages) = params.get_mut("messages").and_then(Value::as_array_mut) {
+        let mut projected = Vec::with_capacity(messages.len());
+        for message in messages.drain(..) {
+            project_message(message, revision, &mut projected)?;
+        }
+        *messages = projected;
+    }
+    Ok(())
+}
+
+/// Before 2025-11-25 a message has one block: several are as many messages of the same role.
+fn project_message(mut message: Value, revision: Revision, out: &mut Vec<Value>) -> Result<(), Unsupported> {
+    let Some(fields) = message.as_object_mut() else {
+        out.push(message);
+        return Ok(());
+    };
+    remove_fields(fields, Object::SamplingMessage, revision);
+    match fields.get_mut("content") {
+        Some(Value::Array(blocks)) if revision.supports(Feature::SamplingTools) => {
+            blocks.iter_mut().try_for_each(|block| project_sampling_block(block, revision))?;
+            out.push(message);
+        }
+        Some(Value::Array(blocks)) => {
+            for mut block in std::mem::take(blocks) {
+                project_sampling_block(&mut block, revision)?;
+                let mut one: Map<String, Value> = fields.clone();
+                one.insert("content".to_owned(), block);
+                out.push(Value::Object(one));
+            }
+        }
+        Some(block) => {
+            project_sampling_block(block, revision)?;
+            out.push(message);
+        }
+        None => out.push(message),
+    }
+    Ok(())
+}
+
+fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), Unsupported> {
+    match block.get("type").and_then(Value::as_str) {
+        Some("tool_use" | "tool_result") if !revision.supports(Feature::SamplingTools) => Err(no_tools(revision)),
+        // Here nothing else can stand for it: a message has no resources.
+        Some("audio") if !revision.supports(Feature::AudioContent) => {
+            Err(Unsupported::new(format!("{revision} has no sound in sampling"), json!({"sampling": {}})))
+        }
+        Some("tool_result") => {
+            if let Some(result) = block.as_object_mut() {
+                project_tool_result_block(result, revision);
+            }
+            Ok(())
+        }
+        Some("tool_use") => Ok(()),
+        _ => {
+            project_block(block, 0, revision);
+            Ok(())
+        }
+    }
+}
+
+fn project_tool_result_block(result: &mut Map<String, Value>, revision: Revision) {
+    let is_object = result.get("structuredContent").is_none_or(Value::is_object);
+    let structured = if revision < V2026_07_28 && !is_object { result.remove("structuredContent") } else { None };
+    if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
+        for (index, block) in content.iter_mut().enumerate() {
+            project_block(block, index, revision);
+        }
+        if let (Some(value), true) = (structured, content.is_empty()) {
+            content.push(json!({"type": "text", "text": value.to_string()}));
+        }
+    }
+}
+
+fn no_tools(revision: Revision) -> Unsupported {
+    Unsupported::new(format!("{revision} has no tools in sampling"), json!({"sampling": {"tools": {}}}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(params: &Value, revision: Revision) -> Result<Value, Unsupported> {
+        let mut params = params.clone();
+        project_sampling_params(&mut params, revision)?;
+        Ok(params)
+    }
+
+    #[test]
+    fn smp_04_tools_are_refused_before_2025_11_25() {
+        let params = json!({"messages": [], "maxTokens": 1, "tools": [{"name": "t", "title": "T", "inputSchema": {"type": "object"},
+            "execution": {}}], "toolChoice": {"mode": "auto"}});
+        for revision in [V2024_11_05, V2025_03_26, V2025_06_18] {
+            assert_eq!(at(&params, revision).unwrap_err().required, json!({"sampling": {"tools": {}}}));
+        }
+        assert_eq!(at(&params, V2025_11_25).unwrap(), params);
+        assert_eq!(at(&params, V2026_07_28).unwrap()["tools"][0].get("execution"), None);
+        let none = json!({"messages": [], "maxTokens": 1, "tools": []});
+        assert_eq!(at(&none, V2025_06_18).unwrap(), json!({"messages": [], "maxTokens": 1}));
+        let used = json!({"messages": [{"role": "assistant", "content": {"type": "tool_use", "id": "1", "name": "t", "input": {}}}]});
+        assert!(at(&used, V2025_06_18).unwrap_err().why.contains("no tools"));
+    }
+
+    #[test]
+    fn several_blocks_are_several_messages_before_2025_11_25() {
+        let params = json!({"messages": [{"role": "user", "_meta": {}, "content": [
+            {"type": "text", "text": "a"}, {"type": "image", "data": "", "mimeType": "a/b", "_meta": {}}]}], "maxTokens": 1, "_meta": {}});
+        assert_eq!(
+            at(&params, V2025_03_26).unwrap()["messages"],
+            json!([
+                {"role": "user", "content": {"type": "text", "text": "a"}},
+                {"role": "user", "content": {"type": "image", "data": "", "mimeType": "a/b"}},
+            ])
+        );
+        assert_eq!(at(&params, V2025_11_25).unwrap(), params);
+        assert_eq!(at(&params, V2026_07_28).unwrap().get("_meta"), None);
+    }
+
+    #[test]
+    fn sound_is_refused_where_it_cannot_be_sent() {
+        let params =
+            json!({"messages": [{"role": "user", "content": {"type": "audio", "data": "", "mimeType": "a/b"}}]});
+        assert!(at(&params, V2024_11_05).unwrap_err().why.contains("no sound"));
+        assert_eq!(at(&params, V2025_03_26).unwrap(), params);
+    }
+
+    #[test]
+    fn results_of_tools_follow_the_revision() {
+        let params = json!({"messages": [{"role": "user", "content": [
+            {"type": "tool_result", "toolUseId": "1", "content": [], "structuredContent": [1]}]}]});
+        let block = |revision| at(&params, revision).unwrap()["messages"][0]["content"][0].take();
+        assert_eq!(block(V2026_07_28)["structuredContent"], json!([1]));
+        assert_eq!(block(V2025_11_25).get("structuredContent"), None);
+        assert_eq!(block(V2025_11_25)["content"], json!([{"type": "text", "text": "[1]"}]));
+    }
+}

@@ -1,0 +1,122 @@
+//! Projection of tools and their results.
+
+use super::content::project_block;
+use super::fields::{Object, remove_fields};
+use super::{each, project_envelope};
+use crate::protocol::Revision::{self, *};
+use serde_json::{Map, Value, json};
+
+/// Projects a tool of `tools/list`.
+pub fn project_tool(tool: &mut Value, revision: Revision) {
+    let Some(tool) = tool.as_object_mut() else { return };
+    remove_fields(tool, Object::Tool, revision);
+    if revision >= V2026_07_28 {
+        return;
+    }
+    if tool.get("outputSchema").is_some_and(|schema| schema.get("type") != Some(&json!("object"))) {
+        tool.remove("outputSchema");
+    }
+    for schema in ["inputSchema", "outputSchema"] {
+        if let Some(properties) = tool.get_mut(schema).and_then(|schema| schema.get_mut("properties")) {
+            spell_out_boolean_schemas(properties);
+        }
+    }
+}
+
+/// Projects a result of `tools/list`, its tools included.
+pub fn project_tool_list(result: &mut Value, revision: Revision) {
+    let Some(result) = result.as_object_mut() else { return };
+    project_envelope(result, revision);
+    each(result, "tools", |tool| project_tool(tool, revision));
+}
+
+/// Projects a result of `tools/call`.
+///
+/// Structure that the revision cannot carry stays visible: as the text that is there already, or as a text block if there is none.
+pub fn project_tool_result(result: &mut Value, revision: Revision) {
+    let Some(result) = result.as_object_mut() else { return };
+    let structured = match result.get("structuredContent") {
+        Some(value) if revision < V2025_06_18 || (revision < V2026_07_28 && !value.is_object()) => {
+            result.remove("structuredContent")
+        }
+        _ => None,
+    };
+    remove_fields(result, Object::CallToolResult, revision);
+    project_envelope(result, revision);
+    if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
+        for (index, block) in content.iter_mut().enumerate() {
+            project_block(block, index, revision);
+        }
+        if let (Some(value), true) = (structured, content.is_empty()) {
+            content.push(json!({"type": "text", "text": value.to_string()}));
+        }
+    }
+}
+
+/// Before 2026-07-28 the schema of a property is an object.
+fn spell_out_boolean_schemas(properties: &mut Value) {
+    for schema in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        match schema {
+            Value::Bool(true) => *schema = json!({}),
+            Value::Bool(false) => *schema = json!({"not": {}}),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{keys, projected};
+    use super::*;
+
+    #[test]
+    fn tools_keep_what_each_revision_defines_and_what_no_revision_defines() {
+        let tool = json!({
+            "name": "t", "title": "T", "description": "d", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"},
+            "annotations": {"title": "A"}, "icons": [], "execution": {"taskSupport": "optional"}, "_meta": {}, "x-own": 1,
+        });
+        let fields = |revision| keys(&projected(project_tool, &tool, revision)).join(" ");
+        assert_eq!(fields(V2024_11_05), "description inputSchema name x-own");
+        assert_eq!(fields(V2025_03_26), "annotations description inputSchema name x-own");
+        assert_eq!(fields(V2025_06_18), "_meta annotations description inputSchema name outputSchema title x-own");
+        assert_eq!(
+            fields(V2025_11_25),
+            "_meta annotations description execution icons inputSchema name outputSchema title x-own"
+        );
+        assert_eq!(
+            fields(V2026_07_28),
+            "_meta annotations description icons inputSchema name outputSchema title x-own"
+        );
+    }
+
+    #[test]
+    fn tool_16_schemas_are_objects_before_2026_07_28() {
+        let tool = json!({
+            "name": "t",
+            "inputSchema": {"type": "object", "properties": {"any": true, "none": false, "n": {"type": "integer"}}},
+            "outputSchema": {"type": "array"},
+        });
+        let legacy = projected(project_tool, &tool, V2025_11_25);
+        assert_eq!(
+            legacy["inputSchema"]["properties"],
+            json!({"any": {}, "none": {"not": {}}, "n": {"type": "integer"}})
+        );
+        assert_eq!(legacy.get("outputSchema"), None);
+        assert_eq!(projected(project_tool, &tool, V2026_07_28), tool);
+    }
+
+    #[test]
+    fn tool_16_structured_content_goes_where_the_revision_has_room_for_it() {
+        let object = json!({"content": [{"type": "text", "text": "kept"}], "structuredContent": {"a": 1}});
+        assert_eq!(projected(project_tool_result, &object, V2025_06_18), object);
+        let text_only = json!({"content": [{"type": "text", "text": "kept"}]});
+        assert_eq!(projected(project_tool_result, &object, V2025_03_26), text_only);
+
+        let array = json!({"content": [], "structuredContent": [1, 2], "isError": false});
+        assert_eq!(projected(project_tool_result, &array, V2026_07_28), array);
+        let as_text = json!({"content": [{"type": "text", "text": "[1,2]"}], "isError": false});
+        for revision in [V2024_11_05, V2025_06_18, V2025_11_25] {
+            assert_eq!(projected(project_tool_result, &array, revision), as_text);
+        }
+    }
+}
