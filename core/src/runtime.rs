@@ -6,7 +6,7 @@ use std::{
     future::{Future, poll_fn},
     pin::Pin,
     task::{Poll, Waker},
-    time::Instant,
+    time::{Duration, Instant, SystemTime},
 };
 
 /// A boxed future.
@@ -18,6 +18,10 @@ pub trait Runtime: Send + Sync + 'static {
     fn spawn(&self, task: Task);
     /// The time now.
     fn now(&self) -> Instant;
+    /// The time on the wall, since 1970: for what other processes read.
+    fn unix_time(&self) -> Duration {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+    }
     /// Waits until a time.
     fn sleep_until(&self, at: Instant) -> Task;
     /// Where messages are recorded, if anywhere.

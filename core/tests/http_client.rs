@@ -329,7 +329,7 @@ fn annotated(name: &str, kind: &str, header: &str) -> Value {
 async fn h26_23_and_36_annotated_parameters_travel_in_headers() {
     let server = Server::builder("routing", "1").build();
     let answer = |call: trunkline::server::Call| {
-        let arguments = String::from_utf8_lossy(call.arguments().as_bytes()).into_owned();
+        let arguments = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
         call.complete(trunkline::server::Outcome::Text(arguments));
     };
     server.add_tool(ToolEntry::new(annotated("route", "string", "Region"), answer)).unwrap();

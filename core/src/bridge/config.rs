@@ -1,19 +1,39 @@
 //! The JSON that hosts give to the port: read strictly, so that a misspelt option is an error and not a default.
 
-use super::{BridgeError, Lane};
+use super::BridgeError;
 use crate::{
     client::ClientOptions,
     engine::{Limits, RevisionChoice},
-    protocol::{RawJson, model::Implementation},
-    server::ServerOptions,
+    protocol::{
+        RawJson,
+        model::{Implementation, LoggingLevel},
+    },
+    server::{CacheHints, CacheScope, Category, ServerOptions, StateKey},
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 
 /// Reads JSON of the host; the error says what `what` lacks or has too much.
 pub(super) fn read<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
     read_borrowed(what, json)
+}
+
+/// The same from a value.
+pub(super) fn read_value<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, BridgeError> {
+    serde_path_to_error::deserialize::<_, T>(value).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        BridgeError::invalid(if path == "." { format!("{what}: {error}") } else { format!("{what}: {path}: {error}") })
+    })
+}
+
+/// The lists of a server by their names.
+pub(super) fn category(name: &str) -> Result<Category, BridgeError> {
+    Category::parse(name).ok_or_else(|| {
+        BridgeError::invalid(format!("{name:?} is none of tools, resources, resourceTemplates and prompts"))
+    })
 }
 
 fn read_borrowed<'a, T: Deserialize<'a>>(what: &str, json: &'a [u8]) -> Result<T, BridgeError> {
@@ -50,6 +70,20 @@ struct ServerOptionsConfig {
     session_idle_ms: Option<u64>,
     drain_deadline_ms: Option<u64>,
     keep_alive_ms: Option<u64>,
+    ttl_ms: Option<u64>,
+    #[serde(default)]
+    cache_scope: CacheScope,
+    #[serde(default)]
+    state_keys: Vec<String>,
+    state_lifetime_ms: Option<u64>,
+    max_rounds: Option<u32>,
+    input_timeout_ms: Option<u64>,
+    #[serde(default)]
+    replay: bool,
+    #[serde(default)]
+    extensions: Map<String, Value>,
+    #[serde(default)]
+    experimental: Map<String, Value>,
 }
 
 impl ServerConfig {
@@ -79,20 +113,30 @@ impl ServerConfig {
             session_idle: millis(given.session_idle_ms, defaults.session_idle),
             drain_deadline: millis(given.drain_deadline_ms, defaults.drain_deadline),
             keep_alive: millis(given.keep_alive_ms, defaults.keep_alive),
+            cache: CacheHints { ttl: millis(given.ttl_ms, defaults.cache.ttl), scope: given.cache_scope },
+            state_keys: given.state_keys.iter().map(|key| state_key(key)).collect::<Result<_, _>>()?,
+            state_lifetime: millis(given.state_lifetime_ms, defaults.state_lifetime),
+            max_rounds: given.max_rounds.unwrap_or(defaults.max_rounds),
+            input_timeout: millis(given.input_timeout_ms, defaults.input_timeout),
+            replay: given.replay,
+            extensions: settings_by_name("extensions", &given.extensions)?,
+            experimental: settings_by_name("experimental", &given.experimental)?,
         })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ToolConfig {
-    pub(super) server: u64,
-    pub(super) tool: Value,
-    #[serde(default)]
-    pub(super) lane: Lane,
-    #[serde(default)]
-    pub(super) wrap_output: bool,
-    pub(super) requires: Option<Value>,
+fn state_key(text: &str) -> Result<StateKey, BridgeError> {
+    let bytes = STANDARD.decode(text).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    bytes
+        .map(StateKey::new)
+        .ok_or_else(|| BridgeError::invalid("server: options.stateKeys must hold keys of 32 bytes in Base64"))
+}
+
+fn settings_by_name(what: &str, given: &Map<String, Value>) -> Result<Map<String, Value>, BridgeError> {
+    match given.iter().find(|(_, settings)| !settings.is_object()) {
+        Some((name, _)) => Err(BridgeError::invalid(format!("server: options.{what}.{name} must be an object"))),
+        None => Ok(given.clone()),
+    }
 }
 
 #[derive(Deserialize)]
@@ -220,6 +264,7 @@ pub(super) struct RequestConfig<'a> {
     pub(super) method: String,
     #[serde(borrow)]
     pub(super) params: Option<&'a serde_json::value::RawValue>,
+    pub(super) key: Option<String>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) max_timeout_ms: Option<u64>,
     #[serde(default)]
@@ -244,12 +289,51 @@ pub(super) struct RequestHead {
     pub(super) headers: Vec<(String, String)>,
 }
 
+/// What a handler says while it runs.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ProgressConfig {
-    pub(super) progress: f64,
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct CallNoticeConfig {
+    pub(super) progress: Option<f64>,
     pub(super) total: Option<f64>,
     pub(super) message: Option<String>,
+    pub(super) log: Option<LogConfig>,
+    pub(super) once: Option<OnceConfig>,
+    #[serde(default)]
+    pub(super) close_stream: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogConfig {
+    pub(super) level: LoggingLevel,
+    pub(super) logger: Option<String>,
+    #[serde(default)]
+    pub(super) data: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OnceConfig {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) value: Value,
+}
+
+/// Requests for input that a handler gives instead of a result.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct InputConfig {
+    #[serde(default)]
+    pub(super) input_requests: BTreeMap<String, InputRequestConfig>,
+    pub(super) state: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InputRequestConfig {
+    pub(super) method: String,
+    #[serde(default)]
+    pub(super) params: Value,
 }
 
 #[derive(Deserialize)]

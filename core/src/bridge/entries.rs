@@ -4,8 +4,8 @@ use super::{BridgeError, Event, EventKind, Lane, Reply, http::Answering, port::P
 use crate::sync::{Condvar, Mutex};
 use crate::{
     client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
-    protocol::{RawJson, RequestId, method},
-    server::{Call, CallFacts, Handler, Server},
+    protocol::{RawJson, method},
+    server::{Asking, Call, CallFacts, Handler, Registration, Server},
     transport::Listener,
 };
 use bytes::Bytes;
@@ -21,9 +21,10 @@ pub(super) const MAX_WAITING: usize = 16_384;
 /// A thing of a port.
 pub(super) enum Entry {
     Server(Server),
-    Tool {
+    /// Something that a server offers, or a hook.
+    Registered {
         server: Server,
-        name: String,
+        registration: Option<Registration>,
     },
     /// A listener or connection that is being opened.
     Opening {
@@ -60,7 +61,7 @@ pub(super) enum Sent {
     /// Of a client.
     ToServer(Client, InFlight),
     /// Of a server, to the client of a call.
-    ToClient(CallFacts, RequestId),
+    ToClient(CallFacts, Asking),
 }
 
 /// A request that was made before its connection was open.
@@ -88,20 +89,20 @@ impl Slot {
     }
 }
 
-/// Takes calls of a tool to the host.
-pub(super) struct HostTool {
+/// Takes calls of something registered to the host.
+pub(super) struct HostTarget {
     pub(super) port: Weak<PortInner>,
     pub(super) handle: std::sync::OnceLock<u64>,
     pub(super) lane: Lane,
 }
 
-/// The handler that the server keeps for a [`HostTool`].
-pub(super) struct HostHandler(pub(super) Arc<HostTool>);
+/// The handler that the server keeps for a [`HostTarget`].
+pub(super) struct HostHandler(pub(super) Arc<HostTarget>);
 
 impl Handler for HostHandler {
     fn call(&self, call: Call) {
         let (Some(port), Some(&handle)) = (self.0.port.upgrade(), self.0.handle.get()) else { return };
-        let body = call.arguments().clone().into_bytes();
+        let body = call.input().clone().into_bytes();
         let facts = call.facts().clone();
         let entry = Entry::Call { call: Some(call), facts: facts.clone() };
         let Ok(ticket) = port.insert(entry) else { return };

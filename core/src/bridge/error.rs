@@ -68,15 +68,19 @@ impl From<ClientError> for BridgeError {
 impl From<AskError> for BridgeError {
     fn from(error: AskError) -> Self {
         let kind = match &error {
-            AskError::Refused(_) => ErrorKind::Protocol,
+            // That the client cannot be asked here, or answers nonsense, is as good as its refusal.
+            AskError::Refused(_) | AskError::Invalid(_) | AskError::NoWayBack => return error.into_rpc().into(),
+            AskError::Suspended => ErrorKind::Suspended,
             AskError::Cancelled => ErrorKind::Cancelled,
             AskError::Timeout => ErrorKind::Timeout,
-            AskError::NoWayBack => ErrorKind::Transport,
             AskError::Closed => ErrorKind::Closed,
         };
-        match error {
-            AskError::Refused(RpcError { code, message, data }) => Self { kind, message, code: Some(code), data },
-            other => Self::new(kind, other.to_string()),
-        }
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<RpcError> for BridgeError {
+    fn from(RpcError { code, message, data }: RpcError) -> Self {
+        Self { kind: ErrorKind::Protocol, message, code: Some(code), data }
     }
 }

@@ -61,12 +61,14 @@ pub enum Shape {
     Value = 3,
     /// A full result.
     Result = 4,
+    /// Input of the client that is needed first.
+    Input = 5,
 }
 
 impl Shape {
     /// The shape of a number, if it names one.
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::Text, Self::Content, Self::Object, Self::Value, Self::Result]
+        [Self::Text, Self::Content, Self::Object, Self::Value, Self::Result, Self::Input]
             .into_iter()
             .find(|shape| *shape as u8 == number)
     }

@@ -10,6 +10,7 @@ mod opening;
 mod port;
 mod process;
 mod queue;
+mod register;
 mod requests;
 mod table;
 

@@ -2,8 +2,10 @@
 
 use super::{
     Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
-    config::{self, FailConfig, FailKind, NotificationConfig, ProgressConfig, ServerConfig, ToolConfig, millis},
-    entries::{Entry, HostHandler, HostTool, Slot},
+    config::{
+        self, CallNoticeConfig, FailConfig, FailKind, InputConfig, InputRequestConfig, NotificationConfig, millis,
+    },
+    entries::{Entry, Slot},
     log::{self, LogRecord},
     process::ProcessRuntime,
     queue::Queue,
@@ -12,14 +14,14 @@ use super::{
 use crate::sync::Mutex;
 use crate::{
     client::{Client, ServerFacts},
-    protocol::{RawJson, RpcError},
-    server::{Call, Outcome, Server, ToolEntry},
+    protocol::{RawJson, RpcError, method},
+    server::{Call, CallFacts, Category, InputRequest, Outcome, Server},
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -83,7 +85,7 @@ impl Port {
         if inner.closing.load(Ordering::Acquire) { Err(BridgeError::closed()) } else { Ok(inner) }
     }
 
-    /// Registers a server or a tool; `docs/bridge.md` has the JSON of each kind.
+    /// Registers a server, something that one offers, or a hook; `docs/bridge.md` has the JSON of each kind.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] names what is wrong.
@@ -91,8 +93,7 @@ impl Port {
         let inner = self.open_inner()?;
         match kind {
             "server" => inner.register_server(json),
-            "tool" => inner.register_tool(json),
-            other => Err(BridgeError::invalid(format!("register: {other:?} is no kind; there are server and tool"))),
+            other => inner.register(other, json),
         }
     }
 
@@ -103,20 +104,20 @@ impl Port {
     pub fn unregister(&self, handle: u64) -> Result<(), BridgeError> {
         let inner = self.inner()?;
         let mut table = inner.table.lock();
-        if !matches!(table.get(handle), Some(Entry::Server(_) | Entry::Tool { .. })) {
+        if !matches!(table.get(handle), Some(Entry::Server(_) | Entry::Registered { .. })) {
             return Err(BridgeError::stale("something registered", handle));
         }
         let entry = table.remove(handle);
         let mut orphans = Vec::new();
         if let Some(Entry::Server(freed)) = &entry {
-            // Its tools stay on it for as long as a listener or connection serves it, but have no handles any more.
-            let of_it = |entry: &Entry| matches!(entry, Entry::Tool { server, .. } if server.is(freed));
+            // What it offers stays on it for as long as a listener or connection serves it, but has no handles any more.
+            let of_it = |entry: &Entry| matches!(entry, Entry::Registered { server, .. } if server.is(freed));
             let numbers: Vec<_> = table.iter().filter(|(_, entry)| of_it(entry)).map(|(number, _)| number).collect();
             orphans.extend(numbers.into_iter().filter_map(|number| table.remove(number)));
         }
         drop(table);
-        if let Some(Entry::Tool { server, name }) = entry {
-            server.remove_tool(&name);
+        if let Some(Entry::Registered { server, registration: Some(registration) }) = entry {
+            server.remove(&registration);
         }
         Ok(())
     }
@@ -153,28 +154,30 @@ impl Port {
         self.open_inner()?.request(handle, json)
     }
 
-    /// Notifies: progress of a call, or a client notification on a connection.
+    /// Notifies: what a handler says while it runs, what a server tells its clients, or a client notification on a connection.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`]; a call that is done already is no error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
         let inner = self.inner()?;
         enum Target {
-            Call(crate::server::CallFacts),
+            Call(CallFacts),
             Connection(Client),
+            Server(Server),
         }
         let found = match inner.table.lock().get(target) {
             Some(Entry::Call { facts, .. }) => Target::Call(facts.clone()),
             Some(Entry::Connection { client, .. }) => Target::Connection(client.clone()),
+            Some(Entry::Server(server)) => Target::Server(server.clone()),
             // A call that ended a moment ago, or a wrong number: neither can be notified, and only the host knows which.
             _ => return Ok(()),
         };
         match found {
             Target::Call(facts) => {
-                let given: ProgressConfig = config::read("notify", json)?;
-                facts.progress(given.progress, given.total, given.message.as_deref());
+                notify_call(&facts, config::read("notify", json)?);
                 Ok(())
             }
+            Target::Server(server) => notify_server(&server, config::read("notify", json)?),
             Target::Connection(client) => {
                 let given: NotificationConfig = config::read("notify", json)?;
                 let params = given.params.map(|params| RawJson::from_value(&params)).transpose();
@@ -303,13 +306,18 @@ impl Port {
                     let scope = facts.scope();
                     let mut described = json!({
                         "kind": "call",
-                        "name": facts.tool_name(),
+                        "method": facts.method(),
+                        "name": facts.name(),
                         "revision": scope.revision.as_str(),
                         "clientCapabilities": value(&scope.client_capabilities),
                         "progress": scope.progress_token.is_some(),
                     });
                     described["clientInfo"] = scope.client_info.as_ref().map_or(Value::Null, value);
                     described["meta"] = scope.meta.as_ref().map_or(Value::Null, value);
+                    described["auth"] = scope.auth.as_ref().map_or(Value::Null, value);
+                    described["inputResponses"] = json!(facts.input_responses());
+                    described["state"] = facts.state().unwrap_or_default();
+                    described["once"] = json!(facts.all_kept());
                     without_nulls(described)
                 }
                 Some(Entry::Connection { client, .. }) => {
@@ -317,7 +325,13 @@ impl Port {
                     described["kind"] = "connection".into();
                     described
                 }
-                Some(Entry::Server(server)) => json!({"kind": "server", "tools": server.tool_names()}),
+                Some(Entry::Server(server)) => json!({
+                    "kind": "server",
+                    "tools": server.names(Category::Tools),
+                    "resources": server.names(Category::Resources),
+                    "resourceTemplates": server.names(Category::ResourceTemplates),
+                    "prompts": server.names(Category::Prompts),
+                }),
                 _ => return Err(BridgeError::stale("a call, connection or server", target)),
             }
         };
@@ -346,9 +360,54 @@ fn outcome_of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
         (Shape::Object, Some(b'{')) => Ok(Outcome::Object(raw)),
         (Shape::Result, Some(b'{')) => Ok(Outcome::Result(raw)),
         (Shape::Value, _) => Ok(Outcome::Value(raw)),
+        (Shape::Input, Some(b'{')) => input_required(&raw),
         (Shape::Content, _) => Err(BridgeError::invalid("complete: content must be a block or an array of blocks")),
         _ => Err(BridgeError::invalid("complete: this shape needs a JSON object")),
     }
+}
+
+fn notify_call(facts: &CallFacts, given: CallNoticeConfig) {
+    if let Some(progress) = given.progress {
+        facts.progress(progress, given.total, given.message.as_deref());
+    }
+    if let Some(log) = given.log {
+        facts.log(log.level, log.logger.as_deref(), &log.data);
+    }
+    if let Some(once) = given.once {
+        facts.keep(&once.name, once.value);
+    }
+    if given.close_stream {
+        facts.close_stream();
+    }
+}
+
+/// What a server tells its clients beyond what its catalog says by itself.
+fn notify_server(server: &Server, given: NotificationConfig) -> Result<(), BridgeError> {
+    let text = |member: &str| {
+        let params = given.params.as_ref();
+        let text = params.and_then(|params| params.get(member)).and_then(Value::as_str).map(str::to_owned);
+        text.ok_or_else(|| BridgeError::invalid(format!("notify: {} needs the string params.{member}", given.method)))
+    };
+    match given.method.as_str() {
+        method::RESOURCES_UPDATED => server.resource_updated(&text("uri")?),
+        method::ELICITATION_COMPLETE => drop(server.elicitation_complete(&text("elicitationId")?)),
+        method::TOOLS_LIST_CHANGED => server.list_changed(Category::Tools),
+        method::RESOURCES_LIST_CHANGED => server.list_changed(Category::Resources),
+        method::PROMPTS_LIST_CHANGED => server.list_changed(Category::Prompts),
+        other => return Err(BridgeError::invalid(format!("notify: a server does not send {other} by itself"))),
+    }
+    Ok(())
+}
+
+fn input_required(raw: &RawJson) -> Result<Outcome, BridgeError> {
+    let given: InputConfig = config::read("complete", raw.as_bytes())?;
+    let requests = given.input_requests.into_iter().map(|(key, InputRequestConfig { method, params })| {
+        let request = InputRequest::new(&method, params);
+        request
+            .map(|request| (key.clone(), request))
+            .map_err(|error| BridgeError::invalid(format!("complete: {key}: {error}")))
+    });
+    Ok(Outcome::InputRequired { requests: requests.collect::<Result<_, _>>()?, state: given.state })
 }
 
 fn value(raw: &RawJson) -> Value {
@@ -432,31 +491,6 @@ impl PortInner {
                 Ok(started)
             }
         }
-    }
-
-    fn register_server(&self, json: &[u8]) -> Result<u64, BridgeError> {
-        let given: ServerConfig = config::read("server", json)?;
-        let options = given.options()?;
-        self.insert(Entry::Server(Server::new(given.info, given.instructions, options)))
-    }
-
-    fn register_tool(self: &Arc<Self>, json: &[u8]) -> Result<u64, BridgeError> {
-        let given: ToolConfig = config::read("tool", json)?;
-        let server = self.server(given.server)?;
-        let name = given.tool["name"].as_str().unwrap_or_default().to_owned();
-        let host = Arc::new(HostTool { port: Arc::downgrade(self), handle: OnceLock::new(), lane: given.lane });
-        let mut entry = ToolEntry::new(given.tool, HostHandler(Arc::clone(&host))).wrap_output(given.wrap_output);
-        if let Some(requires) = given.requires {
-            entry = entry.requires(requires);
-        }
-        // The number first: a call may arrive as soon as the tool is there.
-        let handle = self.insert(Entry::Tool { server: server.clone(), name })?;
-        let _ = host.handle.set(handle);
-        server.add_tool(entry).map_err(|error| {
-            self.remove(handle);
-            BridgeError::invalid(error.to_string())
-        })?;
-        Ok(handle)
     }
 
     pub(super) fn server(&self, handle: u64) -> Result<Server, BridgeError> {

@@ -10,11 +10,14 @@ use super::{
 use crate::{
     client::{Client, RequestOptions},
     engine::Limits,
-    protocol::RawJson,
+    protocol::{RawJson, RpcError},
     server::{AskError, CallFacts},
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
+
+/// What middleware asks for: the rest of the request.
+const NEXT: &str = "next";
 
 /// Who is asked.
 enum Peer {
@@ -87,18 +90,25 @@ impl PortInner {
         ticket: u64,
         given: &RequestConfig<'_>,
     ) -> Result<(), BridgeError> {
-        let defaults = Limits::default();
-        let timeout = millis(given.timeout_ms, defaults.request_timeout);
-        let max = millis(given.max_timeout_ms, defaults.max_request_timeout).max(timeout);
+        let timeout = millis(given.timeout_ms, facts.patience_for(&given.method));
+        let max = millis(given.max_timeout_ms, Limits::default().max_request_timeout).max(timeout);
         let port = Arc::downgrade(self);
-        let asked = move |outcome: Result<RawJson, AskError>| {
+        let answered = move |outcome: Result<RawJson, BridgeError>| {
             if let Some(port) = port.upgrade() {
-                port.answered(ticket, outcome.map(RawJson::into_bytes).map_err(BridgeError::from));
+                port.answered(ticket, outcome.map(RawJson::into_bytes));
             }
         };
-        let id = facts.ask(&given.method, params_of(given).as_ref(), timeout, max, asked).map_err(BridgeError::from)?;
-        if !self.note_sent(ticket, Sent::ToClient(facts.clone(), id.clone())) {
-            facts.cancel_asked(&id, "");
+        if given.method == NEXT {
+            let params = params_of(given);
+            let done = move |outcome: Result<RawJson, RpcError>| answered(outcome.map_err(BridgeError::from));
+            return facts.proceed(params, done).map_err(BridgeError::from);
+        }
+        let asked = move |outcome: Result<RawJson, AskError>| answered(outcome.map_err(BridgeError::from));
+        let asking = facts
+            .ask(&given.method, given.key.as_deref(), params_of(given).as_ref(), timeout, max, asked)
+            .map_err(BridgeError::from)?;
+        if !self.note_sent(ticket, Sent::ToClient(facts.clone(), asking.clone())) {
+            facts.cancel_asked(&asking, "");
         }
         Ok(())
     }

@@ -55,6 +55,8 @@ pub enum ErrorKind {
     Blocking,
     /// The port belongs to the parent process.
     Forked,
+    /// A handler waits for input of its client and will run again; no failure.
+    Suspended,
     /// A bug in the core, contained.
     Internal,
 }
@@ -73,6 +75,7 @@ impl ErrorKind {
             Self::Busy => "busy",
             Self::Blocking => "blocking",
             Self::Forked => "forked",
+            Self::Suspended => "suspended",
             Self::Internal => "internal",
         }
     }

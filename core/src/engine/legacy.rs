@@ -59,6 +59,7 @@ impl Session {
             client_capabilities: self.client_capabilities.clone(),
             meta,
             progress_token,
+            log_level: None,
             mirrored: None,
             auth: None,
         }

@@ -6,6 +6,7 @@ use crate::protocol::{
     envelope::Request,
     meta::{self, RequestMeta},
     method::{self, Kind, Method, Role},
+    model::LoggingLevel,
 };
 use serde_json::value::RawValue;
 use std::{collections::BTreeMap, sync::Arc};
@@ -63,6 +64,7 @@ pub(crate) fn check(
     let client_capabilities = object(meta::CLIENT_CAPABILITIES, meta.client_capabilities)?
         .ok_or_else(|| RpcError::invalid_params(format!("The request's _meta needs {}", meta::CLIENT_CAPABILITIES)))?;
     let client_info = object(meta::CLIENT_INFO, meta.client_info)?;
+    let log_level = meta.log_level.map(read_level).transpose()?;
     if let Some(mirror) = mirror {
         compare("Mcp-Method", mirror.method.as_deref(), &request.method)?;
         compare_name(mirror, request)?;
@@ -75,10 +77,18 @@ pub(crate) fn check(
         client_capabilities,
         meta: raw_meta.map(|raw| RawJson::slice_of(buffer, raw)),
         progress_token: meta.token(),
+        log_level,
         mirrored: mirror.map(|mirror| Arc::clone(&mirror.parameters)),
         auth: None,
     };
     Ok((method, scope))
+}
+
+/// LOG-06
+fn read_level(raw: &RawValue) -> Result<LoggingLevel, RpcError> {
+    serde_json::from_str(raw.get()).map_err(|_| {
+        RpcError::invalid_params(format!("The request's _meta has an unknown {}: {}", meta::LOG_LEVEL, raw.get()))
+    })
 }
 
 fn compare(header: &str, value: Option<&str>, body: &str) -> Result<(), RpcError> {

@@ -1,7 +1,8 @@
 //! What is known about the request that is being served.
 
 use super::MirroredParameters;
-use crate::protocol::{RawJson, Revision, meta::ProgressToken};
+use crate::protocol::{RawJson, Revision, meta::ProgressToken, model::LoggingLevel};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Where a request comes from: its revision and what its sender declared. Era-neutral; never carried over from one modern
@@ -18,8 +19,18 @@ pub struct Scope {
     pub meta: Option<RawJson>,
     /// Where progress may be reported, if the sender asked for it.
     pub progress_token: Option<ProgressToken>,
+    /// The least severe log messages that the request wants, on 2026-07-28; `None`: none at all (LOG-04).
+    pub log_level: Option<LoggingLevel>,
     /// The parameters that HTTP headers repeat, for the comparison with the arguments; `None` where headers repeat nothing.
     pub mirrored: Option<Arc<MirroredParameters>>,
     /// Who sends the request, as the transport has verified it: an object with at least `principal`. `None` where nothing is verified.
     pub auth: Option<RawJson>,
+}
+
+impl Scope {
+    /// Whom the verified identity names; empty where nothing is verified.
+    pub fn principal(&self) -> String {
+        let auth: Option<Value> = self.auth.as_ref().and_then(|auth| auth.parse().ok());
+        auth.and_then(|auth| auth["principal"].as_str().map(str::to_owned)).unwrap_or_default()
+    }
 }

@@ -15,6 +15,8 @@ pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Key of the subscription that a notification belongs to (SUB-03).
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// Key of the least severe log level that a request wants (LOG-04).
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Key of the progress token.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 
@@ -41,6 +43,9 @@ pub struct RequestMeta<'a> {
     /// The identity of the client.
     #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/clientInfo")]
     pub client_info: Option<&'a RawValue>,
+    /// The log level of a modern request.
+    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/logLevel")]
+    pub log_level: Option<&'a RawValue>,
     /// Where progress may be reported.
     #[serde(borrow, default, deserialize_with = "present", rename = "progressToken")]
     pub progress_token: Option<&'a RawValue>,

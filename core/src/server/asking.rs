@@ -1,14 +1,18 @@
-//! Requests of the server's own to the client of a call: only the handshake era has them (RPC-31).
+//! Requests of the server's own to the client of a call (RPC-31): sent in the handshake era, asked by rounds on 2026-07-28.
 
 use super::{
     call::CallInner,
     connection::Connection,
+    input::{self, InputKind, InputRequest, Unusable},
     outbound::{Outbound, Outgoing},
+    rounds::Answer,
+    serving::Serving,
 };
 use crate::{
     engine::{Patience, later},
-    protocol::{RawJson, RequestId, RpcError},
+    protocol::{Feature, RawJson, RequestId, RpcError},
 };
+use serde_json::{Value, json};
 use std::{
     sync::{Arc, Weak},
     time::Instant,
@@ -17,12 +21,25 @@ use std::{
 /// Takes the outcome of a request, once.
 pub(crate) type Asked = Box<dyn FnOnce(Result<RawJson, AskError>) + Send>;
 
+/// A question on its way.
+#[derive(Debug, Clone)]
+pub struct Asking {
+    /// `None`: answered already.
+    pub(super) id: Option<RequestId>,
+}
+
 /// Why a client gave no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AskError {
-    /// The client answered with an error, or the revision has no such request.
+    /// The client answered with an error, lacks the capability, or the revision has no such request.
     #[error("{0}")]
     Refused(RpcError),
+    /// What the client answered does not fit the question.
+    #[error("The client's answer does not fit: {0}")]
+    Invalid(String),
+    /// 2026-07-28: the client has not been asked yet. The call ends here, and the handler runs again from the top with the answer.
+    #[error("The handler waits for input of the client and will run again; this is no failure")]
+    Suspended,
     /// Cancelled by the handler; the client was told.
     #[error("The request was cancelled")]
     Cancelled,
@@ -39,11 +56,99 @@ pub enum AskError {
     Closed,
 }
 
+impl AskError {
+    /// What the client of the call gets if the handler lets this pass.
+    pub(crate) fn into_rpc(self) -> RpcError {
+        match self {
+            Self::Refused(error) => error,
+            other => RpcError::invalid_request(other.to_string()),
+        }
+    }
+}
+
+impl CallInner {
+    /// See [`super::CallFacts::ask`].
+    pub(super) fn ask(
+        &self,
+        method: &str,
+        key: Option<&str>,
+        params: Option<&RawJson>,
+        patience: Patience,
+        asked: Asked,
+    ) -> Result<Asking, AskError> {
+        let serving = &self.serving;
+        let Some(kind) = InputKind::of(method) else {
+            let id = serving.connection.ask(serving, patience, method, params, asked)?;
+            return Ok(Asking { id: Some(id) });
+        };
+        if !serving.takes_input {
+            let text = format!("While {} is served, the client cannot be asked for input", serving.method);
+            return Err(AskError::Refused(RpcError::invalid_request(text)));
+        }
+        let params: Option<Value> = params.map(RawJson::parse).transpose().map_err(|error| {
+            AskError::Refused(RpcError::invalid_params(format!("The params of {method} cannot be read: {error}")))
+        })?;
+        let request = InputRequest::new(method, params.unwrap_or_else(|| json!({}))).map_err(AskError::Refused)?;
+        let by_rounds = serving.scope.revision.supports(Feature::InputRequired);
+        if !by_rounds && !serving.reply.can_ask() {
+            return Err(AskError::NoWayBack);
+        }
+        let checked =
+            input::check(request.clone(), &serving.scope).map_err(|refused| AskError::Refused(refused.error))?;
+        if !by_rounds && !serving.server().options().replay {
+            let asked = move |answer: Result<Value, AskError>| asked(answer.and_then(|answer| raw(&answer)));
+            let id = serving.connection.ask_input(serving, patience, &checked, Box::new(asked))?;
+            return Ok(Asking { id: Some(id) });
+        }
+        let key = key.map_or_else(|| self.next_key(kind.word()), str::to_owned);
+        match serving.rounds.answer(&key) {
+            Some(Answer::Refused(error)) => asked(Err(AskError::Refused(error))),
+            Some(Answer::Given(answer)) => match checked.check_answer(&answer) {
+                Ok(()) => asked(raw(&answer)),
+                Err(Unusable::Content(problem)) => asked(Err(AskError::Invalid(problem))),
+                // MRTR-10: an answer to something else is no answer.
+                Err(Unusable::Shape) => {
+                    serving.rounds.forget(&key);
+                    serving.rounds.note(key, request);
+                    return Err(AskError::Suspended);
+                }
+            },
+            None => {
+                serving.rounds.note(key, request);
+                return Err(AskError::Suspended);
+            }
+        }
+        Ok(Asking { id: None })
+    }
+}
+
+fn raw(answer: &Value) -> Result<RawJson, AskError> {
+    RawJson::from_value(answer).map_err(|error| AskError::Invalid(error.to_string()))
+}
+
 impl Connection {
+    /// Asks the client of a call for input, and checks its answer.
+    pub(super) fn ask_input(
+        self: &Arc<Self>,
+        serving: &Arc<Serving>,
+        patience: Patience,
+        request: &InputRequest,
+        asked: Box<dyn FnOnce(Result<Value, AskError>) + Send>,
+    ) -> Result<RequestId, AskError> {
+        let params = match request.kind {
+            InputKind::Roots => None,
+            _ => Some(raw(&request.params)?),
+        };
+        self.remember_elicitation(&request.params);
+        let kept = request.clone();
+        let asked = Box::new(move |answer| asked(input::read_answer(&kept, answer)));
+        self.ask(serving, patience, request.kind.method(), params.as_ref(), asked)
+    }
+
     /// Asks the client of a call, on that call's stream (HTTP-17). The outcome comes exactly once, unless this fails.
     pub(super) fn ask(
         self: &Arc<Self>,
-        call: &CallInner,
+        serving: &Arc<Serving>,
         patience: Patience,
         method: &str,
         params: Option<&RawJson>,
@@ -52,18 +157,32 @@ impl Connection {
         if self.is_closed() {
             return Err(AskError::Closed);
         }
-        if !call.reply.can_ask() {
+        if !serving.reply.can_ask() {
             return Err(AskError::NoWayBack);
         }
-        let revision = call.scope.revision;
+        let revision = serving.scope.revision;
         let now = self.runtime().now();
         let (id, message) =
             self.conversation().ask(now, patience, revision, method, params, asked).map_err(AskError::Refused)?;
         let outgoing = Outgoing::Request(message);
         self.log_sent(&outgoing, Some(revision), method);
-        call.reply.send(outgoing);
-        self.watch(id.clone(), later(now, patience.timeout), Arc::clone(&call.reply));
+        serving.reply.send(outgoing);
+        self.watch(id.clone(), later(now, patience.timeout), Arc::clone(&serving.reply));
+        self.end_with(serving, id.clone());
         Ok(id)
+    }
+
+    /// A question is no longer of interest when its call is not.
+    fn end_with(self: &Arc<Self>, serving: &Arc<Serving>, id: RequestId) {
+        let connection = Arc::downgrade(self);
+        let reply = Arc::downgrade(&serving.reply);
+        serving.cancellation.on_cancel(Box::new(move |reason| {
+            if let (Some(connection), Some(reply)) = (connection.upgrade(), reply.upgrade())
+                && !connection.is_closed()
+            {
+                connection.give_up(&id, reason, &*reply, AskError::Cancelled);
+            }
+        }));
     }
 
     /// Ends the request when its time is over. Progress may have moved the deadline meanwhile.

@@ -1,24 +1,26 @@
 //! One call on its way through a handler.
 
 use super::{
-    asking::AskError,
-    cancellation::{Cancellation, Cancelled},
-    connection::Connection,
-    outbound::{Outbound, Outgoing},
+    asking::{AskError, Asking},
+    cancellation::Cancelled,
+    input::InputKind,
+    outbound::Outgoing,
     outcome::Outcome,
-    registry::RegisteredTool,
+    serving::{Serving, Sink, Target},
 };
 use crate::{
-    engine::{CallKey, Patience, Scope},
-    protocol::{RawJson, RequestId},
+    engine::{Patience, Scope},
+    protocol::{RawJson, RpcError, model::LoggingLevel},
+    sync::Mutex,
 };
-use std::{sync::Arc, time::Duration};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// A call to answer. Dropping it unanswered fails the call.
 pub struct Call {
     facts: CallFacts,
-    arguments: RawJson,
-    answered: bool,
+    input: RawJson,
+    sink: Option<Sink>,
 }
 
 /// What is known about a call, and what may be done while it runs. Cheap to clone.
@@ -28,22 +30,37 @@ pub struct CallFacts {
 }
 
 pub(super) struct CallInner {
-    pub(super) connection: Arc<Connection>,
-    pub(super) key: CallKey,
-    pub(super) scope: Scope,
-    pub(super) tool: Arc<RegisteredTool>,
-    pub(super) reply: Arc<dyn Outbound>,
-    pub(super) cancellation: Cancellation,
+    pub(super) serving: Arc<Serving>,
+    pub(super) target: Arc<dyn Target>,
+    /// How often each kind of input was asked for without a key.
+    unnamed: Mutex<BTreeMap<&'static str, u32>>,
+}
+
+impl CallInner {
+    pub(super) fn new(serving: Arc<Serving>, target: Arc<dyn Target>) -> Self {
+        Self { serving, target, unnamed: Mutex::default() }
+    }
+
+    /// A key for input that was asked for without one: the same at each run of a handler that asks in the same order.
+    pub(super) fn next_key(&self, word: &'static str) -> String {
+        let mut unnamed = self.unnamed.lock();
+        let count = unnamed.entry(word).or_default();
+        *count += 1;
+        match self.target.link() {
+            Some(link) => format!("middleware-{link}-{word}-{count}"),
+            None => format!("{word}-{count}"),
+        }
+    }
 }
 
 impl Call {
-    pub(super) fn new(inner: CallInner, arguments: RawJson) -> Self {
-        Self { facts: CallFacts { inner: Arc::new(inner) }, arguments, answered: false }
+    pub(super) fn new(inner: Arc<CallInner>, input: RawJson, sink: Sink) -> Self {
+        Self { facts: CallFacts { inner }, input, sink: Some(sink) }
     }
 
-    /// The arguments object; valid against the input schema.
-    pub fn arguments(&self) -> &RawJson {
-        &self.arguments
+    /// What the handler needs to know, as its registration says: the arguments of a tool or prompt, say. Valid already.
+    pub fn input(&self) -> &RawJson {
+        &self.input
     }
 
     /// Facts and means of this call, to keep while it runs.
@@ -53,77 +70,148 @@ impl Call {
 
     /// Answers the call. `false`: it was cancelled or its connection is gone, and nothing was sent.
     pub fn complete(mut self, outcome: Outcome) -> bool {
-        self.answered = true;
-        self.facts.inner.connection.complete(&self.facts.inner, outcome)
+        self.finish(outcome)
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> bool {
+        let Some(sink) = self.sink.take() else { return false };
+        let inner = &self.facts.inner;
+        inner.serving.complete(inner, self.input.clone(), sink, outcome)
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if !self.answered {
-            let outcome = Outcome::Internal("the handler dropped the call without an answer".into());
-            self.facts.inner.connection.complete(&self.facts.inner, outcome);
-        }
+        self.finish(Outcome::Internal("the handler dropped the call without an answer".into()));
     }
 }
 
 impl CallFacts {
     /// Where the call comes from.
     pub fn scope(&self) -> &Scope {
-        &self.inner.scope
+        &self.inner.serving.scope
     }
 
-    /// The name of the tool.
-    pub fn tool_name(&self) -> &str {
-        &self.inner.tool.name
+    /// The method of the request.
+    pub fn method(&self) -> &'static str {
+        self.inner.serving.method
+    }
+
+    /// What is called: the name of a tool or prompt, the URI of a resource, or the method for anything else.
+    pub fn name(&self) -> &str {
+        self.inner.target.name()
     }
 
     /// Reports progress, if the client asked for it. Values that do not rise are dropped (PRG-02).
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if let Some(message) = self.inner.connection.progress_of(&self.inner, progress, total, message) {
-            self.inner.reply.send(Outgoing::Notification(message));
+        let serving = &self.inner.serving;
+        if let Some(message) = serving.connection.progress_of(serving, progress, total, message) {
+            serving.reply.send(Outgoing::Notification(message));
         }
     }
 
-    /// Sends a request to the client of this call; `asked` takes the outcome, exactly once unless this fails. Only the
-    /// handshake era has such requests. `timeout` starts anew with each progress notification, up to `max`.
+    /// Sends a log message to the client of this call, if it wants messages of that level (LOG-02, LOG-04).
+    pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
+        self.inner.serving.log(level, logger, data);
+    }
+
+    /// Asks the client of this call; `asked` takes the outcome, exactly once unless this fails. `timeout` starts anew with each
+    /// progress notification, up to `max`.
+    ///
+    /// Elicitation, sampling and roots work in both eras. In the handshake era the client gets a request. On 2026-07-28 the
+    /// answer comes at once if the client has given it; otherwise this fails with [`AskError::Suspended`], the call ends, and
+    /// the handler runs again from the top when the client comes back with the answer: `key` says which answer belongs to which
+    /// question (`None`: counted by kind). Other methods exist in the handshake era only.
     ///
     /// # Errors
-    /// [`AskError::Refused`] if the revision has no such request, [`AskError::Closed`] if the connection is closed.
+    /// As [`AskError`] says.
     pub fn ask(
         &self,
         method: &str,
+        key: Option<&str>,
         params: Option<&RawJson>,
         timeout: Duration,
         max: Duration,
         asked: impl FnOnce(Result<RawJson, AskError>) + Send + 'static,
-    ) -> Result<RequestId, AskError> {
+    ) -> Result<Asking, AskError> {
         let patience = Patience { timeout, max };
-        self.inner.connection.ask(&self.inner, patience, method, params, Box::new(asked))
+        self.inner.ask(method, key, params, patience, Box::new(asked))
+    }
+
+    /// How long the client may take to answer a request of that method: where a person decides, as long as people take.
+    pub fn patience_for(&self, method: &str) -> Duration {
+        let options = self.inner.serving.server().options();
+        if InputKind::of(method).is_some() { options.input_timeout } else { options.limits.request_timeout }
     }
 
     /// Cancels a request of [`Self::ask`] and tells the client; its outcome is [`AskError::Cancelled`].
-    pub fn cancel_asked(&self, id: &RequestId, reason: &str) {
-        self.inner.connection.give_up(id, reason, &*self.inner.reply, AskError::Cancelled);
+    pub fn cancel_asked(&self, asking: &Asking, reason: &str) {
+        if let Some(id) = &asking.id {
+            let serving = &self.inner.serving;
+            serving.connection.give_up(id, reason, &*serving.reply, AskError::Cancelled);
+        }
+    }
+
+    /// For middleware: runs the rest of the chain, with these parameters or with those that came; `done` takes the result.
+    ///
+    /// # Errors
+    /// If the call is not one of middleware.
+    pub fn proceed(
+        &self,
+        params: Option<RawJson>,
+        done: impl FnOnce(Result<RawJson, RpcError>) + Send + 'static,
+    ) -> Result<(), RpcError> {
+        let Some(link) = self.inner.target.link() else {
+            return Err(RpcError::invalid_request("Only middleware can run the rest of a request"));
+        };
+        let serving = &self.inner.serving;
+        let params = params.or_else(|| serving.params.clone());
+        serving.step(link + 1, params, Sink::Inside(Box::new(done)));
+        Ok(())
+    }
+
+    /// The answers that came with this round of the request, for handlers that return [`Outcome::InputRequired`].
+    pub fn input_responses(&self) -> BTreeMap<String, Value> {
+        self.inner.serving.rounds.responses()
+    }
+
+    /// The verified state that the handler gave with [`Outcome::InputRequired`] in the round before.
+    pub fn state(&self) -> Option<Value> {
+        self.inner.serving.rounds.user_state()
+    }
+
+    /// What an earlier run of this handler kept under a name.
+    pub fn kept(&self, name: &str) -> Option<Value> {
+        self.inner.serving.rounds.kept(name)
+    }
+
+    /// Everything that earlier runs kept.
+    pub fn all_kept(&self) -> BTreeMap<String, Value> {
+        self.inner.serving.rounds.all_kept()
+    }
+
+    /// Keeps a value for later runs of this handler, so that what has an effect happens once.
+    pub fn keep(&self, name: &str, value: Value) {
+        self.inner.serving.rounds.keep(name, value);
     }
 
     /// Closes the HTTP connection that waits for this call, where the client can come back for the answer: in sessions of
     /// 2025-11-25 (HTTP-27). The client is told when to ask again. Elsewhere nothing happens.
     pub fn close_stream(&self) {
-        self.inner.reply.close_stream();
+        self.inner.serving.reply.close_stream();
     }
 
     /// Whether the call is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
-        self.inner.cancellation.is_cancelled()
+        self.inner.serving.cancellation.is_cancelled()
     }
 
     /// Runs `hook` with the reason when the call is cancelled; at once if it is.
     pub fn on_cancel(&self, hook: impl FnOnce(&str) + Send + 'static) {
-        self.inner.cancellation.on_cancel(Box::new(hook));
+        self.inner.serving.cancellation.on_cancel(Box::new(hook));
     }
 
     pub(super) fn cancelled(&self) -> Cancelled {
-        self.inner.cancellation.cancelled()
+        self.inner.serving.cancellation.cancelled()
     }
 }

@@ -4,13 +4,13 @@ use super::{
     Server,
     asking::{AskError, Asked},
     batch::BatchReply,
-    call::{Call, CallInner},
     cancellation::Cancellation,
+    catalog::Changes,
+    logging::SessionLevel,
+    notices::{Notices, Watching},
     outbound::{Outbound, Outgoing},
-    outcome::{self, Outcome},
-    registry::RegisteredTool,
+    serving::Serving,
     subscriptions::Subscription,
-    tools::{self, Prepared},
 };
 use crate::sync::Mutex;
 use crate::{
@@ -27,13 +27,11 @@ use bytes::Bytes;
 use std::{
     collections::HashMap,
     future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, MutexGuard, Weak,
+        Arc, MutexGuard, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Poll, Waker},
-    time::Duration,
 };
 
 /// How a conversation begins.
@@ -57,10 +55,11 @@ pub(crate) struct Connection {
     subscriptions: Mutex<HashMap<CallKey, Subscription>>,
     idle: Mutex<Vec<Waker>>,
     initialized: AtomicBool,
-    /// The tools changed before the session was initialized.
-    change_missed: AtomicBool,
+    /// The lists that `initialize` declared.
+    declared: OnceLock<Changes>,
+    log_level: SessionLevel,
+    watching: Watching,
     listening: AtomicBool,
-    change_pending: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -78,9 +77,6 @@ impl Started {
         self.reply.send(Outgoing::Abandoned);
     }
 }
-
-/// Changes made within this time are told once.
-const COALESCE: Duration = Duration::from_millis(5);
 
 impl Connection {
     pub(super) fn new(
@@ -106,9 +102,10 @@ impl Connection {
             subscriptions: Mutex::default(),
             idle: Mutex::default(),
             initialized: AtomicBool::new(false),
-            change_missed: AtomicBool::new(false),
+            declared: OnceLock::new(),
+            log_level: SessionLevel::default(),
+            watching: Watching::default(),
             listening: AtomicBool::new(false),
-            change_pending: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })
     }
@@ -117,8 +114,43 @@ impl Connection {
         self.number
     }
 
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
     pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.runtime
+    }
+
+    pub(super) fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// Where messages go that belong to no request.
+    pub(super) fn unrelated(&self) -> &Reply {
+        &self.unrelated
+    }
+
+    pub(super) fn log_level(&self) -> &SessionLevel {
+        &self.log_level
+    }
+
+    pub(super) fn watching(&self) -> &Watching {
+        &self.watching
+    }
+
+    pub(super) fn is_initialized(&self) -> bool {
+        self.initialized.load(Ordering::Acquire)
+    }
+
+    /// The lists that this session was told of.
+    pub(super) fn declared(&self) -> Changes {
+        self.declared.get().copied().unwrap_or_default()
+    }
+
+    /// Whether anyone here may hear of changes now.
+    pub(super) fn may_be_told(&self) -> bool {
+        self.is_initialized() || !self.subscriptions.lock().is_empty()
     }
 
     pub(super) fn conversation(&self) -> MutexGuard<'_, ServerConversation<Reply, Asked>> {
@@ -202,9 +234,7 @@ impl Connection {
             && &*notification.method == method::INITIALIZED
         {
             self.initialized.store(true, Ordering::Release);
-            if self.change_missed.swap(false, Ordering::AcqRel) {
-                self.tools_changed();
-            }
+            self.tell_missed();
         }
         let received = match &message {
             // Answers that wait to be read count as calls that wait; pings and cancellations pass.
@@ -226,7 +256,9 @@ impl Connection {
         }
         match received {
             Received::Initialize(id, revision) => {
-                let result = RawJson::from_value(&self.server.initialize_result(revision));
+                let snapshot = self.server.snapshot();
+                let _ = self.declared.set(snapshot.offered());
+                let result = RawJson::from_value(&self.server.initialize_result(&snapshot, revision));
                 self.listen();
                 self.respond(reply, &id, result.map_err(|_| RpcError::internal()), revision, method::INITIALIZE, false);
             }
@@ -266,80 +298,30 @@ impl Connection {
             }
             return;
         }
-        let served = catch_unwind(AssertUnwindSafe(|| self.serve(&call, reply, cancellation)));
-        let result = match served {
-            Ok(Ok(None)) => return,
-            Ok(Ok(Some(result))) => Ok(result),
-            Ok(Err(error)) => Err(error),
-            Err(_) => {
-                tracing::error!(target: "trunkline", "a panic while {} was served", call.method.name);
-                Err(RpcError::internal())
-            }
-        };
-        self.answer(call.key, reply, result, call.scope.revision, call.method.name);
-    }
-
-    /// Serves a call: its result, or `None` if it is answered later.
-    fn serve(
-        self: &Arc<Self>,
-        call: &IncomingCall,
-        reply: &Reply,
-        cancellation: Cancellation,
-    ) -> Result<Option<RawJson>, RpcError> {
-        let (scope, params) = (&call.scope, call.params.as_ref());
-        match call.method.name {
-            method::TOOLS_LIST => tools::list(&self.server, params, scope).map(Some),
-            method::TOOLS_CALL => match tools::prepare(&self.server, params, scope)? {
-                Prepared::Answer(result) => Ok(Some(result)),
-                Prepared::Run(tool, arguments) => {
-                    self.run(call, tool, arguments, reply, cancellation);
-                    Ok(None)
-                }
-            },
-            method::DISCOVER => Ok(Some(self.server.seal_object(self.server.discover_result(), scope.revision))),
-            method::SUBSCRIPTIONS_LISTEN => {
-                let logged = LoggedReply { connection: Arc::downgrade(self), reply: Arc::clone(reply) };
-                self.listen();
-                // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
-                let mut subscriptions = self.subscriptions.lock();
-                let subscription = Subscription::open(call.id.clone(), params, Arc::new(logged))?;
-                subscriptions.insert(call.key, subscription);
-                Ok(None)
-            }
-            other => Err(RpcError::method_not_found(other)),
+        if call.method.name == method::SUBSCRIPTIONS_LISTEN {
+            self.subscribe(call, reply);
+        } else {
+            Serving::begin(self, call, reply, cancellation);
         }
     }
 
-    fn run(
-        self: &Arc<Self>,
-        call: &IncomingCall,
-        tool: Arc<RegisteredTool>,
-        arguments: RawJson,
-        reply: &Reply,
-        cancellation: Cancellation,
-    ) {
-        let handler = Arc::clone(&tool.handler);
-        let inner = CallInner {
-            connection: Arc::clone(self),
-            key: call.key,
-            scope: call.scope.clone(),
-            tool,
-            reply: Arc::clone(reply),
-            cancellation,
+    /// Opens a stream of change notifications.
+    fn subscribe(self: &Arc<Self>, call: IncomingCall, reply: &Reply) {
+        let logged = LoggedReply { connection: Arc::downgrade(self), reply: Arc::clone(reply) };
+        self.listen();
+        let offered = self.server.snapshot().offered();
+        let opened = {
+            // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
+            let mut subscriptions = self.subscriptions.lock();
+            Subscription::open(call.id.clone(), call.params.as_ref(), offered, Arc::new(logged))
+                .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
         };
-        handler.call(Call::new(inner, arguments));
-    }
-
-    /// Answers a call of a tool. `false`: it is not wanted any more.
-    pub(super) fn complete(self: &Arc<Self>, call: &CallInner, outcome: Outcome) -> bool {
-        if !self.conversation.lock().is_open(call.key) {
-            return false;
+        if let Err(error) = opened {
+            self.answer(call.key, reply, Err(error), call.scope.revision, call.method.name);
         }
-        let result = outcome::render(&self.server, &call.tool, call.scope.revision, outcome);
-        self.answer(call.key, &call.reply, result, call.scope.revision, method::TOOLS_CALL)
     }
 
-    fn answer(
+    pub(super) fn answer(
         self: &Arc<Self>,
         key: CallKey,
         reply: &Reply,
@@ -386,14 +368,14 @@ impl Connection {
     /// A progress notification of a call, if it may be sent.
     pub(super) fn progress_of(
         &self,
-        call: &CallInner,
+        serving: &Serving,
         progress: f64,
         total: Option<f64>,
         message: Option<&str>,
     ) -> Option<Bytes> {
         let notification =
-            self.conversation.lock().progress(call.key, &call.scope, &Progress { progress, total, message })?;
-        self.log_sent(&Outgoing::Notification(notification.clone()), Some(call.scope.revision), method::PROGRESS);
+            self.conversation.lock().progress(serving.key, &serving.scope, &Progress { progress, total, message })?;
+        self.log_sent(&Outgoing::Notification(notification.clone()), Some(serving.scope.revision), method::PROGRESS);
         Some(notification)
     }
 
@@ -406,45 +388,14 @@ impl Connection {
         self.wake_if_idle();
     }
 
-    fn listen(self: &Arc<Self>) {
+    pub(super) fn listen(self: &Arc<Self>) {
         if !self.listening.swap(true, Ordering::AcqRel) {
             self.server.listen_to_changes(self);
         }
     }
 
-    /// The tools changed: everyone who asked is told, once for changes made close together.
-    pub(super) fn tools_changed(self: &Arc<Self>) {
-        let wanted = self.initialized.load(Ordering::Acquire) || !self.subscriptions.lock().is_empty();
-        if !wanted {
-            // LIFE-05: told when the session is initialized; that may have happened just now.
-            self.change_missed.store(true, Ordering::Release);
-            if !self.initialized.load(Ordering::Acquire) || !self.change_missed.swap(false, Ordering::AcqRel) {
-                return;
-            }
-        }
-        if self.change_pending.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let connection = Arc::clone(self);
-        self.runtime.spawn(Box::pin(async move {
-            let at = connection.runtime.now() + COALESCE;
-            connection.runtime.sleep_until(at).await;
-            connection.change_pending.store(false, Ordering::Release);
-            if connection.closed.load(Ordering::Acquire) {
-                return;
-            }
-            // LIFE-05: a session hears nothing before it is initialized, whatever streams of the other era are open.
-            let session = connection.revision().filter(|_| connection.initialized.load(Ordering::Acquire));
-            if session.is_none() && connection.revision().is_some() {
-                connection.change_missed.store(true, Ordering::Release);
-            }
-            if let Some(revision) = session {
-                let outgoing = Outgoing::Notification(envelope::encode_notification(method::TOOLS_LIST_CHANGED, None));
-                connection.log_sent(&outgoing, Some(revision), method::TOOLS_LIST_CHANGED);
-                connection.unrelated.send(outgoing);
-            }
-            connection.subscriptions.lock().values().for_each(Subscription::tools_changed);
-        }));
+    pub(super) fn tell_subscriptions(&self, notices: &Notices) {
+        self.subscriptions.lock().values().for_each(|subscription| subscription.tell(notices));
     }
 
     /// Ends the conversation: subscriptions get their final result, calls are cancelled, later messages are dropped. Idempotent.

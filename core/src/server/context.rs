@@ -1,12 +1,19 @@
 //! What an async handler in Rust knows about its call.
 
-use super::{asking::AskError, call::CallFacts};
+use super::{AskError, asking::Asked, call::CallFacts};
 use crate::{
     engine::Scope,
-    protocol::{RawJson, Revision, method},
+    protocol::{
+        RawJson, Revision, method,
+        model::{
+            CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel, Root,
+        },
+    },
     runtime::Promise,
 };
-use std::{sync::Arc, time::Duration};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::{collections::BTreeMap, future::Future, sync::Arc, time::Duration};
 
 /// How long a client may take to show that it is alive.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,15 +55,123 @@ impl Context {
         self.facts.is_cancelled()
     }
 
+    /// Sends a log message to the client, if it wants messages of that level.
+    pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) {
+        self.facts.log(level, None, &data.into());
+    }
+
+    /// Sends a log message under the name of the part of the server that speaks.
+    pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) {
+        self.facts.log(level, Some(logger), &data.into());
+    }
+
     /// Asks whether the client is alive. Clients of the modern era cannot be asked.
     ///
     /// # Errors
     /// As [`AskError`] says.
     pub async fn ping(&self) -> Result<(), AskError> {
+        self.ask(method::PING, None, None, PING_TIMEOUT).await.map(drop)
+    }
+
+    /// Asks the user, by a form or by a page to visit. The same code serves both eras: where the client is asked by rounds
+    /// (2026-07-28), the handler ends here with [`AskError::Suspended`], which `?` passes on, and runs again from the top with the
+    /// answer; what has an effect before this belongs into [`Self::once`].
+    ///
+    /// # Errors
+    /// As [`AskError`] says. A user who declines or cancels is no error.
+    pub async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, AskError> {
+        self.input(method::ELICITATION_CREATE, None, Some(&params)).await
+    }
+
+    /// The same under a key of your own, which must differ from that of other questions of this handler.
+    ///
+    /// # Errors
+    /// As [`Self::elicit`].
+    pub async fn elicit_as(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, AskError> {
+        self.input(method::ELICITATION_CREATE, Some(key), Some(&params)).await
+    }
+
+    /// Asks the client's model; as [`Self::elicit`].
+    ///
+    /// # Errors
+    /// As [`AskError`] says.
+    pub async fn sample(&self, params: CreateMessageParams) -> Result<CreateMessageResult, AskError> {
+        self.input(method::SAMPLING_CREATE_MESSAGE, None, Some(&params)).await
+    }
+
+    /// The same under a key of your own.
+    ///
+    /// # Errors
+    /// As [`AskError`] says.
+    pub async fn sample_as(&self, key: &str, params: CreateMessageParams) -> Result<CreateMessageResult, AskError> {
+        self.input(method::SAMPLING_CREATE_MESSAGE, Some(key), Some(&params)).await
+    }
+
+    /// Asks for the client's roots; as [`Self::elicit`].
+    ///
+    /// # Errors
+    /// As [`AskError`] says.
+    pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
+        let result: ListRootsResult = self.input(method::ROOTS_LIST, None, None::<&()>).await?;
+        Ok(result.roots)
+    }
+
+    /// Does something once, however often this handler runs: its value travels with the state of the request.
+    ///
+    /// # Errors
+    /// Those of `work`; a value that cannot be JSON fails when it is read back.
+    pub async fn once<T, E, Fut>(&self, name: &str, work: impl FnOnce() -> Fut) -> Result<T, E>
+    where
+        T: Serialize + DeserializeOwned,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        if let Some(kept) = self.facts.kept(name)
+            && let Ok(value) = serde_json::from_value(kept)
+        {
+            return Ok(value);
+        }
+        let value = work().await?;
+        if let Ok(kept) = serde_json::to_value(&value) {
+            self.facts.keep(name, kept);
+        }
+        Ok(value)
+    }
+
+    /// The answers of this round, for handlers that return [`super::Outcome::InputRequired`].
+    pub fn input_responses(&self) -> BTreeMap<String, Value> {
+        self.facts.input_responses()
+    }
+
+    /// The state that this handler left in the round before.
+    pub fn state(&self) -> Option<Value> {
+        self.facts.state()
+    }
+
+    async fn input<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        key: Option<&str>,
+        params: Option<&impl Serialize>,
+    ) -> Result<T, AskError> {
+        let params =
+            params.map(RawJson::from_value).transpose().map_err(|error| AskError::Invalid(error.to_string()))?;
+        let timeout = self.facts.patience_for(method);
+        let answer = self.ask(method, key, params.as_ref(), timeout).await?;
+        answer.parse().map_err(|error| AskError::Invalid(error.to_string()))
+    }
+
+    async fn ask(
+        &self,
+        method: &str,
+        key: Option<&str>,
+        params: Option<&RawJson>,
+        timeout: Duration,
+    ) -> Result<RawJson, AskError> {
         let answer = Arc::new(Promise::default());
         let kept = Arc::clone(&answer);
-        self.facts.ask(method::PING, None, PING_TIMEOUT, PING_TIMEOUT, move |outcome| kept.keep(outcome))?;
-        answer.kept().await.map(drop)
+        let asked: Asked = Box::new(move |outcome| kept.keep(outcome));
+        self.facts.ask(method, key, params, timeout, timeout, asked)?;
+        answer.kept().await
     }
 
     /// The revision that governs the call.
@@ -72,6 +187,16 @@ impl Context {
     /// The client's capabilities object.
     pub fn client_capabilities(&self) -> &RawJson {
         &self.scope().client_capabilities
+    }
+
+    /// What is called: the name of a tool or prompt, or the URI of a resource.
+    pub fn name(&self) -> &str {
+        self.facts.name()
+    }
+
+    /// The verified identity of the caller: an object with at least `principal`.
+    pub fn auth(&self) -> Option<&RawJson> {
+        self.scope().auth.as_ref()
     }
 
     /// The request's `_meta` object.

@@ -1,6 +1,6 @@
 //! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets (H26-36, H26-37).
 
-use super::registry::RegisteredTool;
+use super::catalog::RegisteredTool;
 use crate::{
     engine::Scope,
     protocol::{

@@ -2,29 +2,49 @@
 
 mod asking;
 mod batch;
+mod builder;
+mod cache;
 mod call;
 mod cancellation;
+mod capabilities;
+mod catalog;
+mod completion;
 mod connection;
 mod context;
 mod handler;
+mod input;
+mod lists;
+mod logging;
 mod mirrored;
+mod notices;
 mod options;
 mod outbound;
 mod outcome;
-mod registry;
+mod prompts;
+mod resources;
+mod rounds;
+mod serving;
+mod state;
 mod subscriptions;
 mod tools;
 mod typed;
 
-pub use asking::AskError;
+pub use asking::{AskError, Asking};
+pub use builder::ServerBuilder;
+pub use cache::{CacheHints, CacheScope};
 pub use call::{Call, CallFacts};
+pub use catalog::{
+    Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
+    Registration, ResourceEntry, ResourceTemplateEntry, ToolEntry,
+};
 pub use context::Context;
 pub use handler::Handler;
+pub use input::InputRequest;
 pub use options::ServerOptions;
 pub use outbound::{Failure, Outbound, Outgoing};
 pub use outcome::{Outcome, ToolError};
-pub use registry::{RegisterError, ToolEntry};
-pub use typed::{CallError, IntoOutcome, Params, ToolHandler};
+pub use state::StateKey;
+pub use typed::{AsyncHandler, CallError, IntoOutcome, Params};
 
 pub(crate) use connection::{Connection, Opening};
 
@@ -35,8 +55,10 @@ use crate::{
     wire_log::Transport,
 };
 use arc_swap::ArcSwap;
-use registry::Snapshot;
+use catalog::{Addition, Snapshot};
+use notices::Notices;
 use serde_json::{Value, json};
+use state::Sealer;
 use std::{
     collections::HashMap,
     sync::{
@@ -57,8 +79,9 @@ struct Inner {
     info: Value,
     instructions: Option<String>,
     options: ServerOptions,
-    registry: ArcSwap<Snapshot>,
-    /// Held while the registry is changed; readers never wait for it.
+    catalog: ArcSwap<Snapshot>,
+    sealer: Sealer,
+    /// Held while the catalog is changed; readers never wait for it.
     edit: Mutex<()>,
     /// Conversations that want to hear of changes.
     listeners: Mutex<HashMap<u64, Weak<Connection>>>,
@@ -67,86 +90,10 @@ struct Inner {
     result_tail: String,
 }
 
-/// Builds a [`Server`].
-pub struct ServerBuilder {
-    info: Implementation,
-    instructions: Option<String>,
-    options: ServerOptions,
-    tools: Vec<ToolEntry>,
-}
-
-impl ServerBuilder {
-    /// What clients should know to use the server well; often given to the model.
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = Some(instructions.into());
-        self
-    }
-
-    /// More about the server than its name and version.
-    pub fn info(mut self, info: Implementation) -> Self {
-        self.info = info;
-        self
-    }
-
-    /// Limits and habits.
-    pub fn options(mut self, options: ServerOptions) -> Self {
-        self.options = options;
-        self
-    }
-
-    /// Offers a tool whose arguments type gives the input schema. See [`ToolHandler`] for the forms that a handler may have.
-    ///
-    /// # Panics
-    /// Never here: a bad name or schema is reported by [`ServerBuilder::try_build`], and by a panic of [`ServerBuilder::build`].
-    pub fn tool<M>(
-        self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        handler: impl ToolHandler<M>,
-    ) -> Self {
-        self.entry(ToolEntry::typed(name, description, handler))
-    }
-
-    /// Offers a tool with everything that can be said about it.
-    pub fn entry(mut self, entry: ToolEntry) -> Self {
-        self.tools.push(entry);
-        self
-    }
-
-    /// The server.
-    ///
-    /// # Panics
-    /// If a tool is registered wrongly, which is a mistake in the program: the message names it.
-    pub fn build(self) -> Server {
-        match self.try_build() {
-            Ok(server) => server,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// The server.
-    ///
-    /// # Errors
-    /// If a tool's name is taken or malformed, or a schema does not compile.
-    pub fn try_build(self) -> Result<Server, RegisterError> {
-        let info = serde_json::to_value(&self.info).unwrap_or_default();
-        let server = Server::new(info, self.instructions, self.options);
-        for tool in self.tools {
-            server.add_tool(tool)?;
-        }
-        Ok(server)
-    }
-}
-
 impl Server {
     /// Starts building a server.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
-        ServerBuilder {
-            info: Implementation::new(name, version),
-            instructions: None,
-            options: ServerOptions::default(),
-            tools: Vec::new(),
-        }
+        ServerBuilder::new(Implementation::new(name, version))
     }
 
     pub(crate) fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
@@ -154,12 +101,14 @@ impl Server {
         let mut named = info.clone();
         project::project_implementation(&mut named, Revision::LATEST);
         let result_tail = format!(r#""resultType":"complete","_meta":{{"{}":{named}}}"#, meta::SERVER_INFO);
+        let sealer = Sealer::new(&options.state_keys);
         Self {
             inner: Arc::new(Inner {
                 info,
                 instructions,
                 options,
-                registry: ArcSwap::from_pointee(Snapshot::default()),
+                catalog: ArcSwap::from_pointee(Snapshot::default()),
+                sealer,
                 edit: Mutex::new(()),
                 listeners: Mutex::new(HashMap::new()),
                 next_number: AtomicU64::new(1),
@@ -173,31 +122,96 @@ impl Server {
     /// # Errors
     /// If the name is taken or malformed, or a schema does not compile.
     pub fn add_tool(&self, entry: ToolEntry) -> Result<(), RegisterError> {
-        let number = self.inner.next_number.fetch_add(1, Ordering::Relaxed);
-        let tool = entry.compile(number)?;
-        {
+        let tool = entry.compile(self.next_number())?;
+        self.add(Addition::Tool(tool))
+    }
+
+    /// Offers a resource from now on; as [`Self::add_tool`].
+    ///
+    /// # Errors
+    /// If the URI is taken or malformed, or the descriptor is no Resource.
+    pub fn add_resource(&self, entry: ResourceEntry) -> Result<(), RegisterError> {
+        let resource = entry.compile(self.next_number())?;
+        self.add(Addition::Resource(resource))
+    }
+
+    /// Offers a resource template from now on; as [`Self::add_tool`]. A resource of the same URI wins; among templates, the first that
+    /// matches.
+    ///
+    /// # Errors
+    /// If the template is taken or is not one of RFC 6570, or the descriptor is no ResourceTemplate.
+    pub fn add_resource_template(&self, entry: ResourceTemplateEntry) -> Result<(), RegisterError> {
+        let template = entry.compile(self.next_number())?;
+        self.add(Addition::Template(template))
+    }
+
+    /// Offers a prompt from now on; as [`Self::add_tool`].
+    ///
+    /// # Errors
+    /// If the name is taken, or the descriptor is no Prompt.
+    pub fn add_prompt(&self, entry: PromptEntry) -> Result<(), RegisterError> {
+        let prompt = entry.compile(self.next_number())?;
+        self.add(Addition::Prompt(prompt))
+    }
+
+    /// Completes an argument of a prompt, or a variable of a resource template, from now on.
+    ///
+    /// # Errors
+    /// If that argument has a completion already.
+    pub fn add_completion(&self, entry: CompletionEntry) -> Result<(), RegisterError> {
+        self.add(Addition::Completion(entry))
+    }
+
+    /// Asks a provider from now on for what is not registered here. Gives what [`Self::remove`] takes it away by.
+    ///
+    /// # Errors
+    /// None so far; a provider can always be added.
+    pub fn add_provider(&self, entry: ProviderEntry) -> Result<Registration, RegisterError> {
+        let number = self.next_number();
+        self.add(Addition::Provider(entry, number)).map(|()| Registration::Hook(number))
+    }
+
+    /// Wraps requests from now on: inside the middleware that is there already. Gives what [`Self::remove`] takes it away by.
+    ///
+    /// # Errors
+    /// If it names a method that cannot be wrapped.
+    pub fn add_middleware(&self, entry: MiddlewareEntry) -> Result<Registration, RegisterError> {
+        let number = self.next_number();
+        let middleware = entry.compile(number)?;
+        self.add(Addition::Middleware(middleware)).map(|()| Registration::Hook(number))
+    }
+
+    fn add(&self, addition: Addition) -> Result<(), RegisterError> {
+        let changed = {
             let _edit = self.inner.edit.lock();
-            let next = self.inner.registry.load().with(tool)?;
-            self.inner.registry.store(Arc::new(next));
-        }
-        self.tools_changed();
+            let (next, changed) = self.inner.catalog.load().with(addition)?;
+            self.inner.catalog.store(Arc::new(next));
+            changed
+        };
+        self.tell_all(&Notices::of_lists(changed));
         Ok(())
+    }
+
+    /// Takes something away. Requests that run go on. `false` if it is not there.
+    pub fn remove(&self, registration: &Registration) -> bool {
+        let changed = {
+            let _edit = self.inner.edit.lock();
+            let Some((next, changed)) = self.inner.catalog.load().without(registration) else { return false };
+            self.inner.catalog.store(Arc::new(next));
+            changed
+        };
+        self.tell_all(&Notices::of_lists(changed));
+        true
     }
 
     /// Takes a tool away. Calls that run go on. `false` if there is none of that name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        {
-            let _edit = self.inner.edit.lock();
-            let Some(next) = self.inner.registry.load().without(name) else { return false };
-            self.inner.registry.store(Arc::new(next));
-        }
-        self.tools_changed();
-        true
+        self.remove(&Registration::Item(Category::Tools, name.to_owned()))
     }
 
-    /// The names of the tools, in the order of the list.
-    pub fn tool_names(&self) -> Vec<String> {
-        self.inner.registry.load().names()
+    /// What names the things of a category, in the order of the list: names, URIs or URI templates.
+    pub fn names(&self, category: Category) -> Vec<String> {
+        self.inner.catalog.load().names(category)
     }
 
     /// Whether both are the same server.
@@ -221,7 +235,16 @@ impl Server {
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
-        self.inner.registry.load_full()
+        self.inner.catalog.load_full()
+    }
+
+    fn sealer(&self) -> &Sealer {
+        &self.inner.sealer
+    }
+
+    /// The conversations that want to hear of changes.
+    fn listeners(&self) -> Vec<Arc<Connection>> {
+        self.inner.listeners.lock().values().filter_map(Weak::upgrade).collect()
     }
 
     fn listen_to_changes(&self, connection: &Arc<Connection>) {
@@ -236,20 +259,13 @@ impl Server {
         self.inner.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn tools_changed(&self) {
-        let listeners: Vec<_> = self.inner.listeners.lock().values().filter_map(Weak::upgrade).collect();
-        for connection in listeners {
-            connection.tools_changed();
-        }
-    }
-
     /// The result of `initialize` (LIFE-02).
-    fn initialize_result(&self, revision: Revision) -> Value {
+    fn initialize_result(&self, snapshot: &Snapshot, revision: Revision) -> Value {
         let mut info = self.inner.info.clone();
         project::project_implementation(&mut info, revision);
         let mut result = json!({
             "protocolVersion": revision.as_str(),
-            "capabilities": self.capabilities(),
+            "capabilities": self.capabilities(snapshot, revision),
             "serverInfo": info,
         });
         if let Some(instructions) = &self.inner.instructions {
@@ -259,22 +275,18 @@ impl Server {
     }
 
     /// The result of `server/discover` (DISC-01, DISC-21).
-    fn discover_result(&self) -> Value {
+    fn discover_result(&self, snapshot: &Snapshot, revision: Revision) -> Value {
         let versions: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
         let mut result = json!({
             "supportedVersions": versions,
-            "capabilities": self.capabilities(),
-            "ttlMs": 0,
-            "cacheScope": "private",
+            "capabilities": self.capabilities(snapshot, revision),
+            "ttlMs": self.options().cache.ttl_ms(),
+            "cacheScope": self.options().cache.scope.as_str(),
         });
         if let Some(instructions) = &self.inner.instructions {
             result["instructions"] = instructions.as_str().into();
         }
         result
-    }
-
-    fn capabilities(&self) -> Value {
-        json!({"tools": {"listChanged": true}})
     }
 
     /// Closes the object `members` (without its braces) as a result of `revision`.
@@ -297,7 +309,7 @@ impl Server {
         if revision.supports(Feature::ResultType)
             && let Some(members) = result.as_object_mut()
         {
-            members.insert("resultType".into(), "complete".into());
+            members.entry("resultType").or_insert_with(|| "complete".into());
             let meta = members.entry("_meta").or_insert_with(|| json!({}));
             if let Some(meta) = meta.as_object_mut() {
                 let mut info = self.inner.info.clone();

@@ -1,6 +1,8 @@
 //! The options of a server, with their defaults.
 
+use super::{CacheHints, StateKey};
 use crate::engine::Limits;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// Limits and habits of a server.
@@ -8,7 +10,7 @@ use std::time::Duration;
 pub struct ServerOptions {
     /// The bounds of each conversation.
     pub limits: Limits,
-    /// How many tools one page of a list holds. Default 1,000.
+    /// How many things one page of a list holds. Default 1,000.
     pub page_size: usize,
     /// Show clients the detail of internal failures. Default `false`: they get a generic text and the log gets the detail.
     pub debug: bool,
@@ -20,13 +22,38 @@ pub struct ServerOptions {
     pub drain_deadline: Duration,
     /// How often a quiet SSE stream gets a comment. Default 15 s.
     pub keep_alive: Duration,
+    /// How long clients may keep lists and the result of discovery. Default: not at all.
+    pub cache: CacheHints,
+    /// Keys that seal the state of requests that take several rounds: the first seals, all open. Instances that share them can take up each
+    /// other's rounds. Default: none given, so a random key of this process.
+    pub state_keys: Vec<StateKey>,
+    /// How long a client may take from one round to the next on 2026-07-28. Default 1 h.
+    pub state_lifetime: Duration,
+    /// How many rounds of input one request may need. Default 16.
+    pub max_rounds: u32,
+    /// How long a person may take to answer a request for input in the handshake era. Default 10 min.
+    pub input_timeout: Duration,
+    /// Runs handlers again from the top for each answer in the handshake era too, as 2026-07-28 does: shows handlers that cannot stand it. For
+    /// tests. Default `false`.
+    pub replay: bool,
+    /// Extensions that are declared, by their ids, with their settings (EXT-01). Default: none.
+    pub extensions: Map<String, Value>,
+    /// What is declared under `capabilities.experimental`. Default: nothing.
+    pub experimental: Map<String, Value>,
 }
 
 impl ServerOptions {
     /// With durations that can be added to any time.
     pub(super) fn bounded(mut self) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-        for duration in [&mut self.session_idle, &mut self.drain_deadline, &mut self.keep_alive] {
+        let durations = [
+            &mut self.session_idle,
+            &mut self.drain_deadline,
+            &mut self.keep_alive,
+            &mut self.state_lifetime,
+            &mut self.input_timeout,
+        ];
+        for duration in durations {
             *duration = (*duration).min(YEAR);
         }
         self
@@ -43,6 +70,14 @@ impl Default for ServerOptions {
             session_idle: Duration::from_secs(30 * 60),
             drain_deadline: Duration::from_secs(5),
             keep_alive: Duration::from_secs(15),
+            cache: CacheHints::default(),
+            state_keys: Vec::new(),
+            state_lifetime: Duration::from_secs(3600),
+            max_rounds: 16,
+            input_timeout: Duration::from_secs(600),
+            replay: false,
+            extensions: Map::new(),
+            experimental: Map::new(),
         }
     }
 }

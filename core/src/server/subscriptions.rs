@@ -1,48 +1,90 @@
 //! `subscriptions/listen` (2026-07-28): streams of change notifications that clients opt in to.
 
-use super::outbound::{Outbound, Outgoing};
+use super::{
+    catalog::Changes,
+    notices::{Notices, changed_method},
+    outbound::{Outbound, Outgoing},
+};
 use crate::protocol::{RawJson, RequestId, RpcError, envelope, meta, method};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeSet, sync::Arc};
 
 /// One open stream.
 pub(super) struct Subscription {
     id: RequestId,
-    tools_list_changed: bool,
+    lists: Changes,
+    resources: BTreeSet<String>,
     reply: Arc<dyn Outbound>,
 }
 
+/// The lists that a filter can name.
+const FILTERS: [(&str, Changes); 3] = [
+    ("toolsListChanged", Changes::TOOLS),
+    ("resourcesListChanged", Changes::RESOURCES),
+    ("promptsListChanged", Changes::PROMPTS),
+];
+
+/// Resources that one stream may name.
+const MAX_RESOURCES: usize = 10_000;
+
 impl Subscription {
     /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is honoured.
-    pub(super) fn open(id: RequestId, params: Option<&RawJson>, reply: Arc<dyn Outbound>) -> Result<Self, RpcError> {
+    pub(super) fn open(
+        id: RequestId,
+        params: Option<&RawJson>,
+        offered: Changes,
+        reply: Arc<dyn Outbound>,
+    ) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct ListenParams {
             // As a map, because a struct would be read from an array too.
-            notifications: BTreeMap<String, Value>,
+            notifications: Map<String, Value>,
         }
+        let wrong =
+            |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("subscriptions/listen: {problem}"));
         let params =
             params.ok_or_else(|| RpcError::invalid_params("subscriptions/listen needs the parameter notifications"))?;
-        let params: ListenParams =
-            params.parse().map_err(|error| RpcError::invalid_params(format!("subscriptions/listen: {error}")))?;
-        let tools_list_changed = match params.notifications.get("toolsListChanged") {
-            None => false,
-            Some(Value::Bool(wanted)) => *wanted,
-            Some(_) => {
-                let text = "subscriptions/listen: notifications.toolsListChanged must be true or false";
-                return Err(RpcError::invalid_params(text));
+        let filter = params.parse::<ListenParams>().map_err(|error| wrong(&error))?.notifications;
+        let mut lists = Changes::NONE;
+        let mut honoured = json!({});
+        for (name, list) in FILTERS {
+            match filter.get(name) {
+                None | Some(Value::Bool(false)) => {}
+                Some(Value::Bool(true)) if offered.has(list) => {
+                    lists = lists.with(list);
+                    honoured[name] = true.into();
+                }
+                Some(Value::Bool(true)) => {}
+                Some(_) => return Err(wrong(&format!("notifications.{name} must be true or false"))),
             }
+        }
+        let resources: BTreeSet<String> = match filter.get("resourceSubscriptions") {
+            None => BTreeSet::new(),
+            Some(uris) => serde_json::from_value(uris.clone())
+                .map_err(|_| wrong(&"notifications.resourceSubscriptions must be an array of URIs"))?,
         };
-        let subscription = Self { id, tools_list_changed, reply };
-        let honoured = if subscription.tools_list_changed { json!({"toolsListChanged": true}) } else { json!({}) };
+        if resources.len() > MAX_RESOURCES {
+            return Err(wrong(&format!("more than {MAX_RESOURCES} resources on one stream")));
+        }
+        let resources = if offered.has(Changes::RESOURCES) { resources } else { BTreeSet::new() };
+        if !resources.is_empty() {
+            honoured["resourceSubscriptions"] = json!(resources);
+        }
+        let subscription = Self { id, lists, resources, reply };
         subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
         Ok(subscription)
     }
 
-    /// Tells that the tools changed, if the stream asked for it (SUB-01).
-    pub(super) fn tools_changed(&self) {
-        if self.tools_list_changed {
-            self.send(method::TOOLS_LIST_CHANGED, json!({}));
+    /// Tells what changed, as far as the stream asked for it (SUB-01).
+    pub(super) fn tell(&self, notices: &Notices) {
+        for list in Changes::ALL {
+            if self.lists.and(notices.lists).has(list) {
+                self.send(changed_method(list), json!({}));
+            }
+        }
+        for uri in notices.resources.intersection(&self.resources) {
+            self.send(method::RESOURCES_UPDATED, json!({"uri": uri}));
         }
     }
 

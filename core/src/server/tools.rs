@@ -1,41 +1,24 @@
-//! `tools/list` and `tools/call`, up to the handler.
+//! `tools/call`, up to the handler.
 
 use super::{
-    Server, mirrored,
-    outcome::invalid_arguments,
-    registry::{RegisteredTool, parse_cursor},
+    Server,
+    capabilities::covers,
+    catalog::{Category, Changes, RegisteredProvider, RegisteredTool},
+    handler::Handler,
+    input::lacking,
+    mirrored,
+    outcome::{self, Outcome, invalid_arguments},
+    serving::{Prepared, Serving, Target},
 };
 use crate::{
     engine::Scope,
     protocol::{Feature, RawJson, RpcError},
 };
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
-/// A call that may go to its handler, or the result that answers it already.
-pub(super) enum Prepared {
-    Run(Arc<RegisteredTool>, RawJson),
-    Answer(RawJson),
-}
-
-pub(super) fn list(server: &Server, params: Option<&RawJson>, scope: &Scope) -> Result<RawJson, RpcError> {
-    #[derive(Deserialize, Default)]
-    struct ListParams {
-        cursor: Option<String>,
-    }
-    let params: ListParams = read(params, "tools/list")?.unwrap_or_default();
-    let after = match &params.cursor {
-        Some(cursor) => {
-            parse_cursor(cursor).ok_or_else(|| RpcError::invalid_params(format!("Unknown cursor: {cursor:?}")))?
-        }
-        None => 0,
-    };
-    let members = server.snapshot().page(after, server.options().page_size, scope.revision);
-    Ok(server.seal(members, scope.revision))
-}
-
-pub(super) fn prepare(server: &Server, params: Option<&RawJson>, scope: &Scope) -> Result<Prepared, RpcError> {
+pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
     #[derive(Deserialize)]
     struct CallParams<'a> {
         #[serde(borrow)]
@@ -43,23 +26,28 @@ pub(super) fn prepare(server: &Server, params: Option<&RawJson>, scope: &Scope) 
         #[serde(borrow)]
         arguments: Option<&'a RawValue>,
     }
+    let (server, scope, snapshot) = (serving.server(), &serving.scope, &serving.snapshot);
+    if !snapshot.offered().has(Changes::TOOLS) {
+        return Err(RpcError::method_not_found(serving.method));
+    }
     let raw = params.ok_or_else(|| RpcError::invalid_params("tools/call needs the parameter name"))?;
     let params: CallParams<'_> =
         raw.parse().map_err(|error| RpcError::invalid_params(format!("tools/call: {error}")))?;
-    let snapshot = server.snapshot();
-    let tool = snapshot
-        .tool(&params.name)
-        .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", params.name)))?;
+    let Some(tool) = snapshot.tools.get(&params.name) else {
+        return match snapshot.providers(Category::Tools).next() {
+            Some(provider) => provided(provider, raw, &params.name),
+            None => Err(unknown(&params.name)),
+        };
+    };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
-    let value: Value = arguments.parse().map_err(|error| RpcError::invalid_params(invalid_arguments(tool, &error)))?;
+    let value: Value =
+        arguments.parse().map_err(|error| RpcError::invalid_params(invalid_arguments(&tool.name, &error)))?;
     mirrored::check(tool, scope, &value)?;
     check_capabilities(tool, scope)?;
-    match tool.input.validate(&value).map_err(|problem| invalid_arguments(tool, &problem)) {
-        Ok(()) => Ok(Prepared::Run(Arc::clone(tool), arguments)),
+    match tool.input.validate(&value).map_err(|problem| invalid_arguments(&tool.name, &problem)) {
+        Ok(()) => Ok(Prepared::Run(Arc::new(Calling(Arc::clone(tool))), arguments)),
         Err(problem) if scope.revision.supports(Feature::InputErrorsAsResults) => {
-            let text = serde_json::to_string(&problem).map_err(|_| RpcError::internal())?;
-            let members = format!(r#""content":[{{"type":"text","text":{text}}}],"isError":true"#);
-            Ok(Prepared::Answer(server.seal(members.into_bytes(), scope.revision)))
+            Ok(Prepared::Answer(outcome::tool_error(server, scope.revision, &problem)))
         }
         Err(problem) => Err(RpcError::invalid_params(problem)),
     }
@@ -72,29 +60,59 @@ fn check_capabilities(tool: &RegisteredTool, scope: &Scope) -> Result<(), RpcErr
     if covers(&declared, required) {
         return Ok(());
     }
-    if scope.revision.supports(Feature::ResultType) {
-        return Err(RpcError::missing_client_capability(required.clone()));
-    }
-    let names: Vec<_> = required.as_object().into_iter().flat_map(|members| members.keys().cloned()).collect();
-    Err(RpcError::invalid_request(format!(
-        "The tool {} needs a client capability that was not declared: {}",
-        tool.name,
-        names.join(", ")
-    )))
+    let mut error = lacking(scope, required.clone());
+    error.message = format!("The tool {}: {}", tool.name, error.message);
+    Err(error)
 }
 
-/// Whether every member of `required` is declared, at every depth.
-fn covers(declared: &Value, required: &Value) -> bool {
-    match required.as_object() {
-        Some(members) => {
-            members.iter().all(|(name, inner)| declared.get(name).is_some_and(|found| covers(found, inner)))
+fn unknown(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("Unknown tool: {name}"))
+}
+
+fn provided(provider: &Arc<RegisteredProvider>, raw: &RawJson, name: &str) -> Result<Prepared, RpcError> {
+    let params: Value = raw.parse().map_err(|_| RpcError::internal())?;
+    let input = RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())?;
+    let target = ProvidedTool { name: name.to_owned(), provider: Arc::clone(provider) };
+    Ok(Prepared::Run(Arc::new(target), input))
+}
+
+/// A tool that is being called.
+struct Calling(Arc<RegisteredTool>);
+
+impl Target for Calling {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.0.handler
+    }
+
+    fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let tool = outcome::ToolOf { name: &self.0.name, output: self.0.output.as_ref() };
+        outcome::render_tool(server, &tool, scope.revision, outcome)
+    }
+}
+
+/// A tool that only a provider may know.
+struct ProvidedTool {
+    name: String,
+    provider: Arc<RegisteredProvider>,
+}
+
+impl Target for ProvidedTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.provider.handler
+    }
+
+    fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError> {
+        if outcome.is_null() {
+            return Err(unknown(&self.name));
         }
-        None => true,
+        outcome::render_tool(server, &outcome::ToolOf { name: &self.name, output: None }, scope.revision, outcome)
     }
-}
-
-fn read<'a, P: Deserialize<'a>>(params: Option<&'a RawJson>, method: &str) -> Result<Option<P>, RpcError> {
-    params
-        .map(|params| params.parse().map_err(|error| RpcError::invalid_params(format!("{method}: {error}"))))
-        .transpose()
 }

@@ -1,13 +1,16 @@
 //! Typed handlers: async functions whose argument type gives the input schema and whose return type the output schema.
 
-use super::{ToolError, call::Call, context::Context, outcome::Outcome, registry::ToolEntry};
+use super::{
+    AskError, PromptEntry, ResourceEntry, ResourceTemplateEntry, ToolEntry, ToolError, call::Call, context::Context,
+    outcome::Outcome,
+};
 use crate::protocol::{
     RawJson, RpcError,
-    model::{CallToolResult, ContentBlock},
+    model::{CallToolResult, ContentBlock, GetPromptResult, PromptMessage, ReadResourceResult, ResourceContents},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use std::{
     any::Any,
     borrow::Cow,
@@ -41,17 +44,20 @@ impl<E: std::error::Error + 'static> From<E> for CallError {
         if let Some(error) = any.downcast_ref::<RpcError>() {
             return Self(Outcome::Protocol(error.clone()));
         }
+        if let Some(error) = any.downcast_ref::<AskError>() {
+            return Self(Outcome::Protocol(error.clone().into_rpc()));
+        }
         Self(Outcome::Internal(error.to_string()))
     }
 }
 
-/// An async function that can serve a tool: `(Context, Params<T>)`, `(Params<T>)`, `(Context)` or no arguments, giving
+/// An async function that can serve a tool, resource, resource template or prompt: `(Context, Params<T>)`, `(Params<T>)`, `(Context)` or no arguments, giving
 /// `Result<R, CallError>` where `R` can be JSON and has a schema.
 #[diagnostic::on_unimplemented(
-    message = "this is not a tool handler",
+    message = "this is not a handler",
     note = "a handler is `|ctx: Context, Params(p): Params<T>| async move {{ Ok(value) }}` (either argument may be left out), and its result is `Result<value, CallError>`; T needs Deserialize and JsonSchema, the value Serialize and JsonSchema"
 )]
-pub trait ToolHandler<M>: Send + Sync + 'static {
+pub trait AsyncHandler<M>: Send + Sync + 'static {
     /// The schema of the arguments; `None` if there are none.
     fn input_schema() -> Option<Value>;
     /// The output schema, and whether it describes `{"result": value}`.
@@ -110,10 +116,18 @@ pub enum ReturnKind {
 impl ReturnKind {
     fn of<R: JsonSchema>() -> Self {
         let name = R::schema_name();
-        if name == ContentBlock::schema_name() || name == <Vec<ContentBlock>>::schema_name() {
+        let parts = [ContentBlock::schema_name(), ResourceContents::schema_name(), PromptMessage::schema_name()];
+        let lists = [
+            <Vec<ContentBlock>>::schema_name(),
+            <Vec<ResourceContents>>::schema_name(),
+            <Vec<PromptMessage>>::schema_name(),
+        ];
+        if parts.contains(&name) || lists.contains(&name) {
             return Self::Content;
         }
-        if name == CallToolResult::schema_name() {
+        let results =
+            [CallToolResult::schema_name(), ReadResourceResult::schema_name(), GetPromptResult::schema_name()];
+        if results.contains(&name) {
             return Self::Result;
         }
         match root_schema::<R>().get("type").and_then(Value::as_str) {
@@ -167,32 +181,36 @@ fn output_schema<R: JsonSchema>() -> Option<(Value, bool)> {
     }
 }
 
-impl JsonSchema for ContentBlock {
-    fn schema_name() -> Cow<'static, str> {
-        "McpContentBlock".into()
-    }
+/// What is made of the specification's own types is known by name; a schema of them would tell clients nothing.
+macro_rules! known_by_name {
+    ($($model:ty = $name:literal),*) => {
+        $(impl JsonSchema for $model {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({"type": "object"})
-    }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                schemars::json_schema!({"type": "object"})
+            }
+        })*
+    };
 }
 
-impl JsonSchema for CallToolResult {
-    fn schema_name() -> Cow<'static, str> {
-        "McpCallToolResult".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({"type": "object"})
-    }
-}
+known_by_name!(
+    ContentBlock = "McpContentBlock",
+    CallToolResult = "McpCallToolResult",
+    ResourceContents = "McpResourceContents",
+    ReadResourceResult = "McpReadResourceResult",
+    PromptMessage = "McpPromptMessage",
+    GetPromptResult = "McpGetPromptResult"
+);
 
 /// Marks the form of a handler, so that the compiler tells them apart.
 pub struct Form<Arguments, R>(std::marker::PhantomData<fn(Arguments) -> R>);
 
-macro_rules! tool_handler {
+macro_rules! async_handler {
     ($marker:ty, [$($param:ident)?], |$this:ident, $context:ident, $arguments:ident| $call:expr, ($($argument:ty),*)) => {
-        impl<F, Fut, R, $($param)?> ToolHandler<Form<$marker, R>> for F
+        impl<F, Fut, R, $($param)?> AsyncHandler<Form<$marker, R>> for F
         where
             F: Fn($($argument),*) -> Fut + Send + Sync + 'static,
             Fut: Future<Output = Result<R, CallError>> + Send + 'static,
@@ -227,9 +245,9 @@ macro_rules! tool_handler {
     };
 }
 
-tool_handler!((), [], |this, _context, _arguments| this(), ());
-tool_handler!((Context,), [], |this, context, _arguments| this(context), (Context));
-tool_handler!(
+async_handler!((), [], |this, _context, _arguments| this(), ());
+async_handler!((Context,), [], |this, context, _arguments| this(context), (Context));
+async_handler!(
     (Params<T>,),
     [T],
     |this, _context, arguments| match read(arguments) {
@@ -238,7 +256,7 @@ tool_handler!(
     },
     (Params<T>)
 );
-tool_handler!(
+async_handler!(
     (Context, Params<T>),
     [T],
     |this, context, arguments| match read(arguments) {
@@ -258,8 +276,8 @@ fn refused(outcome: Outcome) -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
 }
 
 impl ToolEntry {
-    /// A tool from an async function; see [`ToolHandler`].
-    pub fn typed<M, H: ToolHandler<M>>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self {
+    /// A tool from an async function; see [`AsyncHandler`].
+    pub fn typed<M, H: AsyncHandler<M>>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self {
         let mut descriptor = json!({"name": name.into(), "description": description.into()});
         if let Some(schema) = H::input_schema() {
             descriptor["inputSchema"] = schema;
@@ -269,14 +287,72 @@ impl ToolEntry {
             descriptor["outputSchema"] = schema;
             wrap = wrapped;
         }
-        let kind = H::return_kind();
-        let serve = move |call: Call| {
-            let context = Context::new(call.facts().clone());
-            let future = handler.run(context, call.arguments(), kind);
-            let facts = call.facts().clone();
-            call_in_background(call, facts, future);
+        Self::new(descriptor, serve(handler, |input| Ok(input.clone()))).wrap_output(wrap)
+    }
+}
+
+impl ResourceEntry {
+    /// A resource from an async function without [`Params`]: a string becomes its text, [`ResourceContents`] is what it says.
+    pub fn typed<M, H: AsyncHandler<M>>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self {
+        let descriptor = json!({"uri": uri.into(), "name": name.into()});
+        Self::new(descriptor, serve(handler, |input| Ok(input.clone())))
+    }
+}
+
+impl ResourceTemplateEntry {
+    /// A template from an async function whose [`Params`] are the template's variables.
+    pub fn typed<M, H: AsyncHandler<M>>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Matched<'a> {
+            #[serde(borrow)]
+            variables: &'a RawValue,
+        }
+        let variables = |input: &RawJson| {
+            let matched: Matched<'_> = input.parse().map_err(|error| Outcome::Internal(error.to_string()))?;
+            Ok(RawJson::slice_of(input.buffer(), matched.variables))
         };
-        Self::new(descriptor, serve).wrap_output(wrap)
+        let descriptor = json!({"uriTemplate": uri_template.into(), "name": name.into()});
+        Self::new(descriptor, serve(handler, variables))
+    }
+}
+
+impl PromptEntry {
+    /// A prompt from an async function whose [`Params`] are its arguments: the members of the type, which must read strings.
+    pub fn typed<M, H: AsyncHandler<M>>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self {
+        let mut descriptor = json!({"name": name.into(), "description": description.into()});
+        let schema = H::input_schema().unwrap_or_default();
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let argument = |(name, of): (&String, &Value)| {
+            let mut argument = json!({"name": name, "required": required.contains(&name.as_str().into())});
+            for told in ["title", "description"] {
+                if let Some(text) = of.get(told) {
+                    argument[told] = text.clone();
+                }
+            }
+            argument
+        };
+        if let Some(properties) = schema["properties"].as_object() {
+            descriptor["arguments"] = properties.iter().map(argument).collect();
+        }
+        Self::new(descriptor, serve(handler, |input| Ok(input.clone())))
+    }
+}
+
+/// The core form of an async handler; `arguments` are what of a call's input its [`Params`] are read from.
+fn serve<M, H: AsyncHandler<M>>(
+    handler: H,
+    arguments: fn(&RawJson) -> Result<RawJson, Outcome>,
+) -> impl Fn(Call) + Send + Sync + 'static {
+    let kind = H::return_kind();
+    move |call: Call| {
+        let facts = call.facts().clone();
+        match arguments(call.input()) {
+            Ok(arguments) => {
+                let future = handler.run(Context::new(facts.clone()), &arguments, kind);
+                call_in_background(call, facts, future);
+            }
+            Err(outcome) => drop(call.complete(outcome)),
+        }
     }
 }
 
@@ -300,5 +376,5 @@ fn call_in_background(call: Call, facts: super::CallFacts, future: Pin<Box<dyn F
             call.complete(outcome);
         }
     };
-    spawner.inner.connection.runtime().spawn(Box::pin(task));
+    spawner.inner.serving.connection.runtime().spawn(Box::pin(task));
 }

@@ -330,7 +330,10 @@ fn changes_of_the_tools_are_heard() {
     }
     host.port.unregister(tool).unwrap();
     assert_eq!(host.port.unregister(tool).unwrap_err().kind, ErrorKind::Invalid);
-    assert_eq!(host.describe(server), json!({"kind": "server", "tools": []}));
+    assert_eq!(
+        host.describe(server),
+        json!({"kind": "server", "tools": [], "resources": [], "resourceTemplates": [], "prompts": []})
+    );
     assert_eq!(host.failure(host.call(legacy, "echo", json!({"message": "x"})))["code"], -32602);
 }
 

@@ -1,77 +1,38 @@
-//! What a handler returns, and the one mapping of it to a result (DESIGN: the same in every language).
+//! What a tool's outcome becomes.
 
-use super::{Server, registry::RegisteredTool};
-use crate::protocol::{Feature, RawJson, Revision, RpcError, project};
+use super::{Outcome, lossy};
+use crate::{
+    protocol::{Feature, RawJson, Revision, RpcError, project},
+    server::{Server, catalog::Output},
+};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What came of a call.
-#[derive(Debug, Clone)]
-pub enum Outcome {
-    /// One text block.
-    Text(String),
-    /// Content blocks: one, or an array of them.
-    Content(RawJson),
-    /// A JSON object: its text, and the object as structured content.
-    Object(RawJson),
-    /// Any JSON value: its text, and `{"result": value}` as structured content.
-    Value(RawJson),
-    /// A full result.
-    Result(RawJson),
-    /// The tool failed, and says why to the model.
-    ToolError(String),
-    /// The arguments pass the schema but not what the host checks beyond it; says what is wrong, and where.
-    InvalidArguments(String),
-    /// A JSON-RPC error.
-    Protocol(RpcError),
-    /// Something broke; the detail is for the log.
-    Internal(String),
-}
-
-/// A failure of the tool itself, told to the model in a result with `isError` (TOOL-18).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolError {
-    message: String,
-}
-
-impl ToolError {
-    /// A failure that says why.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
-    }
-
-    /// The text for the model.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-}
-
-impl fmt::Display for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for ToolError {}
-
-impl From<ToolError> for Outcome {
-    fn from(error: ToolError) -> Self {
-        Self::ToolError(error.message)
-    }
-}
-
 const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
 
-/// Turns an outcome into a result for a revision.
-pub(super) fn render(
+/// What a tool's result has to fit.
+pub(in crate::server) struct ToolOf<'a> {
+    pub(in crate::server) name: &'a str,
+    pub(in crate::server) output: Option<&'a Output>,
+}
+
+impl ToolOf<'_> {
+    /// Why the output schema refuses a value.
+    fn output_problem(&self, structured: &Value) -> Option<String> {
+        self.output?.problem(structured)
+    }
+}
+
+/// Turns the outcome of a tool into a result for a revision.
+pub(in crate::server) fn render_tool(
     server: &Server,
-    tool: &RegisteredTool,
+    tool: &ToolOf<'_>,
     revision: Revision,
     outcome: Outcome,
 ) -> Result<RawJson, RpcError> {
     match outcome {
         Outcome::Text(text) => {
-            let structured = tool.output.as_ref().map(|output| {
+            let structured = tool.output.map(|output| {
                 let text = Value::from(text.as_str());
                 if output.takes_objects { json!({"result": text}) } else { text }
             });
@@ -83,7 +44,7 @@ pub(super) fn render(
             finish(server, tool, revision, text_block(&lossy(&raw)), structured, false)
         }
         Outcome::Value(raw) => {
-            let wrap = tool.output.as_ref().is_some_and(|output| output.wrap || output.takes_objects);
+            let wrap = tool.output.is_some_and(|output| output.wrap || output.takes_objects);
             let structured = parsed_if(tool.output.is_some(), &raw)?;
             let structured = structured.map(|value| if wrap { json!({"result": value}) } else { value });
             finish(server, tool, revision, text_block(&lossy(&raw)), structured, false)
@@ -91,7 +52,7 @@ pub(super) fn render(
         Outcome::Result(raw) => full_result(server, tool, revision, &raw),
         Outcome::ToolError(message) => finish(server, tool, revision, text_block(&message), None, true),
         Outcome::InvalidArguments(problem) => {
-            let message = invalid_arguments(tool, &problem);
+            let message = invalid_arguments(tool.name, &problem);
             if revision.supports(Feature::InputErrorsAsResults) {
                 finish(server, tool, revision, text_block(&message), None, true)
             } else {
@@ -99,6 +60,7 @@ pub(super) fn render(
             }
         }
         Outcome::Protocol(error) => Err(error),
+        Outcome::InputRequired { .. } => Err(RpcError::internal()),
         Outcome::Internal(detail) => {
             tracing::error!(target: "trunkline", "the tool {} failed: {detail}", tool.name);
             let text =
@@ -109,8 +71,8 @@ pub(super) fn render(
 }
 
 /// What is said of arguments that do not fit, whoever checked them.
-pub(super) fn invalid_arguments(tool: &RegisteredTool, problem: &dyn fmt::Display) -> String {
-    format!("Invalid arguments for tool {}: {problem}", tool.name)
+pub(in crate::server) fn invalid_arguments(name: &str, problem: &dyn fmt::Display) -> String {
+    format!("Invalid arguments for tool {name}: {problem}")
 }
 
 /// `[{"type":"text","text":…}]`: what most calls answer, so it is written straight.
@@ -124,10 +86,6 @@ fn text_block(text: &str) -> Vec<u8> {
     out
 }
 
-fn lossy(raw: &RawJson) -> String {
-    String::from_utf8_lossy(raw.as_bytes()).into_owned()
-}
-
 fn parsed_if(needed: bool, raw: &RawJson) -> Result<Option<Value>, RpcError> {
     if !needed {
         return Ok(None);
@@ -137,7 +95,7 @@ fn parsed_if(needed: bool, raw: &RawJson) -> Result<Option<Value>, RpcError> {
 
 fn finish(
     server: &Server,
-    tool: &RegisteredTool,
+    tool: &ToolOf<'_>,
     revision: Revision,
     content: Vec<u8>,
     structured: Option<Value>,
@@ -168,30 +126,25 @@ fn may_carry(revision: Revision, structured: &Value) -> bool {
 }
 
 /// TOOL-13: what does not conform to the output schema is not sent.
-fn output_failed(
-    server: &Server,
-    tool: &RegisteredTool,
-    revision: Revision,
-    problem: &str,
-) -> Result<RawJson, RpcError> {
+fn output_failed(server: &Server, tool: &ToolOf<'_>, revision: Revision, problem: &str) -> Result<RawJson, RpcError> {
     tracing::error!(target: "trunkline", "the tool {} returned what its output schema refuses: {problem}", tool.name);
     let text = format!("The tool {} returned what its output schema refuses: {problem}", tool.name);
     finish(server, tool, revision, text_block(&text), None, true)
 }
 
-fn content(server: &Server, tool: &RegisteredTool, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
+fn content(server: &Server, tool: &ToolOf<'_>, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
     let blocks: Value = raw.parse().map_err(|_| RpcError::internal())?;
     let blocks = if blocks.is_array() { blocks } else { Value::Array(vec![blocks]) };
     full_result_value(server, tool, revision, json!({"content": blocks}))
 }
 
-fn full_result(server: &Server, tool: &RegisteredTool, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
+fn full_result(server: &Server, tool: &ToolOf<'_>, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
     full_result_value(server, tool, revision, raw.parse().map_err(|_| RpcError::internal())?)
 }
 
 fn full_result_value(
     server: &Server,
-    tool: &RegisteredTool,
+    tool: &ToolOf<'_>,
     revision: Revision,
     mut result: Value,
 ) -> Result<RawJson, RpcError> {
@@ -210,4 +163,12 @@ fn full_result_value(
     }
     project::project_tool_result(&mut result, revision);
     Ok(server.seal_object(result, revision))
+}
+
+/// A result that says to the model why the tool failed.
+pub(in crate::server) fn tool_error(server: &Server, revision: Revision, message: &str) -> RawJson {
+    let mut members = br#""content":"#.to_vec();
+    members.extend_from_slice(&text_block(message));
+    members.extend_from_slice(br#","isError":true"#);
+    server.seal(members, revision)
 }

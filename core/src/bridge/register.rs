@@ -1,0 +1,195 @@
+//! What a host registers: servers, what they offer, and hooks.
+
+use super::{
+    BridgeError, Lane,
+    config::{self, ServerConfig, millis},
+    entries::{Entry, HostHandler, HostTarget},
+    port::PortInner,
+};
+use crate::server::{
+    CacheHints, CacheScope, Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry,
+    RegisterError, Registration, ResourceEntry, ResourceTemplateEntry, Server, ToolEntry,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ToolConfig {
+    tool: Value,
+    #[serde(default)]
+    wrap_output: bool,
+    requires: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ResourceConfig {
+    resource: Value,
+    ttl_ms: Option<u64>,
+    #[serde(default)]
+    cache_scope: CacheScope,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ResourceTemplateConfig {
+    resource_template: Value,
+    ttl_ms: Option<u64>,
+    #[serde(default)]
+    cache_scope: CacheScope,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PromptConfig {
+    prompt: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CompletionConfig {
+    #[serde(rename = "ref")]
+    reference: Value,
+    argument: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderConfig {
+    of: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MiddlewareConfig {
+    methods: Option<Vec<String>>,
+}
+
+fn hints(ttl_ms: Option<u64>, scope: CacheScope) -> CacheHints {
+    CacheHints { ttl: millis(ttl_ms, Duration::ZERO), scope }
+}
+
+/// The text that names a thing in its descriptor.
+fn key(descriptor: &Value, member: &str) -> String {
+    descriptor[member].as_str().unwrap_or_default().to_owned()
+}
+
+/// Puts something into a server's catalog; what gives its registration is known then at the latest.
+type Addition = Box<dyn FnOnce(&Server, HostHandler) -> Result<Registration, RegisterError>>;
+
+fn addition(kind: &str, rest: Value) -> Result<Addition, BridgeError> {
+    fn read<T: DeserializeOwned>(kind: &str, rest: Value) -> Result<T, BridgeError> {
+        config::read_value(kind, rest)
+    }
+    Ok(match kind {
+        "tool" => {
+            let given: ToolConfig = read(kind, rest)?;
+            Box::new(move |server, handler| {
+                let registration = Registration::Item(Category::Tools, key(&given.tool, "name"));
+                let mut entry = ToolEntry::new(given.tool, handler).wrap_output(given.wrap_output);
+                if let Some(requires) = given.requires {
+                    entry = entry.requires(requires);
+                }
+                server.add_tool(entry).map(|()| registration)
+            })
+        }
+        "resource" => {
+            let given: ResourceConfig = read(kind, rest)?;
+            Box::new(move |server, handler| {
+                let registration = Registration::Item(Category::Resources, key(&given.resource, "uri"));
+                let hints = hints(given.ttl_ms, given.cache_scope);
+                server.add_resource(ResourceEntry::new(given.resource, handler).cache(hints)).map(|()| registration)
+            })
+        }
+        "resourceTemplate" => {
+            let given: ResourceTemplateConfig = read(kind, rest)?;
+            Box::new(move |server, handler| {
+                let template = given.resource_template;
+                let registration = Registration::Item(Category::ResourceTemplates, key(&template, "uriTemplate"));
+                let hints = hints(given.ttl_ms, given.cache_scope);
+                let entry = ResourceTemplateEntry::new(template, handler).cache(hints);
+                server.add_resource_template(entry).map(|()| registration)
+            })
+        }
+        "prompt" => {
+            let given: PromptConfig = read(kind, rest)?;
+            Box::new(move |server, handler| {
+                let registration = Registration::Item(Category::Prompts, key(&given.prompt, "name"));
+                server.add_prompt(PromptEntry::new(given.prompt, handler)).map(|()| registration)
+            })
+        }
+        "completion" => {
+            let given: CompletionConfig = read(kind, rest)?;
+            let target = CompletionTarget::read(&given.reference)
+                .map_err(|problem| BridgeError::invalid(format!("completion: {problem}")))?;
+            Box::new(move |server, handler| {
+                let registration = Registration::Completion(target.clone(), given.argument.clone());
+                server.add_completion(CompletionEntry::new(target, given.argument, handler)).map(|()| registration)
+            })
+        }
+        "provider" => {
+            let given: ProviderConfig = read(kind, rest)?;
+            let category = config::category(&given.of)?;
+            Box::new(move |server, handler| server.add_provider(ProviderEntry::new(category, handler)))
+        }
+        "middleware" => {
+            let given: MiddlewareConfig = read(kind, rest)?;
+            Box::new(move |server, handler| {
+                let entry = MiddlewareEntry::new(handler);
+                server.add_middleware(match given.methods {
+                    Some(methods) => entry.methods(methods),
+                    None => entry,
+                })
+            })
+        }
+        other => {
+            return Err(BridgeError::invalid(format!(
+                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, provider and middleware"
+            )));
+        }
+    })
+}
+
+impl PortInner {
+    pub(super) fn register_server(&self, json: &[u8]) -> Result<u64, BridgeError> {
+        let given: ServerConfig = config::read("server", json)?;
+        let options = given.options()?;
+        self.insert(Entry::Server(Server::new(given.info, given.instructions, options)))
+    }
+
+    pub(super) fn register(self: &Arc<Self>, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
+        let mut members: Map<String, Value> = config::read(kind, json)?;
+        let server = match members.remove("server").as_ref().and_then(Value::as_u64) {
+            Some(handle) => self.server(handle)?,
+            None => return Err(BridgeError::invalid(format!("{kind}: server must be the handle of a server"))),
+        };
+        let lane: Lane = match members.remove("lane") {
+            Some(lane) => config::read_value(&format!("{kind}: lane"), lane)?,
+            None => Lane::default(),
+        };
+        let add = addition(kind, Value::Object(members))?;
+        let host = Arc::new(HostTarget { port: Arc::downgrade(self), handle: OnceLock::new(), lane });
+        // The number first: a call may arrive as soon as the thing is there.
+        let handle = self.insert(Entry::Registered { server: server.clone(), registration: None })?;
+        let _ = host.handle.set(handle);
+        match add(&server, HostHandler(host)) {
+            Ok(added) => {
+                self.with_entry(handle, |entry| {
+                    if let Entry::Registered { registration, .. } = entry {
+                        *registration = Some(added);
+                    }
+                });
+                Ok(handle)
+            }
+            Err(error) => {
+                self.remove(handle);
+                Err(BridgeError::invalid(error.to_string()))
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Capabilities: what a server declares, and whether a client declared what something needs.
+
+use super::{
+    Server,
+    catalog::{Changes, Snapshot},
+};
+use crate::protocol::{Revision, project};
+use serde_json::{Value, json};
+
+impl Server {
+    /// What is declared now to a client of this revision: what answers, and nothing else.
+    pub(super) fn capabilities(&self, snapshot: &Snapshot, revision: Revision) -> Value {
+        let offered = snapshot.offered();
+        let mut declared = json!({"logging": {}});
+        if offered.has(Changes::TOOLS) {
+            declared["tools"] = json!({"listChanged": true});
+        }
+        if offered.has(Changes::RESOURCES) {
+            declared["resources"] = json!({"subscribe": true, "listChanged": true});
+        }
+        if offered.has(Changes::PROMPTS) {
+            declared["prompts"] = json!({"listChanged": true});
+        }
+        if snapshot.completes {
+            declared["completions"] = json!({});
+        }
+        for (name, settings) in &self.options().extensions {
+            declared["extensions"][name.as_str()] = settings.clone();
+        }
+        if !self.options().experimental.is_empty() {
+            declared["experimental"] = self.options().experimental.clone().into();
+        }
+        project::project_server_capabilities(&mut declared, revision);
+        declared
+    }
+}
+
+impl Snapshot {
+    /// The lists that are declared. A server that offers nothing yet is one of tools that come later.
+    pub(super) fn offered(&self) -> Changes {
+        if self.offered == Changes::NONE { Changes::TOOLS } else { self.offered }
+    }
+}
+
+/// Whether every member of `required` is declared, at every depth.
+pub(super) fn covers(declared: &Value, required: &Value) -> bool {
+    match required.as_object() {
+        Some(members) => {
+            members.iter().all(|(name, inner)| declared.get(name).is_some_and(|found| covers(found, inner)))
+        }
+        None => true,
+    }
+}

@@ -1,0 +1,136 @@
+//! Tools: how they are registered, and what is known of them then.
+
+use super::{Descriptor, Listed, RegisterError};
+use crate::{
+    protocol::{
+        model::Tool,
+        project,
+        schema::{self, HeaderParameter, Schema},
+    },
+    server::handler::Handler,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A tool to register: its descriptor (the specification's Tool of the newest revision) and its handler.
+pub struct ToolEntry {
+    descriptor: Value,
+    wrap_output: bool,
+    requires: Option<Value>,
+    handler: Arc<dyn Handler>,
+}
+
+impl ToolEntry {
+    /// A tool from its descriptor, a Tool object. A missing `inputSchema` means an object without properties.
+    pub fn new(descriptor: Value, handler: impl Handler) -> Self {
+        Self { descriptor, wrap_output: false, requires: None, handler: Arc::new(handler) }
+    }
+
+    /// The output schema describes `{"result": value}`, not the value.
+    pub fn wrap_output(mut self, wrap: bool) -> Self {
+        self.wrap_output = wrap;
+        self
+    }
+
+    /// Client capabilities (a ClientCapabilities object) without which calls are refused before the handler sees them.
+    pub fn requires(mut self, capabilities: Value) -> Self {
+        self.requires = Some(capabilities);
+        self
+    }
+
+    /// Adds or replaces a member of the descriptor, such as `title` or `annotations`.
+    pub fn with(mut self, member: &str, value: Value) -> Self {
+        self.descriptor[member] = value;
+        self
+    }
+
+    pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredTool, RegisterError> {
+        let Self { mut descriptor, wrap_output, requires, handler } = self;
+        let Some(members) = descriptor.as_object_mut() else {
+            return Err(RegisterError("A tool's descriptor must be an object".into()));
+        };
+        let name = match members.get("name").and_then(Value::as_str) {
+            Some(name) => name.to_owned(),
+            None => return Err(RegisterError("A tool needs the string member name".into())),
+        };
+        check_name(&name)?;
+        let wrong = |what: &str, error: &dyn std::fmt::Display| RegisterError(format!("Tool {name}: {what}: {error}"));
+        // TOOL-08: a tool without parameters says so.
+        let input_schema = members
+            .entry("inputSchema")
+            .or_insert_with(|| json!({"type": "object", "properties": {}, "additionalProperties": false}));
+        schema::check_input_root(input_schema).map_err(|error| wrong("inputSchema", &error))?;
+        let input = Schema::compile(input_schema).map_err(|error| wrong("inputSchema", &error))?;
+        let mirrored = schema::header_parameters(input_schema).map_err(|error| wrong("inputSchema", &error))?;
+        let output = match members.get("outputSchema") {
+            Some(output) => Some(Output {
+                takes_objects: output.get("type").and_then(Value::as_str) == Some("object"),
+                schema: Schema::compile(output).map_err(|error| wrong("outputSchema", &error))?,
+                wrap: wrap_output,
+            }),
+            None => None,
+        };
+        if requires.as_ref().is_some_and(|requires| !requires.is_object()) {
+            return Err(wrong("requires", &"must be a ClientCapabilities object"));
+        }
+        // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
+        Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        let descriptor = Descriptor::new(descriptor, project::project_tool);
+        Ok(RegisteredTool { name, number, descriptor, input, mirrored, output, requires, handler })
+    }
+}
+
+/// TOOL-09, TOOL-10.
+fn check_name(name: &str) -> Result<(), RegisterError> {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if name.is_empty() || name.len() > 128 || !name.bytes().all(legal) {
+        return Err(RegisterError(format!(
+            "The tool name {name:?} must be 1 to 128 of the characters A-Z a-z 0-9 _ - ."
+        )));
+    }
+    Ok(())
+}
+
+/// A tool that is offered.
+pub(crate) struct RegisteredTool {
+    pub(in crate::server) name: String,
+    number: u64,
+    descriptor: Descriptor,
+    pub(in crate::server) input: Schema,
+    /// Parameters that HTTP headers repeat.
+    pub(in crate::server) mirrored: Vec<HeaderParameter>,
+    pub(in crate::server) output: Option<Output>,
+    pub(in crate::server) requires: Option<Value>,
+    pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+pub(in crate::server) struct Output {
+    schema: Schema,
+    pub(in crate::server) wrap: bool,
+    pub(in crate::server) takes_objects: bool,
+}
+
+impl Output {
+    /// Why the schema refuses a value.
+    pub(in crate::server) fn problem(&self, structured: &Value) -> Option<String> {
+        self.schema.validate(structured).err().map(|problem| problem.to_string())
+    }
+}
+
+impl Listed for RegisteredTool {
+    const MEMBER: &'static str = "tools";
+    const NOUN: &'static str = "A tool";
+
+    fn key(&self) -> &str {
+        &self.name
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+}

@@ -1,0 +1,198 @@
+//! News for clients that belong to no request: lists that changed, resources that were updated, elicitations that are complete.
+
+use super::{Server, catalog::Changes, connection::Connection, outbound::Outgoing};
+use crate::protocol::{Feature, Revision, RpcError, envelope, method};
+use crate::sync::Mutex;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+/// What changed, and was not told yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Notices {
+    pub(super) lists: Changes,
+    pub(super) resources: BTreeSet<String>,
+}
+
+impl Notices {
+    pub(super) fn of_lists(lists: Changes) -> Self {
+        Self { lists, resources: BTreeSet::new() }
+    }
+
+    fn of_resource(uri: &str) -> Self {
+        Self { lists: Changes::NONE, resources: BTreeSet::from([uri.to_owned()]) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lists == Changes::NONE && self.resources.is_empty()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.lists = self.lists.with(other.lists);
+        self.resources.extend(other.resources.iter().cloned());
+    }
+}
+
+/// What one connection watches, and what it has still to be told.
+#[derive(Default)]
+pub(super) struct Watching {
+    /// Resources that a session subscribed to.
+    resources: Mutex<BTreeSet<String>>,
+    /// Elicitations by URL that this client was sent (ELI-28).
+    elicitations: Mutex<BTreeSet<String>>,
+    pending: Mutex<Notices>,
+    scheduled: AtomicBool,
+}
+
+/// Resources that one session may subscribe to, and elicitations that may be open on it.
+const MAX_WATCHED: usize = 10_000;
+
+/// Changes made within this time are told once.
+const COALESCE: Duration = Duration::from_millis(5);
+
+/// The notification that says that a list changed.
+pub(super) fn changed_method(list: Changes) -> &'static str {
+    match list {
+        Changes::TOOLS => method::TOOLS_LIST_CHANGED,
+        Changes::RESOURCES => method::RESOURCES_LIST_CHANGED,
+        _ => method::PROMPTS_LIST_CHANGED,
+    }
+}
+
+impl Server {
+    /// Tells clients that subscribed to a resource that its contents changed. Updates made close together are told once.
+    pub fn resource_updated(&self, uri: &str) {
+        self.tell_all(&Notices::of_resource(uri));
+    }
+
+    /// Tells clients that a list changed whose things are not registered here: those of a provider.
+    pub fn list_changed(&self, category: super::Category) {
+        self.tell_all(&Notices::of_lists(category.change()));
+    }
+
+    /// Tells the client that was sent this elicitation by URL that it is complete (2025-11-25 only; others have no such news).
+    /// `false`: no client that is connected was sent it.
+    pub fn elicitation_complete(&self, elicitation_id: &str) -> bool {
+        self.listeners().iter().any(|connection| connection.elicitation_complete(elicitation_id))
+    }
+
+    pub(super) fn tell_all(&self, notices: &Notices) {
+        if notices.is_empty() {
+            return;
+        }
+        for connection in self.listeners() {
+            connection.tell(notices);
+        }
+    }
+}
+
+impl Connection {
+    /// A session wants to hear of a resource's updates.
+    pub(super) fn watch_resource(&self, uri: &str) -> Result<(), RpcError> {
+        let mut resources = self.watching().resources.lock();
+        if resources.len() >= MAX_WATCHED && !resources.contains(uri) {
+            return Err(RpcError::busy(&format!("the session subscribed to {MAX_WATCHED} resources")));
+        }
+        resources.insert(uri.to_owned());
+        Ok(())
+    }
+
+    pub(super) fn unwatch_resource(&self, uri: &str) {
+        self.watching().resources.lock().remove(uri);
+    }
+
+    /// An elicitation by URL goes to this client; who completes it names it by id.
+    pub(super) fn remember_elicitation(self: &Arc<Self>, params: &Value) {
+        if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
+            self.listen();
+            let mut elicitations = self.watching().elicitations.lock();
+            if elicitations.len() < MAX_WATCHED {
+                elicitations.insert(id.to_owned());
+            }
+        }
+    }
+
+    fn elicitation_complete(&self, id: &str) -> bool {
+        if !self.watching().elicitations.lock().remove(id) {
+            return false;
+        }
+        let params = json!({"elicitationId": id}).to_string();
+        self.notify_session(method::ELICITATION_COMPLETE, Some(params.as_bytes()));
+        true
+    }
+
+    /// Something changed: everyone who asked is told, once for changes made close together.
+    pub(super) fn tell(self: &Arc<Self>, notices: &Notices) {
+        let watching = self.watching();
+        watching.pending.lock().add(notices);
+        if !self.may_be_told() {
+            // LIFE-05: told when the session is initialized; that may have happened just now.
+            if !self.may_be_told() {
+                return;
+            }
+        }
+        self.tell_soon();
+    }
+
+    /// What was missed before the session was initialized is told now.
+    pub(super) fn tell_missed(self: &Arc<Self>) {
+        if !self.watching().pending.lock().is_empty() {
+            self.tell_soon();
+        }
+    }
+
+    fn tell_soon(self: &Arc<Self>) {
+        if self.watching().scheduled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let connection = Arc::clone(self);
+        self.runtime().spawn(Box::pin(async move {
+            let at = connection.runtime().now() + COALESCE;
+            connection.runtime().sleep_until(at).await;
+            connection.watching().scheduled.store(false, Ordering::Release);
+            if connection.is_closed() {
+                return;
+            }
+            connection.tell_now();
+        }));
+    }
+
+    fn tell_now(self: &Arc<Self>) {
+        let notices = std::mem::take(&mut *self.watching().pending.lock());
+        // LIFE-05: a session hears nothing before it is initialized, whatever streams of the other era are open.
+        match (self.revision(), self.is_initialized()) {
+            (Some(revision), true) => self.tell_session(&notices, revision),
+            (Some(_), false) => self.watching().pending.lock().add(&notices),
+            (None, _) => {}
+        }
+        self.tell_subscriptions(&notices);
+    }
+
+    fn tell_session(&self, notices: &Notices, revision: Revision) {
+        if revision.supports(Feature::ResultType) {
+            return;
+        }
+        for list in Changes::ALL {
+            if notices.lists.and(self.declared()).has(list) {
+                self.notify_session(changed_method(list), None);
+            }
+        }
+        let watched: Vec<_> = notices.resources.intersection(&self.watching().resources.lock()).cloned().collect();
+        for uri in watched {
+            let params = json!({"uri": uri}).to_string();
+            self.notify_session(method::RESOURCES_UPDATED, Some(params.as_bytes()));
+        }
+    }
+
+    fn notify_session(&self, method: &str, params: Option<&[u8]>) {
+        let outgoing = Outgoing::Notification(envelope::encode_notification(method, params));
+        self.log_sent(&outgoing, self.revision(), method);
+        self.unrelated().send(outgoing);
+    }
+}

@@ -1,0 +1,333 @@
+//! The rounds of a request that needs input of the client: what was answered, what is kept, and what is asked next.
+//!
+//! On 2026-07-28 each round is a request of its own, and everything between the rounds travels in the sealed `requestState`. In
+//! the handshake era the client's request stays open, and the same is kept here.
+
+use super::{
+    call::CallInner,
+    input::{self, InputRequest},
+    serving::{Serving, Sink},
+    state::Contents,
+};
+use crate::{
+    engine::Patience,
+    protocol::{Feature, RawJson, RpcError, error::code},
+    sync::Mutex,
+};
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// What a client said to a request for input.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Answer {
+    Given(Value),
+    /// Only the handshake era has refusals; a modern client simply never comes back.
+    Refused(RpcError),
+}
+
+/// The rounds of one request so far.
+#[derive(Default)]
+pub(super) struct Rounds {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many rounds of input there were.
+    round: u32,
+    /// The answers of this round.
+    fresh: BTreeMap<String, Answer>,
+    /// Answers that the handler has asked for; they are carried to later rounds.
+    used: BTreeMap<String, Answer>,
+    kept: BTreeMap<String, Value>,
+    user: Option<Value>,
+    noted: BTreeMap<String, InputRequest>,
+}
+
+impl Rounds {
+    /// Takes up what an earlier round left: the answers and the sealed state in the parameters (MRTR-05).
+    pub(super) fn resume(&self, serving: &Serving) -> Result<(), RpcError> {
+        let Some(params) = &serving.params else { return Ok(()) };
+        if !serving.takes_input || !serving.scope.revision.supports(Feature::InputRequired) || !mentions_rounds(params)
+        {
+            return Ok(());
+        }
+        #[derive(Deserialize)]
+        struct Retry<'a> {
+            #[serde(borrow, rename = "inputResponses")]
+            responses: Option<&'a RawValue>,
+            #[serde(rename = "requestState")]
+            state: Option<Value>,
+        }
+        let wrong = |text: &str| RpcError::invalid_params(format!("{}: {text}", serving.method));
+        let retry: Retry<'_> = params.parse().map_err(|_| wrong("the parameters cannot be read"))?;
+        let mut state = self.state.lock();
+        match retry.state {
+            None => {}
+            Some(Value::String(sealed)) => {
+                let contents = serving.server().sealer().open(&sealed, serving)?;
+                state.round = contents.round;
+                state.used = contents.answers.into_iter().map(|(key, answer)| (key, Answer::Given(answer))).collect();
+                state.kept = contents.kept;
+                state.user = contents.user;
+            }
+            Some(_) => return Err(wrong("requestState must be a string")),
+        }
+        if let Some(responses) = retry.responses {
+            // MRTR-12: what is malformed is an error; which keys matter, the handler says (MRTR-11).
+            let responses: Map<String, Value> =
+                serde_json::from_str(responses.get()).map_err(|_| wrong("inputResponses must be an object"))?;
+            if let Some((key, _)) = responses.iter().find(|(_, response)| !response.is_object()) {
+                return Err(wrong(&format!("inputResponses.{key} must be an object")));
+            }
+            state.fresh = responses.into_iter().map(|(key, response)| (key, Answer::Given(response))).collect();
+        }
+        Ok(())
+    }
+
+    /// The answer to a question; what was used stays known in later rounds.
+    pub(super) fn answer(&self, key: &str) -> Option<Answer> {
+        let mut state = self.state.lock();
+        if let Some(answer) = state.fresh.get(key).cloned() {
+            state.used.insert(key.to_owned(), answer);
+        }
+        state.used.get(key).cloned()
+    }
+
+    /// An answer is no use: the question is asked again.
+    pub(super) fn forget(&self, key: &str) {
+        let mut state = self.state.lock();
+        state.fresh.remove(key);
+        state.used.remove(key);
+    }
+
+    pub(super) fn note(&self, key: String, request: InputRequest) {
+        self.state.lock().noted.insert(key, request);
+    }
+
+    pub(super) fn take_noted(&self) -> Option<BTreeMap<String, InputRequest>> {
+        let mut state = self.state.lock();
+        (!state.noted.is_empty()).then(|| std::mem::take(&mut state.noted))
+    }
+
+    pub(super) fn responses(&self) -> BTreeMap<String, Value> {
+        let given = |(key, answer): (&String, &Answer)| match answer {
+            Answer::Given(value) => Some((key.clone(), value.clone())),
+            Answer::Refused(_) => None,
+        };
+        self.state.lock().fresh.iter().filter_map(given).collect()
+    }
+
+    pub(super) fn user_state(&self) -> Option<Value> {
+        self.state.lock().user.clone()
+    }
+
+    pub(super) fn kept(&self, name: &str) -> Option<Value> {
+        self.state.lock().kept.get(name).cloned()
+    }
+
+    pub(super) fn all_kept(&self) -> BTreeMap<String, Value> {
+        self.state.lock().kept.clone()
+    }
+
+    pub(super) fn keep(&self, name: &str, value: Value) {
+        self.state.lock().kept.insert(name.to_owned(), value);
+    }
+
+    /// Begins another round. What its number is, unless there were too many.
+    fn begin(&self, limit: u32) -> Result<(), RpcError> {
+        let mut state = self.state.lock();
+        if state.round >= limit {
+            return Err(RpcError::new(
+                code::INTERNAL_ERROR,
+                format!("The request asked for input in {limit} rounds and is not done; that is the limit"),
+            ));
+        }
+        state.round += 1;
+        Ok(())
+    }
+
+    /// What the next round has to know; `None` if that is nothing.
+    fn contents(&self, user: Option<Value>) -> Option<Contents> {
+        let state = self.state.lock();
+        let given = |(key, answer): (&String, &Answer)| match answer {
+            Answer::Given(value) => Some((key.clone(), value.clone())),
+            Answer::Refused(_) => None,
+        };
+        let answers: BTreeMap<_, _> = state.used.iter().filter_map(given).collect();
+        let nothing = answers.is_empty() && state.kept.is_empty() && user.is_none() && state.round <= 1;
+        (!nothing).then(|| Contents { round: state.round, answers, kept: state.kept.clone(), user })
+    }
+
+    /// In the handshake era: the answers of a round came.
+    fn answered(&self, answers: BTreeMap<String, Answer>, user: Option<Value>) {
+        let mut state = self.state.lock();
+        state.fresh = answers;
+        state.user = user;
+    }
+}
+
+/// Most requests are first rounds; they are not parsed once more for it.
+fn mentions_rounds(params: &RawJson) -> bool {
+    let text = params.as_bytes();
+    memmem::find(text, b"\"inputResponses\"").is_some() || memmem::find(text, b"\"requestState\"").is_some()
+}
+
+impl Serving {
+    /// The handler needs input: asks the client in the way of its era.
+    pub(super) fn require(
+        self: &Arc<Self>,
+        call: &Arc<CallInner>,
+        input: RawJson,
+        sink: Sink,
+        requests: BTreeMap<String, InputRequest>,
+        user: Option<Value>,
+    ) -> bool {
+        match self.check_requirement(requests, &user) {
+            Err(error) => self.deliver(sink, Err(error)),
+            Ok(requests) if self.scope.revision.supports(Feature::InputRequired) => {
+                let result = self.input_required(&requests, user);
+                self.deliver(sink, result)
+            }
+            Ok(requests) => {
+                self.ask_all(call, input, sink, requests, user);
+                true
+            }
+        }
+    }
+
+    fn check_requirement(
+        &self,
+        requests: BTreeMap<String, InputRequest>,
+        user: &Option<Value>,
+    ) -> Result<BTreeMap<String, InputRequest>, RpcError> {
+        if !self.takes_input {
+            tracing::error!(target: "trunkline", "a handler of {} asked for input, which only tools, prompts and resources can", self.method);
+            return Err(RpcError::internal());
+        }
+        if requests.is_empty() && user.is_none() {
+            tracing::error!(target: "trunkline", "a handler of {} required input, but named neither requests nor state", self.method);
+            return Err(RpcError::internal());
+        }
+        self.rounds.begin(self.server().options().max_rounds)?;
+        let checked = requests.into_iter().map(|(key, request)| Ok((key, input::check(request, &self.scope)?)));
+        checked.collect::<Result<_, input::Refused>>().map_err(|refused| refused.error)
+    }
+
+    /// The result of this round on 2026-07-28 (MRTR-02). It carries no caching hints (CCH-14).
+    fn input_required(
+        &self,
+        requests: &BTreeMap<String, InputRequest>,
+        user: Option<Value>,
+    ) -> Result<RawJson, RpcError> {
+        let mut result = json!({"resultType": "input_required"});
+        if !requests.is_empty() {
+            let requests: Map<_, _> = requests.iter().map(|(key, request)| (key.clone(), request.to_json())).collect();
+            result["inputRequests"] = requests.into();
+        }
+        if let Some(contents) = self.rounds.contents(user) {
+            result["requestState"] = self.server().sealer().seal(&contents, self)?.into();
+        } else if requests.is_empty() {
+            return Err(RpcError::internal());
+        }
+        Ok(self.server().seal_object(result, self.scope.revision))
+    }
+
+    /// In the handshake era: real requests on the call's stream, all at once, and the handler again when all are answered.
+    fn ask_all(
+        self: &Arc<Self>,
+        call: &Arc<CallInner>,
+        input: RawJson,
+        sink: Sink,
+        requests: BTreeMap<String, InputRequest>,
+        user: Option<Value>,
+    ) {
+        let gathering = Arc::new(Gathering {
+            serving: Arc::clone(self),
+            call: Arc::clone(call),
+            state: Mutex::new(Gathered {
+                missing: requests.len() + 1,
+                answers: BTreeMap::new(),
+                waiting: Some(Waiting { input, sink, user }),
+            }),
+        });
+        let options = self.server().options();
+        let patience = Patience { timeout: options.input_timeout, max: options.input_timeout };
+        for (key, request) in requests {
+            let gathering = Arc::clone(&gathering);
+            let kept = Arc::clone(&gathering);
+            let name = key.clone();
+            let asked = self.connection.ask_input(
+                self,
+                patience,
+                &request,
+                Box::new(move |answer| gathering.take(key, answer)),
+            );
+            if let Err(error) = asked {
+                kept.take(name, Err(error));
+            }
+        }
+        gathering.one_less();
+    }
+}
+
+/// Collects the answers of one round.
+struct Gathering {
+    serving: Arc<Serving>,
+    call: Arc<CallInner>,
+    state: Mutex<Gathered>,
+}
+
+struct Gathered {
+    /// How many answers are missing, and one more until all questions are sent.
+    missing: usize,
+    answers: BTreeMap<String, Answer>,
+    waiting: Option<Waiting>,
+}
+
+/// What the handler is called again with.
+struct Waiting {
+    input: RawJson,
+    sink: Sink,
+    user: Option<Value>,
+}
+
+impl Gathering {
+    fn take(self: &Arc<Self>, key: String, answer: Result<Value, super::asking::AskError>) {
+        let answer = match answer {
+            Ok(value) => Answer::Given(value),
+            Err(error) => Answer::Refused(error.into_rpc()),
+        };
+        self.state.lock().answers.insert(key, answer);
+        self.one_less();
+    }
+
+    fn one_less(self: &Arc<Self>) {
+        let complete = {
+            let mut state = self.state.lock();
+            state.missing -= 1;
+            if state.missing > 0 {
+                return;
+            }
+            state.waiting.take().map(|waiting| (std::mem::take(&mut state.answers), waiting))
+        };
+        let Some((answers, Waiting { input, sink, user })) = complete else { return };
+        // A refusal that nobody may look at would be asked for again and again.
+        let refused = answers.values().find_map(|answer| match answer {
+            Answer::Refused(error) => Some(error.clone()),
+            Answer::Given(_) => None,
+        });
+        if let Some(error) = refused {
+            self.serving.deliver(sink, Err(error));
+            return;
+        }
+        self.serving.rounds.answered(answers, user);
+        let serving = Arc::clone(&self.serving);
+        let target = Arc::clone(&self.call.target);
+        // A handler that asks again at once would otherwise run on the stack of its own answer.
+        let task = async move { serving.run(target, input, sink) };
+        self.serving.connection.runtime().spawn(Box::pin(task));
+    }
+}

@@ -1,0 +1,236 @@
+//! One request on its way to its result: through the middleware, to what answers it, and back.
+
+use super::{
+    Server,
+    call::{Call, CallInner},
+    cancellation::Cancellation,
+    catalog::{Category, RegisteredMiddleware, Snapshot},
+    completion,
+    connection::Connection,
+    handler::Handler,
+    lists, logging,
+    outbound::Outbound,
+    outcome::{self, Outcome},
+    prompts, resources,
+    rounds::Rounds,
+    tools,
+};
+use crate::{
+    engine::{CallKey, IncomingCall, Scope},
+    protocol::{RawJson, RpcError, method},
+};
+use serde_json::json;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+/// A request that is being served. One request sees one snapshot of the catalog.
+pub(super) struct Serving {
+    pub(super) connection: Arc<Connection>,
+    pub(super) key: CallKey,
+    pub(super) method: &'static str,
+    /// Whether its result may require input of the client (MRTR-01).
+    pub(super) takes_input: bool,
+    /// As they came: what seals the state of later rounds.
+    pub(super) params: Option<RawJson>,
+    pub(super) scope: Scope,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) reply: Arc<dyn Outbound>,
+    pub(super) cancellation: Cancellation,
+    pub(super) rounds: Rounds,
+}
+
+/// What a handler's outcome becomes.
+pub(super) trait Target: Send + Sync + 'static {
+    /// The name, URI or method that the handler serves.
+    fn name(&self) -> &str;
+    /// Who serves it.
+    fn handler(&self) -> &Arc<dyn Handler>;
+    /// Turns an outcome into a result of the request's revision.
+    fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError>;
+    /// Where in the chain of middleware the handler stands, if it is one.
+    fn link(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// A request that may go to its handler, or the result that answers it already.
+pub(super) enum Prepared {
+    Run(Arc<dyn Target>, RawJson),
+    Answer(RawJson),
+}
+
+/// Who waits for a result.
+pub(super) enum Sink {
+    /// The client.
+    Client,
+    /// Someone inside, such as middleware that wrapped the request.
+    Inside(Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>),
+}
+
+impl Serving {
+    pub(super) fn begin(
+        connection: &Arc<Connection>,
+        call: IncomingCall,
+        reply: &Arc<dyn Outbound>,
+        cancellation: Cancellation,
+    ) {
+        let serving = Arc::new(Self {
+            connection: Arc::clone(connection),
+            key: call.key,
+            method: call.method.name,
+            takes_input: call.method.takes_input,
+            params: call.params,
+            scope: call.scope,
+            snapshot: connection.server().snapshot(),
+            reply: Arc::clone(reply),
+            cancellation,
+            rounds: Rounds::default(),
+        });
+        match serving.rounds.resume(&serving) {
+            Ok(()) => serving.step(0, serving.params.clone(), Sink::Client),
+            Err(error) => {
+                serving.deliver(Sink::Client, Err(error));
+            }
+        }
+    }
+
+    /// Runs the chain from a link on: the next middleware that wants the method, or else what answers it.
+    pub(super) fn step(self: &Arc<Self>, from: usize, params: Option<RawJson>, sink: Sink) {
+        let wraps = |(_, middleware): &(usize, &Arc<RegisteredMiddleware>)| middleware.wraps(self.method);
+        let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
+        if let Some((position, middleware)) = found {
+            let target = Arc::new(Link { position, middleware: Arc::clone(middleware), method: self.method });
+            let input = RawJson::from_value(
+                &json!({"method": self.method, "params": params.unwrap_or_else(RawJson::empty_object)}),
+            );
+            return match input {
+                Ok(input) => self.run(target, input, sink),
+                Err(_) => drop(self.deliver(sink, Err(RpcError::internal()))),
+            };
+        }
+        let prepared = catch_unwind(AssertUnwindSafe(|| self.prepare(params.as_ref())));
+        match prepared {
+            Ok(Ok(Prepared::Run(target, input))) => self.run(target, input, sink),
+            Ok(Ok(Prepared::Answer(result))) => {
+                self.deliver(sink, Ok(result));
+            }
+            Ok(Err(error)) => {
+                self.deliver(sink, Err(error));
+            }
+            Err(_) => {
+                tracing::error!(target: "trunkline", "a panic while {} was served", self.method);
+                self.deliver(sink, Err(RpcError::internal()));
+            }
+        }
+    }
+
+    /// What answers the request.
+    fn prepare(self: &Arc<Self>, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
+        match self.method {
+            method::TOOLS_LIST => lists::list(self, Category::Tools, params),
+            method::TOOLS_CALL => tools::call(self, params),
+            method::RESOURCES_LIST => lists::list(self, Category::Resources, params),
+            method::RESOURCES_TEMPLATES_LIST => lists::list(self, Category::ResourceTemplates, params),
+            method::RESOURCES_READ => resources::read(self, params),
+            method::RESOURCES_SUBSCRIBE => resources::subscribe(self, params),
+            method::RESOURCES_UNSUBSCRIBE => resources::unsubscribe(self, params),
+            method::PROMPTS_LIST => lists::list(self, Category::Prompts, params),
+            method::PROMPTS_GET => prompts::get(self, params),
+            method::COMPLETION_COMPLETE => completion::complete(self, params),
+            method::LOGGING_SET_LEVEL => logging::set_level(self, params),
+            method::DISCOVER => {
+                let server = self.server();
+                Ok(Prepared::Answer(
+                    server
+                        .seal_object(server.discover_result(&self.snapshot, self.scope.revision), self.scope.revision),
+                ))
+            }
+            other => Err(RpcError::method_not_found(other)),
+        }
+    }
+
+    /// Hands the request to a handler.
+    pub(super) fn run(self: &Arc<Self>, target: Arc<dyn Target>, input: RawJson, sink: Sink) {
+        let handler = Arc::clone(target.handler());
+        let inner = Arc::new(CallInner::new(Arc::clone(self), target));
+        // A handler that panics drops its call, which fails it.
+        let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(inner, input, sink))));
+        if called.is_err() {
+            tracing::error!(target: "trunkline", "a handler of {} panicked", self.method);
+        }
+    }
+
+    /// Takes what a handler came to. `false`: the request is not wanted any more.
+    pub(super) fn complete(
+        self: &Arc<Self>,
+        call: &Arc<CallInner>,
+        input: RawJson,
+        sink: Sink,
+        outcome: Outcome,
+    ) -> bool {
+        if !self.connection.conversation().is_open(self.key) {
+            return false;
+        }
+        // What was asked of the client and not answered yet decides, whatever the handler made of it.
+        let outcome = match self.rounds.take_noted() {
+            Some(requests) => Outcome::InputRequired { requests, state: None },
+            None => outcome,
+        };
+        match outcome {
+            Outcome::InputRequired { requests, state } => self.require(call, input, sink, requests, state),
+            outcome => {
+                let rendered = call.target.render(self.server(), &self.scope, outcome);
+                self.deliver(sink, rendered)
+            }
+        }
+    }
+
+    /// Gives the result to who waits for it. `false`: it is not wanted any more.
+    pub(super) fn deliver(self: &Arc<Self>, sink: Sink, result: Result<RawJson, RpcError>) -> bool {
+        match sink {
+            Sink::Client => self.connection.answer(self.key, &self.reply, result, self.scope.revision, self.method),
+            Sink::Inside(take) => {
+                take(result);
+                true
+            }
+        }
+    }
+
+    pub(super) fn server(&self) -> &Server {
+        self.connection.server()
+    }
+}
+
+/// One middleware in the chain of one request.
+struct Link {
+    position: usize,
+    middleware: Arc<RegisteredMiddleware>,
+    method: &'static str,
+}
+
+impl Target for Link {
+    fn name(&self) -> &str {
+        self.method
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.middleware.handler
+    }
+
+    /// The result of the rest of the chain passes as it is; what the middleware says itself becomes what a tool says.
+    fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError> {
+        match outcome {
+            Outcome::Result(result) => Ok(result),
+            Outcome::ToolError(message) if self.method == method::TOOLS_CALL => {
+                Ok(outcome::tool_error(server, scope.revision, &message))
+            }
+            other => Err(outcome::error_of(server, "a middleware", other)),
+        }
+    }
+
+    fn link(&self) -> Option<usize> {
+        Some(self.position)
+    }
+}
