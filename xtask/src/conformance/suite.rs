@@ -61,45 +61,62 @@ pub(super) struct Scenario {
 
 pub(super) struct Suite {
     pub(super) runner: Runner,
-    /// The requirement set, if it is one.
-    pub(super) set: Option<&'static str>,
+    /// The revision that is spoken, if the scenarios do not choose it themselves.
+    pub(super) revision: Option<&'static str>,
     pub(super) scenarios: Vec<Scenario>,
-    /// Whether the runner takes it as a whole, in one process.
-    whole: bool,
+    taken: Taken,
+}
+
+/// How the runner is told what to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// As the requirement set of its revision.
+    AsRequirements,
+    /// As all that there is for its revision.
+    Whole,
+    OneByOne,
 }
 
 /// The requirement sets, frozen with their revision, and how many server scenarios each scores.
 const SETS: [(&str, usize); 2] = [("2025-11-25", 30), ("2026-07-28", 37)];
+/// The older revisions that the newest runner speaks; nothing is scored in them.
+const OLDER: [&str; 2] = ["2025-03-26", "2025-06-18"];
 
 impl Suite {
     /// Every server scenario of both runners, at least once.
     pub(super) fn all(house: &House) -> Result<Vec<Self>> {
         let mut suites = Vec::new();
-        for (set, scored) in SETS {
-            let (counted, reported) = Runner::Newest.list(house, &["--requirements", set])?;
+        for (revision, scored) in SETS {
+            let (counted, reported) = Runner::Newest.list(house, &["--requirements", revision])?;
             if counted.len() != scored {
-                bail!("the requirement set {set} scores {} server scenarios, not {scored}", counted.len());
+                bail!("the requirement set {revision} scores {} server scenarios, not {scored}", counted.len());
             }
             let scenarios = scenarios(counted, true).chain(scenarios(reported, false)).collect();
-            suites.push(Self { runner: Runner::Newest, set: Some(set), scenarios, whole: true });
+            let (revision, taken) = (Some(revision), Taken::AsRequirements);
+            suites.push(Self { runner: Runner::Newest, revision, scenarios, taken });
+        }
+        let (known, _) = Runner::Newest.list(house, &[])?;
+        let rest: Vec<String> =
+            known.into_iter().filter(|name| !suites.iter().any(|suite: &Self| suite.has(name))).collect();
+        let extra = |runner, revision, names, taken| Self {
+            runner,
+            revision,
+            scenarios: scenarios(names, false).collect(),
+            taken,
+        };
+        suites.push(extra(Runner::Newest, None, rest, Taken::OneByOne));
+        for revision in OLDER {
+            let (names, _) = Runner::Newest.list(house, &["--spec-version", revision])?;
+            suites.push(extra(Runner::Newest, Some(revision), names, Taken::Whole));
         }
         let (stable, _) = Runner::Stable.list(house, &[])?;
-        suites.push(Self {
-            runner: Runner::Stable,
-            set: None,
-            scenarios: scenarios(stable, false).collect(),
-            whole: true,
-        });
-        let in_a_set = |name: &String| suites.iter().any(|suite| suite.set.is_some() && suite.has(name));
-        let (known, _) = Runner::Newest.list(house, &[])?;
-        let rest: Vec<String> = known.into_iter().filter(|name| !in_a_set(name)).collect();
-        suites.push(Self {
-            runner: Runner::Newest,
-            set: None,
-            scenarios: scenarios(rest, false).collect(),
-            whole: false,
-        });
+        suites.push(extra(Runner::Stable, None, stable, Taken::Whole));
         Ok(suites)
+    }
+
+    /// Whether some of it is scored, and the rest is only reported.
+    pub(super) fn is_scored(&self) -> bool {
+        self.scenarios.iter().any(|scenario| scenario.scored)
     }
 
     fn has(&self, name: &str) -> bool {
@@ -110,7 +127,7 @@ impl Suite {
     pub(super) fn narrowed(mut self, words: &[String]) -> Option<Self> {
         if !words.is_empty() {
             self.scenarios.retain(|scenario| words.iter().any(|word| scenario.name.contains(word.as_str())));
-            self.whole = false;
+            self.taken = Taken::OneByOne;
         }
         (!self.scenarios.is_empty()).then_some(self)
     }
@@ -120,8 +137,8 @@ impl Suite {
     }
 
     pub(super) fn part(&self) -> &'static str {
-        match (self.set, self.runner) {
-            (Some(set), _) => set,
+        match (self.revision, self.runner) {
+            (Some(revision), _) => revision,
             (None, Runner::Stable) => "all",
             (None, Runner::Newest) => "other extensions",
         }
@@ -176,13 +193,14 @@ impl Suite {
 
     /// The options of each process that is needed.
     fn choices(&self) -> Vec<Vec<&str>> {
-        match (self.whole, self.set) {
-            (true, Some(set)) => vec![vec!["--requirements", set]],
-            (true, None) => vec![vec!["--suite", "all"]],
-            (false, set) => {
+        match (self.taken, self.revision) {
+            (Taken::AsRequirements, Some(revision)) => vec![vec!["--requirements", revision]],
+            (Taken::Whole, Some(revision)) => vec![vec!["--suite", "all", "--spec-version", revision]],
+            (Taken::Whole | Taken::AsRequirements, None) => vec![vec!["--suite", "all"]],
+            (Taken::OneByOne, revision) => {
                 let one_by_one = |scenario| {
                     let mut choice = vec!["--scenario", scenario];
-                    choice.extend(set.into_iter().flat_map(|set| ["--spec-version", set, "--force"]));
+                    choice.extend(revision.into_iter().flat_map(|revision| ["--spec-version", revision, "--force"]));
                     choice
                 };
                 self.scenarios.iter().map(|scenario| one_by_one(scenario.name.as_str())).collect()

@@ -47,7 +47,7 @@ fn columns(suites: &[Suite]) -> Vec<Column> {
     for suite in suites {
         for scored in [true, false] {
             if suite.scenarios.iter().any(|scenario| scenario.scored == scored) {
-                let extra = if suite.set.is_some() && !scored { " extra" } else { "" };
+                let extra = if suite.is_scored() && !scored { " extra" } else { "" };
                 let title = format!("{}{extra}", suite.part());
                 columns.push(Column { runner: suite.runner.version(), part: suite.part(), scored, title });
             }
