@@ -17,6 +17,8 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// Key of the least severe log level that a request wants (LOG-04).
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// Key of the task that a message belongs to (2025-11-25 only, TSK-15).
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// Key of the progress token.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 

@@ -4,6 +4,7 @@ pub mod envelope;
 pub mod error;
 pub mod extension;
 mod id;
+pub mod input;
 pub mod meta;
 pub mod method;
 pub mod model;

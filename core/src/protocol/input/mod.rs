@@ -1,0 +1,197 @@
+//! What a server asks a client for: elicitation, sampling and roots. Checked and projected before it is sent, and the answer
+//! checked when it comes; the same for JSON-RPC requests (legacy) and for entries of `inputRequests` (2026-07-28).
+
+mod answer;
+mod capability;
+mod form;
+mod messages;
+
+pub use answer::{AnswerError, check_answer};
+pub use capability::check_capability;
+pub use form::{Form, form_defaults};
+pub use messages::check_messages;
+
+use super::{
+    Revision, method,
+    project::{Unsupported, project_elicit_params, project_sampling_params},
+    uri,
+};
+use serde_json::Value;
+use std::fmt;
+
+/// Why a client cannot be asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InputError {
+    /// The client, or its revision, lacks a capability.
+    Unsupported(Unsupported),
+    /// The request itself is wrong: a fault of whoever asks.
+    Invalid(InvalidInput),
+}
+
+/// What is wrong with a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidInput {
+    /// JSON pointer to the part of the parameters.
+    pub path: String,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+/// Checks a request for input and projects its parameters: its form (ELI-07, ELI-08, SMP-06, SMP-07), then what the client can
+/// do (ELI-04, SMP-04, ROOT-07, MRTR-04), then the words of the revision. `new_id` makes an `elicitationId` where one is needed.
+///
+/// # Errors
+///
+/// The request is wrong, or the client cannot be asked this.
+pub fn prepare(
+    method: &str,
+    params: &mut Value,
+    capabilities: &Value,
+    revision: Revision,
+    new_id: impl FnOnce() -> String,
+) -> Result<(), InputError> {
+    match method {
+        method::ELICITATION_CREATE => check_elicitation(params)?,
+        method::SAMPLING_CREATE_MESSAGE => check_messages(params)?,
+        method::ROOTS_LIST => {}
+        _ => {
+            let known = method::INPUT_REQUESTS.join(", ");
+            let problem = format!("{method:?} asks for no input; what a server can ask for is {known}");
+            return Err(InvalidInput::new("", problem).into());
+        }
+    }
+    check_capability(method, params, capabilities, revision)?;
+    match method {
+        method::ELICITATION_CREATE => project_elicit_params(params, revision, new_id)?,
+        method::SAMPLING_CREATE_MESSAGE => {
+            capability::remove_undeclared_context(params, capabilities, revision);
+            project_sampling_params(params, revision)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn check_elicitation(params: &Value) -> Result<(), InvalidInput> {
+    if !params.get("message").is_some_and(Value::is_string) {
+        return Err(InvalidInput::new("/message", "must be a string that says why the user is asked"));
+    }
+    match params.get("mode").map(Value::as_str) {
+        None | Some(Some("form")) => match params.get("requestedSchema") {
+            Some(schema) => Form::compile(schema).map(drop).map_err(|invalid| invalid.below("/requestedSchema")),
+            None => Err(InvalidInput::new("/requestedSchema", "is missing: a form needs the schema of its fields")),
+        },
+        Some(Some("url")) => match params.get("url").and_then(Value::as_str) {
+            Some(url) => uri::check_url(url).map_err(|error| InvalidInput::new("/url", error.to_string())),
+            None => Err(InvalidInput::new("/url", "must be a string")),
+        },
+        Some(_) => Err(InvalidInput::new("/mode", "must be \"form\" or \"url\"")),
+    }
+}
+
+impl InvalidInput {
+    fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { path: path.into(), problem: problem.into() }
+    }
+
+    fn below(self, parent: &str) -> Self {
+        Self { path: format!("{parent}{}", self.path), ..self }
+    }
+}
+
+impl fmt::Display for InvalidInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.as_str() {
+            "" => f.write_str(&self.problem),
+            path => write!(f, "{path}: {}", self.problem),
+        }
+    }
+}
+
+impl std::error::Error for InvalidInput {}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(unsupported) => unsupported.fmt(f),
+            Self::Invalid(invalid) => invalid.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<Unsupported> for InputError {
+    fn from(unsupported: Unsupported) -> Self {
+        Self::Unsupported(unsupported)
+    }
+}
+
+impl From<InvalidInput> for InputError {
+    fn from(invalid: InvalidInput) -> Self {
+        Self::Invalid(invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn prepared(method: &str, params: Value, capabilities: Value, revision: Revision) -> Result<Value, InputError> {
+        let mut params = params;
+        prepare(method, &mut params, &capabilities, revision, || "new".to_owned())?;
+        Ok(params)
+    }
+
+    fn invalid(method: &str, params: Value) -> String {
+        match prepared(method, params, json!({}), Revision::LATEST) {
+            Err(InputError::Invalid(invalid)) => invalid.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn eli_07_urls_and_forms_are_complete() {
+        let create = method::ELICITATION_CREATE;
+        assert!(invalid(create, json!({"mode": "url", "url": "https://a.b/"})).starts_with("/message: "));
+        assert!(invalid(create, json!({"mode": "url", "message": "m"})).starts_with("/url: "));
+        assert!(invalid(create, json!({"mode": "url", "message": "m", "url": "a b"})).starts_with("/url: "));
+        assert!(invalid(create, json!({"mode": "form", "message": "m"})).starts_with("/requestedSchema: "));
+        assert!(invalid(create, json!({"mode": 1, "message": "m"})).starts_with("/mode: "));
+        let nested = json!({"type": "object", "properties": {"a": {"type": "object"}}});
+        let text = invalid(create, json!({"message": "m", "requestedSchema": nested}));
+        assert!(text.starts_with("/requestedSchema/properties/a/type: "), "{text}");
+    }
+
+    #[test]
+    fn mrtr_03_only_three_methods_ask_for_input() {
+        assert!(invalid("tools/call", json!({})).contains("roots/list"));
+        assert_eq!(prepared("roots/list", json!({}), json!({"roots": {}}), Revision::LATEST), Ok(json!({})));
+    }
+
+    #[test]
+    fn a_request_is_checked_then_held_against_the_capabilities_then_projected() {
+        let url = json!({"mode": "url", "message": "m", "url": "https://a.b/"});
+        let both = json!({"elicitation": {"form": {}, "url": {}}});
+        let create = method::ELICITATION_CREATE;
+        assert_eq!(prepared(create, url.clone(), both.clone(), Revision::V2025_11_25).unwrap()["elicitationId"], "new");
+        assert_eq!(prepared(create, url.clone(), both, Revision::LATEST), Ok(url.clone()));
+        assert!(matches!(
+            prepared(create, url, json!({"elicitation": {}}), Revision::LATEST),
+            Err(InputError::Unsupported(_))
+        ));
+    }
+
+    #[test]
+    fn smp_13_context_is_included_only_where_the_client_declared_it() {
+        let params = json!({"messages": [], "maxTokens": 1, "includeContext": "allServers"});
+        let at = |capability: Value, revision| {
+            let capabilities = json!({"sampling": capability});
+            prepared(method::SAMPLING_CREATE_MESSAGE, params.clone(), capabilities, revision).unwrap()
+        };
+        assert_eq!(at(json!({}), Revision::LATEST).get("includeContext"), None);
+        assert_eq!(at(json!({"context": {}}), Revision::LATEST), params);
+        assert_eq!(at(json!({}), Revision::V2025_06_18), params);
+    }
+}
