@@ -1,5 +1,6 @@
 //! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON Schema checks. Pure.
 
+mod annotations;
 pub mod envelope;
 pub mod error;
 pub mod extension;
@@ -15,6 +16,7 @@ pub mod schema;
 pub mod uri;
 pub mod uri_template;
 
+pub use annotations::check_annotations;
 pub use error::RpcError;
 pub use id::RequestId;
 pub use raw::RawJson;

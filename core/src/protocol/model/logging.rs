@@ -87,13 +87,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn log_02_levels_are_ordered_by_severity() {
+    fn levels_are_ordered_by_severity() {
         assert!(LoggingLevel::ALL.is_sorted());
         assert!(LoggingLevel::Warning < LoggingLevel::Error);
     }
 
     #[test]
-    fn log_03_a_name_is_one_of_the_eight() {
+    fn a_name_is_one_of_the_eight() {
         for level in LoggingLevel::ALL {
             assert_eq!(LoggingLevel::parse(level.as_str()), Some(level));
             assert_eq!(json!(level), level.as_str());

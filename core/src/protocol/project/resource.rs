@@ -51,7 +51,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn res_16_resources_keep_what_each_revision_defines() {
+    fn resources_keep_what_each_revision_defines() {
         let resource = json!({"uri": "a:b", "name": "n", "title": "T", "description": "d", "mimeType": "a/b", "size": 1, "icons": [],
             "annotations": {"priority": 1, "lastModified": "2025-01-01T00:00:00Z"}, "_meta": {}, "x-own": 1});
         let at = |revision| projected(project_resource, &resource, revision);
