@@ -17,6 +17,6 @@ export default defineConfig(
   },
   {
     files: ["**/*.mjs", "**/*.cjs"],
-    languageOptions: { globals: Object.fromEntries(["AbortController", "AbortSignal", "Buffer", "console", "performance", "process", "setImmediate", "setTimeout", "clearTimeout", "URL", "require", "module", "structuredClone", "fetch"].map((name) => [name, "readonly"])) },
+    languageOptions: { globals: Object.fromEntries(["AbortController", "AbortSignal", "Buffer", "console", "performance", "process", "setImmediate", "setTimeout", "clearTimeout", "URL", "require", "module", "structuredClone", "fetch", "ReadableStream", "Request", "Response"].map((name) => [name, "readonly"])) },
   },
 );

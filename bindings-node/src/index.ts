@@ -1,4 +1,7 @@
 export { Server, type Handler, type ListenOptions, type RegisteredTool, type ServerInfo, type ServerOptions, type ToolConfig } from "./server.js";
+export { type MountOptions } from "./mount.js";
+export { type FetchHandler } from "./web.js";
+export { type NodeHandler } from "./middleware.js";
 export { type Context } from "./context.js";
 export { type Listener } from "./listener.js";
 export {

@@ -14,8 +14,11 @@ export interface NativePort {
   cancel(ticket: number, reason: string): void;
   complete(ticket: number, shape: number, body: string): boolean;
   fail(ticket: number, json: string): boolean;
-  /** Kind, ticket, handle, ok, name and body of the first event, then of the second, and so on. */
-  drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string)[];
+  httpRequest(listener: number, head: string, end: boolean): number;
+  httpBody(exchange: number, bytes: Uint8Array, end: boolean): boolean;
+  httpCredit(exchange: number, bytes: number): void;
+  /** Kind, ticket, handle, ok, name and body of the first event, then of the second, and so on. A chunk of a response is bytes. */
+  drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string | Uint8Array)[];
   wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
   describe(target: number): string;
   cancelled(ticket: number): boolean;

@@ -2,6 +2,7 @@
 // docs/bridge.md.
 import { Calls, type Callable } from "./calls.js";
 import { type TrunklineError, attempt, errorOf, stringify, thrownBy } from "./errors.js";
+import { Exchanges } from "./exchanges.js";
 import { log, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native.js";
 import { Requests } from "./requests.js";
@@ -12,7 +13,7 @@ const batch = 512;
 const exitMs = 2000;
 
 /** The kinds of events, by the numbers of the contract. */
-const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6 } as const;
+const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6, HttpHead: 7 } as const;
 
 /** Whoever owns a listener or a connection. */
 export interface Owner {
@@ -29,6 +30,7 @@ export function runtime(): Runtime {
 
 export class Runtime {
   readonly requests: Requests;
+  readonly exchanges: Exchanges;
   readonly #port: NativePort;
   readonly #tools = new Map<number, Callable>();
   readonly #calls: Calls;
@@ -44,6 +46,7 @@ export class Runtime {
     const { Port } = native();
     this.#port = new Port(this.#drain);
     this.requests = new Requests(this.#port, this);
+    this.exchanges = new Exchanges(this.#port, this);
     this.#calls = new Calls(this.#port, this.requests);
   }
 
@@ -111,7 +114,7 @@ export class Runtime {
           events[at + 2] as number,
           events[at + 3] as boolean,
           events[at + 4] as string,
-          events[at + 5] as string,
+          events[at + 5] as string | Uint8Array,
         );
       } catch (error) {
         // Only a listener of the user can throw. It must be noticed like any other, but not at the cost of the events behind it.
@@ -123,7 +126,11 @@ export class Runtime {
     if (events.length === batch * 6) setImmediate(this.#drain);
   }
 
-  #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string): void {
+  #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array): void {
+    if (typeof body !== "string" || kind >= Kind.HttpHead) {
+      this.exchanges.heard(kind, ticket, ok, body);
+      return;
+    }
     switch (kind) {
       case Kind.Call:
         this.#calls.start(ticket, this.#tools.get(handle), body);

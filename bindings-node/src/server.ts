@@ -1,11 +1,14 @@
 import type { Context } from "./context.js";
 import { ClosedError, invalid } from "./errors.js";
 import { Listener } from "./listener.js";
+import { nodeHandler, type NodeHandler } from "./middleware.js";
 import type { CallToolResult, Icon, Implementation, JsonObject, ToolAnnotations } from "./model.js";
+import { Mount, type MountOptions } from "./mount.js";
 import { runtime } from "./runtime.js";
 import { convert, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "./schema.js";
 import { Session } from "./session.js";
 import type { StandardSchemaV1 } from "./standard.js";
+import { fetchHandler, type FetchHandler } from "./web.js";
 
 /** Who the server is. */
 export type ServerInfo = Implementation;
@@ -99,6 +102,9 @@ export class Server {
   readonly #sessions = new Set<Session>();
   readonly #deadlineMs: number;
 
+  /** Answers web-standard requests: `export default { fetch: server.fetch }`. With options: {@link fetchHandler}. */
+  readonly fetch: FetchHandler = this.fetchHandler();
+
   constructor(info: ServerInfo, { instructions, sessionIdle, drainDeadline, keepAlive, ...limits }: ServerOptions = {}) {
     this.#deadlineMs = drainDeadline ?? 5000;
     const options = { ...limits, sessionIdleMs: sessionIdle, drainDeadlineMs: drainDeadline, keepAliveMs: keepAlive };
@@ -144,6 +150,19 @@ export class Server {
     return new Listener(session, result as { url: string; host: string; port: number }, this.#deadlineMs);
   }
 
+  /**
+   * The server for a framework on top of `node:http`: `createServer(server.handler())`, or in Express `app.use("/mcp", server.handler())`. Nothing is
+   * opened before the first request.
+   */
+  handler(options: MountOptions = {}): NodeHandler {
+    return nodeHandler(this.#mount(options));
+  }
+
+  /** The server for a framework with web-standard requests, such as Hono. Nothing is opened before the first request. */
+  fetchHandler(options: MountOptions = {}): FetchHandler {
+    return fetchHandler(this.#mount(options));
+  }
+
   /** Closes all listeners and forgets the tools. Calls in flight get `deadline` milliseconds (`drainDeadline` by default). */
   async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.close(deadline)));
@@ -155,6 +174,11 @@ export class Server {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #mount(options: MountOptions): Mount {
+    const transport = { type: "http", mounted: true, ...options };
+    return new Mount(options.path, async () => (await this.#open(transport)).session);
   }
 
   async #open(transport: object): Promise<{ session: Session; result: unknown }> {

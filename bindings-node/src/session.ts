@@ -22,7 +22,7 @@ export class Session implements Owner {
   /** Opens; fulfilled with what the core says of it once it is open. Aborting the signal gives up. */
   async open(what: object, signal?: AbortSignal): Promise<unknown> {
     if (signal?.aborted) throw aborted(signal);
-    const { handle, result } = this.#runtime.open(what, this);
+    const { handle, result } = this.#begin(what);
     this.#handle = handle;
     this.ref();
     const abort = (): void => {
@@ -39,12 +39,25 @@ export class Session implements Owner {
     }
   }
 
+  #begin(what: object): { handle: number; result: Promise<unknown> } {
+    try {
+      return this.#runtime.open(what, this);
+    } catch (error) {
+      this.closed();
+      throw error;
+    }
+  }
+
   get handle(): number {
     return this.#handle;
   }
 
   async close(deadlineMs: number): Promise<void> {
-    if (!this.#ended && this.#handle !== 0) this.#runtime.close(this.#handle, deadlineMs);
+    if (!this.#ended && this.#handle !== 0) {
+      // Whoever waits for the end must not find the process gone instead.
+      this.ref();
+      this.#runtime.close(this.#handle, deadlineMs);
+    }
     await this.end;
   }
 

@@ -1,5 +1,10 @@
 // Compiled, never run: what users may and may not write.
+import { createServer } from "node:http";
+
 import { type } from "arktype";
+import express from "express";
+import { Hono } from "hono";
+import { mount } from "hono/mount";
 import { Client, ProtocolError, Server, TrunklineError, text, type CallToolResult, type Context, type ErrorKind, type Tool } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
@@ -51,6 +56,17 @@ server.registerTool("wrong output", { outputSchema: z.object({ n: z.number() }) 
 new Server({ version: "1.0.0" });
 // @ts-expect-error a schema is an object
 server.registerTool("wrong schema", { inputSchema: "string" }, () => 1);
+
+createServer(server.handler());
+express()
+  .use("/mcp", server.handler({ allowedHosts: ["mcp.example"] }))
+  .use(server.handler({ path: "/mcp" }));
+new Hono()
+  .all("/mcp/*", mount(server.fetch))
+  .all("/other", (c) => server.fetchHandler({ stateless: true })(c.req.raw));
+export default { fetch: server.fetch };
+// @ts-expect-error the framework listens
+server.handler({ port: 8000 });
 
 export async function client(): Promise<void> {
   await using client = await Client.connect("http://localhost:8000/mcp", { revision: "2025-06-18", headers: { a: "b" }, signal: AbortSignal.timeout(1) });

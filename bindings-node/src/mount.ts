@@ -1,0 +1,64 @@
+// A server inside a web framework. Nothing is opened before the first request.
+import { ClosedError, type TrunklineError } from "./errors.js";
+import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
+import { runtime } from "./runtime.js";
+import type { Session } from "./session.js";
+
+/** How a server is reached inside a web framework. */
+export interface MountOptions {
+  /** The only path that is served, with or without a slash at its end; by default every path, for the framework has chosen it already. */
+  path?: string;
+  /** Serves legacy clients without sessions, as is needed where several processes share the requests; false. */
+  stateless?: boolean;
+  /** Answers with JSON instead of an event stream wherever that is possible; false. */
+  json?: boolean;
+  /** Values of the Host header that are served beside loopback names; `"*"` allows all. */
+  allowedHosts?: string[];
+  /** Values of the Origin header that are served beside loopback origins; `"*"` allows all. */
+  allowedOrigins?: string[];
+}
+
+export class Mount {
+  readonly path: string | undefined;
+  readonly #open: () => Promise<Session>;
+  #session: Promise<Session> | undefined;
+
+  /** `open` opens what the options say. */
+  constructor(path: string | undefined, open: () => Promise<Session>) {
+    this.path = path;
+    this.#open = open;
+  }
+
+  /** Gives a request to the core; rejected if the server is closed, or the options are wrong. */
+  async request(head: RequestHead, receiver: Receiver): Promise<Exchange> {
+    this.#session ??= this.#opened();
+    const { handle } = await this.#session;
+    return runtime().exchanges.start(handle, head, receiver);
+  }
+
+  async #opened(): Promise<Session> {
+    const forget = (): void => {
+      this.#session = undefined;
+    };
+    try {
+      const session = await this.#open();
+      // The framework's sockets keep the process alive.
+      session.unref();
+      void session.end.then(forget);
+      return session;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+}
+
+/** Whether a response that broke off shows it: one without a length may end anywhere. */
+export function hasLength({ headers }: ResponseHead): boolean {
+  return headers.some(([name]) => name === "content-length");
+}
+
+/** What is told if there is no response: only a server that is closed has none. */
+export function unavailable(error: TrunklineError): { status: number; text: string } {
+  return { status: error instanceof ClosedError ? 503 : 500, text: error.message };
+}

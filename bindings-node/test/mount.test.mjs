@@ -1,0 +1,237 @@
+// The server inside web frameworks: node:http, Express, Hono and plain fetch handlers as they are.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, request as httpRequest } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { serve } from "@hono/node-server";
+import express from "express";
+import { Hono } from "hono";
+import { mount } from "hono/mount";
+import { Client, ClosedError, Server } from "trunkline";
+
+const revisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "auto"];
+const accept = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+const initialize = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+});
+
+/** A server whose tools show what became of their calls. */
+function site(options) {
+  const server = new Server({ name: "mounted", version: "1.0.0" }, options);
+  const seen = { server, started: 0, cancelled: 0 };
+  server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
+  server.registerTool("steps", {}, async (_, ctx) => {
+    await ctx.progress(1, 2);
+    await sleep(20);
+    await ctx.progress(2, 2);
+    return "done";
+  });
+  server.registerTool("endless", {}, async (_, ctx) => {
+    seen.started++;
+    await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => seen.cancelled++);
+    return "stopped";
+  });
+  return seen;
+}
+
+async function until(condition) {
+  for (const end = Date.now() + 10_000; !condition(); await sleep(5)) assert.ok(Date.now() < end, `waited in vain: ${condition}`);
+}
+
+async function listening(server) {
+  if (!server.listening) await once(server, "listening");
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+const frameworks = {
+  "node:http": ({ server }) => createServer(server.handler({ path: "/mcp" })).listen(0, "127.0.0.1"),
+  "Express, use": ({ server }) => express().use("/mcp", server.handler()).get("/", ordinary).listen(0, "127.0.0.1"),
+  "Express, all": ({ server }) => express().all("/mcp", server.handler()).get("/", ordinary).listen(0, "127.0.0.1"),
+  "Express, path of its own, after a parser": ({ server }) =>
+    express().use(express.json({ limit: "10mb" })).use(server.handler({ path: "/mcp" })).get("/", ordinary).listen(0, "127.0.0.1"),
+  "Hono, mount": ({ server }) => hono((app) => app.all("/mcp/*", mount(server.fetch))),
+  "Hono, all": ({ server }) => hono((app) => app.all("/mcp", (c) => server.fetch(c.req.raw)).all("/mcp/", (c) => server.fetch(c.req.raw))),
+  "plain fetch": ({ server }) => serve({ fetch: server.fetch, port: 0, hostname: "127.0.0.1" }),
+};
+
+function ordinary(_, response) {
+  response.send("an ordinary page");
+}
+
+function hono(route) {
+  const app = new Hono();
+  route(app);
+  app.get("/", (c) => c.text("an ordinary page"));
+  return serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+}
+
+for (const [name, make] of Object.entries(frameworks)) {
+  describe(name, () => {
+    const seen = site();
+    let web;
+    let address;
+
+    before(async () => {
+      web = make(seen);
+      address = await listening(web);
+    });
+
+    after(async () => {
+      await seen.server.close({ deadline: 0 });
+      web.closeAllConnections();
+      web.close();
+    });
+
+    for (const path of ["/mcp", "/mcp/"]) {
+      test(`every revision at ${path}`, async () => {
+        for (const revision of revisions) {
+          const client = await Client.connect(address + path, { revision });
+          const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => client.callTool("echo", { text: `m${i}` })));
+          assert.deepEqual(answers.map(({ content }) => content[0].text), answers.map((_, i) => `m${i}`));
+          const progress = [];
+          await client.callTool("steps", {}, { onProgress: (it) => progress.push(it.progress) });
+          assert.deepEqual(progress, [1, 2]);
+          await client.close();
+        }
+        const answer = await fetch(address + path, { method: "POST", headers: accept, body: initialize, redirect: "error" });
+        assert.equal((await answer.json()).result.serverInfo.name, "mounted");
+      });
+    }
+
+    test("HTTP-22: a client that goes away cancels its call", async () => {
+      const client = await Client.connect(`${address}/mcp`, { revision: "modern" });
+      const [started, cancelled] = [seen.started, seen.cancelled];
+      const stop = new AbortController();
+      const calling = client.callTool("endless", {}, { signal: stop.signal });
+      await until(() => seen.started > started);
+      stop.abort();
+      await assert.rejects(calling, { name: "CancelledError" });
+      await until(() => seen.cancelled > cancelled);
+      await client.close();
+    });
+
+    test("a long message in, and a long one out", async () => {
+      const text = "äx".repeat(500_000);
+      const client = await Client.connect(`${address}/mcp`);
+      assert.equal((await client.callTool("echo", { text })).content[0].text, text);
+      await client.close();
+    });
+
+    if (name !== "plain fetch" && name !== "node:http") {
+      test("other pages are left alone", async () => {
+        assert.equal(await (await fetch(address)).text(), "an ordinary page");
+      });
+    }
+  });
+}
+
+describe("node:http", () => {
+  test("a path is the only one, and without next the rest is 404", async () => {
+    const { server } = site();
+    const web = createServer(server.handler({ path: "/mcp" })).listen(0, "127.0.0.1");
+    const address = await listening(web);
+    const answer = await fetch(`${address}/other`, { method: "POST", headers: accept, body: initialize });
+    assert.equal(answer.status, 404);
+    assert.match((await answer.json()).error.message, /\/mcp/);
+    web.closeAllConnections();
+    web.close();
+    await server.close();
+  });
+
+  test("a client that reads slowly does not fill the memory", async () => {
+    const { server } = site();
+    const length = 25_000_000;
+    server.registerTool("long", {}, () => "x".repeat(length));
+    const web = createServer(server.handler()).listen(0, "127.0.0.1");
+    const address = await listening(web);
+    const session = await fetch(address, { method: "POST", headers: accept, body: initialize });
+    const headers = { ...accept, "mcp-session-id": session.headers.get("mcp-session-id"), "mcp-protocol-version": "2025-11-25" };
+    const asking = httpRequest(address, { method: "POST", headers });
+    asking.end(JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "long" } }));
+    const [answer] = await once(asking, "response");
+    await sleep(300);
+    const held = process.memoryUsage().arrayBuffers;
+    assert.ok(held < length / 2, `${held} bytes of chunks are held`);
+    let read = 0;
+    for await (const chunk of answer) read += chunk.length;
+    assert.equal(read, Number(answer.headers["content-length"]));
+    assert.ok(read > length);
+    web.closeAllConnections();
+    web.close();
+    await server.close();
+  });
+});
+
+describe("fetch", () => {
+  const post = (url, more = {}) => new Request(url, { method: "POST", headers: { ...accept, ...more.headers }, body: initialize, ...more.init });
+
+  test("HTTP-03: other hosts are refused unless they are allowed", async () => {
+    const { server } = site();
+    const refused = await server.fetch(post("https://mcp.example/mcp"));
+    assert.equal(refused.status, 403);
+    assert.match((await refused.json()).error.message, /allowedHosts/);
+    assert.equal((await server.fetch(post("http://localhost/mcp", { headers: { host: "mcp.example" } }))).status, 403);
+    assert.equal((await server.fetchHandler({ allowedHosts: ["mcp.example"] })(post("https://mcp.example/mcp"))).status, 200);
+    await server.close();
+  });
+
+  test("responses without a body", async () => {
+    const { server } = site();
+    const opened = await server.fetch(post("http://localhost/mcp"));
+    assert.equal(opened.headers.get("content-length"), String((await opened.text()).length));
+    const headers = { ...accept, "mcp-session-id": opened.headers.get("mcp-session-id"), "mcp-protocol-version": "2025-11-25" };
+    const note = new Request("http://localhost/mcp", { method: "POST", headers, body: '{"jsonrpc":"2.0","method":"notifications/initialized"}' });
+    const accepted = await server.fetch(note);
+    assert.deepEqual([accepted.status, accepted.body], [202, null]);
+    const ended = await server.fetch(new Request("http://localhost/mcp", { method: "DELETE", headers }));
+    assert.deepEqual([ended.status, ended.body], [204, null]);
+    await server.close();
+  });
+
+  test("a stream that is cancelled, or whose request is aborted, ends", async () => {
+    const { server } = site();
+    const opened = await server.fetch(post("http://localhost/mcp"));
+    await opened.text();
+    const headers = { accept: "text/event-stream", "mcp-session-id": opened.headers.get("mcp-session-id"), "mcp-protocol-version": "2025-11-25" };
+    const first = await server.fetch(new Request("http://localhost/mcp", { headers }));
+    assert.equal(first.headers.get("content-type"), "text/event-stream");
+    await first.body.cancel();
+    const stop = new AbortController();
+    const second = await server.fetch(new Request("http://localhost/mcp", { headers, signal: stop.signal }));
+    const reading = second.text();
+    stop.abort();
+    assert.equal(await reading, "");
+    const third = await server.fetch(new Request("http://localhost/mcp", { headers }));
+    const last = third.text();
+    await server.close({ deadline: 100 });
+    assert.equal(await last, "", "closing the server ends its streams in good order");
+    await assert.rejects(server.fetch(post("http://localhost/mcp")), ClosedError);
+  });
+
+  test("wrong options are an error of the first request, and every later one", async () => {
+    const { server } = site();
+    const handler = server.fetchHandler({ allowedHosts: "localhost" });
+    for (let again = 0; again < 2; again++) await assert.rejects(handler(post("http://localhost/mcp")), { kind: "invalid", message: /transport/ });
+    await server.close();
+  });
+
+  test("a body that is too long is refused without being read to its end", async () => {
+    const { server } = site({ maxMessageBytes: 1000 });
+    let pulled = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(600).fill(32));
+        if (++pulled > 100) controller.close();
+      },
+    });
+    const answer = await server.fetch(new Request("http://localhost/mcp", { method: "POST", headers: accept, body, duplex: "half" }));
+    assert.equal(answer.status, 413);
+    assert.ok(pulled < 50);
+    await server.close();
+  });
+});
