@@ -3,16 +3,52 @@
 use super::{asking::AskError, capabilities::covers};
 use crate::{
     engine::Scope,
-    protocol::{Era, RawJson, RpcError, method, project, schema::Schema},
+    protocol::{
+        Era, RawJson, RpcError, method,
+        model::{CreateMessageParams, ElicitParams},
+        project,
+        schema::Schema,
+    },
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// A request for input: its method and parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputRequest {
     pub(super) kind: InputKind,
     pub(super) params: Value,
+}
+
+/// Input that a handler needs of its client first: returned as an error, by `?` or by `into()`. The handler is called again with
+/// [`super::Context::input_responses`] and [`super::Context::state`].
+///
+/// Handlers that would rather write one line after the other use [`super::Context::elicit`] and its like instead.
+#[derive(Debug, Clone, Default, PartialEq, thiserror::Error)]
+#[error("The handler needs input of its client; this is no failure")]
+pub struct InputRequired {
+    pub(super) requests: BTreeMap<String, InputRequest>,
+    pub(super) state: Option<Value>,
+}
+
+impl InputRequired {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with one more request, under a key of your choice.
+    pub fn ask(mut self, key: impl Into<String>, request: InputRequest) -> Self {
+        self.requests.insert(key.into(), request);
+        self
+    }
+
+    /// The same with something to know when the handler is called again. It travels sealed.
+    pub fn with_state(mut self, state: impl Into<Value>) -> Self {
+        self.state = Some(state.into());
+        self
+    }
 }
 
 /// The kinds of input.
@@ -44,6 +80,21 @@ impl InputRequest {
             return Err(RpcError::invalid_params(format!("The params of {method} must be an object")));
         }
         Ok(Self { kind, params })
+    }
+
+    /// Asks the user, by a form or by a page to visit.
+    pub fn elicit(params: &ElicitParams) -> Self {
+        Self { kind: InputKind::Elicitation, params: serde_json::to_value(params).unwrap_or_default() }
+    }
+
+    /// Asks the client's model.
+    pub fn sample(params: &CreateMessageParams) -> Self {
+        Self { kind: InputKind::Sampling, params: serde_json::to_value(params).unwrap_or_default() }
+    }
+
+    /// Asks for the client's roots.
+    pub fn roots() -> Self {
+        Self { kind: InputKind::Roots, params: json!({}) }
     }
 
     pub(super) fn to_json(&self) -> Value {

@@ -39,7 +39,7 @@ pub use catalog::{
 };
 pub use context::Context;
 pub use handler::Handler;
-pub use input::InputRequest;
+pub use input::{InputRequest, InputRequired};
 pub use options::ServerOptions;
 pub use outbound::{Failure, Outbound, Outgoing};
 pub use outcome::{Outcome, ToolError};

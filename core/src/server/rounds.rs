@@ -149,16 +149,15 @@ impl Rounds {
         Ok(())
     }
 
-    /// What the next round has to know; `None` if that is nothing.
-    fn contents(&self, user: Option<Value>) -> Option<Contents> {
+    /// What the next round has to know.
+    fn contents(&self, user: Option<Value>) -> Contents {
         let state = self.state.lock();
         let given = |(key, answer): (&String, &Answer)| match answer {
             Answer::Given(value) => Some((key.clone(), value.clone())),
             Answer::Refused(_) => None,
         };
-        let answers: BTreeMap<_, _> = state.used.iter().filter_map(given).collect();
-        let nothing = answers.is_empty() && state.kept.is_empty() && user.is_none() && state.round <= 1;
-        (!nothing).then(|| Contents { round: state.round, answers, kept: state.kept.clone(), user })
+        let answers = state.used.iter().filter_map(given).collect();
+        Contents { round: state.round, answers, kept: state.kept.clone(), user }
     }
 
     /// In the handshake era: the answers of a round came.
@@ -227,11 +226,7 @@ impl Serving {
             let requests: Map<_, _> = requests.iter().map(|(key, request)| (key.clone(), request.to_json())).collect();
             result["inputRequests"] = requests.into();
         }
-        if let Some(contents) = self.rounds.contents(user) {
-            result["requestState"] = self.server().sealer().seal(&contents, self)?.into();
-        } else if requests.is_empty() {
-            return Err(RpcError::internal());
-        }
+        result["requestState"] = self.server().sealer().seal(&self.rounds.contents(user), self)?.into();
         Ok(self.server().seal_object(result, self.scope.revision))
     }
 

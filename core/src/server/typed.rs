@@ -1,8 +1,8 @@
 //! Typed handlers: async functions whose argument type gives the input schema and whose return type the output schema.
 
 use super::{
-    AskError, PromptEntry, ResourceEntry, ResourceTemplateEntry, ToolEntry, ToolError, call::Call, context::Context,
-    outcome::Outcome,
+    AskError, CompletionEntry, CompletionTarget, InputRequired, PromptEntry, ResourceEntry, ResourceTemplateEntry,
+    ToolEntry, ToolError, call::Call, context::Context, outcome::Outcome,
 };
 use crate::protocol::{
     RawJson, RpcError,
@@ -43,6 +43,9 @@ impl<E: std::error::Error + 'static> From<E> for CallError {
         }
         if let Some(error) = any.downcast_ref::<RpcError>() {
             return Self(Outcome::Protocol(error.clone()));
+        }
+        if let Some(InputRequired { requests, state }) = any.downcast_ref::<InputRequired>() {
+            return Self(Outcome::InputRequired { requests: requests.clone(), state: state.clone() });
         }
         if let Some(error) = any.downcast_ref::<AskError>() {
             return Self(Outcome::Protocol(error.clone().into_rpc()));
@@ -335,6 +338,14 @@ impl PromptEntry {
             descriptor["arguments"] = properties.iter().map(argument).collect();
         }
         Self::new(descriptor, serve(handler, |input| Ok(input.clone())))
+    }
+}
+
+impl CompletionEntry {
+    /// A completion from an async function whose [`Params`] are `{"ref", "argument": {"name", "value"}, "context"?}`, giving
+    /// texts or a [`crate::protocol::model::Completion`].
+    pub fn typed<M, H: AsyncHandler<M>>(target: CompletionTarget, argument: impl Into<String>, handler: H) -> Self {
+        Self::new(target, argument, serve(handler, |input| Ok(input.clone())))
     }
 }
 
