@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from contextvars import Context as ContextVars
 
+    from .asgi import Exchange
+
     # method, params, ticket of the request or 0
     Receive: TypeAlias = Callable[[str, Any, int], None]
 
@@ -32,6 +34,9 @@ NOTIFICATION: Final = 3
 SESSION_CLOSED: Final = 4
 LOG: Final = 5
 STOPPED: Final = 6
+HTTP_HEAD: Final = 7
+HTTP_CHUNK: Final = 8
+HTTP_END: Final = 9
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
@@ -78,6 +83,7 @@ class Port:
         self._tasks: dict[int, Task[None]] = {}
         self._replies: dict[int, Future[tuple[bool, Any]]] = {}
         self._ends: dict[int, Future[tuple[bool, Any]]] = {}
+        self._exchanges: dict[int, Exchange] = {}
         self._stopped: Future[None] | None = None
         self._disposed = False
         _remember(self)
@@ -181,11 +187,31 @@ class Port:
         except Exception:
             raise
         except BaseException as cancelled:  # of asyncio, or of another event loop's own
-            try:
-                self.native.cancel(ticket, str(cancelled))
-            except _native.NativeError:
-                pass  # another process's
+            self.cancel(ticket, str(cancelled))
             raise
+
+    def http_request(self, listener: int, head: dict[str, Any], exchange: Exchange) -> int:
+        """Gives the head of a web framework's request to a mounted listener; the response goes to `exchange`."""
+        self._here()
+        try:
+            with self._lock:
+                ticket = self.native.http_request(listener, head, False)
+                self._exchanges[ticket] = exchange
+        except _native.NativeError as error:
+            reraise(error)
+        return ticket
+
+    def cancel(self, ticket: int, reason: str) -> None:
+        """Ends a request; one that is done already is no error."""
+        try:
+            self.native.cancel(ticket, reason)
+        except _native.NativeError:
+            pass  # another process's
+
+    async def close_mounted(self, handle: int, deadline: float) -> None:
+        """Ends a mounted listener, which may have been opened on a loop that is gone."""
+        self._ends[handle] = self._here().create_future()
+        await self.close(handle, deadline)
 
     async def ended(self, handle: int) -> None:
         """Returns when a listener or connection has ended.
@@ -343,6 +369,8 @@ class Port:
             # A reply that nobody waits for any more was cancelled.
             if (future := self._known(self._replies, ticket)) is not None:
                 self._settle(future, (ok, body))
+        elif kind in (HTTP_HEAD, HTTP_CHUNK, HTTP_END):
+            self._pass_on(kind, ticket, ok, body)
         elif kind == NOTIFICATION:
             loop, receive = self._known(self._listeners, handle) or (None, _ignore)
             if loop is None or loop is self.loop:
@@ -364,12 +392,23 @@ class Port:
         elif self._stopped is not None:
             self._settle(self._stopped, None)
 
+    def _pass_on(self, kind: int, ticket: int, ok: bool, body: Any) -> None:
+        exchange = self._known(self._exchanges, ticket)
+        if exchange is None:
+            return
+        if kind == HTTP_END:
+            self._exchanges.pop(ticket, None)
+        if exchange.loop is self.loop:
+            exchange.hear(kind, ok, body)
+        elif not exchange.loop.is_closed():
+            exchange.loop.call_soon_threadsafe(exchange.hear, kind, ok, body)
+
     def _call(self, ticket: int, handle: int, body: Any) -> None:
         handler = self._known(self.handlers, handle)
         if handler is None or self.loop is None:
             self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
             return
-        task = _start(self.loop, self._answer(handler, ticket, body))
+        task = start_task(self.loop, self._answer(handler, ticket, body))
         if not task.done():
             self._tasks[ticket] = task  # a loop keeps only weak references to its tasks
 
@@ -409,7 +448,7 @@ def _set_result(future: Future[_T], result: _T) -> None:
 
 if sys.version_info >= (3, 12):
 
-    def _start(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
+    def start_task(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
         """A task that runs up to its first wait at once: most handlers are done then."""
         from asyncio import Task
 
@@ -417,7 +456,7 @@ if sys.version_info >= (3, 12):
 
 else:
 
-    def _start(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
+    def start_task(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
         return loop.create_task(coroutine)
 
 

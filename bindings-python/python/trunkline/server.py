@@ -18,6 +18,7 @@ from .tool import RegisteredTool
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from .asgi import ASGIApp
     from .background import BackgroundLoop
     from .types import Icon, ToolAnnotations
 
@@ -273,6 +274,38 @@ class Server:
         if transport == "stdio" and chosen:
             raise InvalidArgument(f"stdio has no {', '.join(chosen)}")
         return Listener(self, {"type": transport, **chosen}, self._drain_deadline)
+
+    def asgi(
+        self,
+        *,
+        path: str | None = None,
+        stateless: bool | None = None,
+        json: bool | None = None,
+        allowed_hosts: Sequence[str] | None = None,
+        allowed_origins: Sequence[str] | None = None,
+    ) -> ASGIApp:
+        """The server as an ASGI application, to be mounted in a web framework or run by an ASGI server as it is.
+
+        Nothing starts before the first request; no lifespan hook is needed.
+
+        Args:
+            path: the only path that is served, below the mount and with or without a slash at its end (default: every
+                path, for the framework has chosen it already).
+            stateless: no sessions for revisions that have them. Needed where several processes share the requests.
+            json: answer with one JSON document where no stream is needed.
+            allowed_hosts: names in the Host header that are served beside those of this machine; `"*"` allows all.
+            allowed_origins: origins whose pages are served beside those of this machine.
+        """
+        from .asgi import ASGIApp
+
+        chosen = camel_case(
+            path=path,
+            stateless=stateless,
+            json=json,
+            allowed_hosts=allowed_hosts,
+            allowed_origins=allowed_origins,
+        )
+        return ASGIApp(self, chosen, self._drain_deadline)
 
     def __repr__(self) -> str:
         return f"Server({self.name!r}, version={self.version!r}, tools={[*self._tools]!r})"

@@ -44,13 +44,13 @@ impl Guard {
             let listed =
                 listed.iter().any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(name));
             if !listed && !is_loopback(name) {
-                return Err(refused("Host", host, "allowedHosts"));
+                return Err(refused("Host", host, "allowedHosts (allowed_hosts)"));
             }
         }
         if let (Allowed::Listed(listed), Some(origin)) = (&self.origins, headers.get(header::ORIGIN)) {
             let origin = origin.to_str().unwrap_or_default();
             if !listed.iter().any(|entry| entry.eq_ignore_ascii_case(origin)) && !is_loopback_origin(origin) {
-                return Err(refused("Origin", origin, "allowedOrigins"));
+                return Err(refused("Origin", origin, "allowedOrigins (allowed_origins)"));
             }
         }
         Ok(())

@@ -1,0 +1,506 @@
+"""The server inside web frameworks: Starlette, FastAPI, uvicorn and gunicorn as they are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import httpx2
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
+
+from support import DEADLINE, REVISIONS, Heard, environment, run, until
+from trunkline import Client, Context, Server, SyncClient, TransportError
+
+JSON = {"accept": "application/json, text/event-stream"}
+
+
+class Site:
+    """A server with tools that show what became of their calls."""
+
+    made: ClassVar[list[Site]] = []
+
+    def __init__(self, **options: Any) -> None:
+        self.made.append(self)
+        self.server = Server("mounted", version="1.0.0", **options)
+        self.started = 0
+        self.cancelled = 0
+
+        @self.server.tool
+        def echo(text: str) -> str:
+            return text
+
+        @self.server.tool
+        async def steps(*, ctx: Context) -> str:
+            for step in (1, 2):
+                await ctx.progress(step, total=2)
+                await asyncio.sleep(0.02)
+            return "done"
+
+        @self.server.tool
+        async def endless() -> str:
+            self.started += 1
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+            return "never"
+
+        assert echo and steps and endless
+
+
+@pytest.fixture(autouse=True)
+def end_of_sites() -> Generator[None]:
+    """Without a lifespan a site ends with its process; here that would be too late for the tests that count threads."""
+    yield
+    while Site.made:
+        if (port := Site.made.pop().server._port) is not None:
+            port.end_now()
+
+
+async def page(_request: Request) -> Response:
+    return PlainTextResponse("an ordinary page")
+
+
+@asynccontextmanager
+async def serving(app: Any, **options: Any) -> AsyncGenerator[str]:
+    """Runs an application under uvicorn; gives the address."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, **options))
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        await until(lambda: server.started or task.done(), "uvicorn")
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await task
+
+
+def starlette_under_a_prefix(server: Server) -> Any:
+    return Starlette(routes=[Route("/", page), Mount("/mcp", app=server.asgi())])
+
+
+def starlette_at_the_root(server: Server) -> Any:
+    return Starlette(routes=[Route("/", page), Mount("/", app=server.asgi(path="/mcp"))])
+
+
+def starlette_routes(server: Server) -> Any:
+    app = server.asgi()
+    return Starlette(routes=[Route("/", page), Route("/mcp", app), Route("/mcp/", app)])
+
+
+def fastapi_under_a_prefix(server: Server) -> Any:
+    app = FastAPI()
+    app.add_api_route("/", lambda: "an ordinary page")
+    app.mount("/mcp", server.asgi())
+    return app
+
+
+def fastapi_at_the_root(server: Server) -> Any:
+    app = FastAPI()
+    app.add_api_route("/", lambda: "an ordinary page")
+    app.mount("/", server.asgi(path="/mcp"))
+    return app
+
+
+def nested(server: Server) -> Any:
+    return Starlette(routes=[Route("/", page), Mount("/api", routes=[Mount("/v1", app=server.asgi(path="/mcp"))])])
+
+
+APPS = [
+    (starlette_under_a_prefix, "/mcp"),
+    (starlette_at_the_root, "/mcp"),
+    (starlette_routes, "/mcp"),
+    (fastapi_under_a_prefix, "/mcp"),
+    (fastapi_at_the_root, "/mcp"),
+    (nested, "/api/v1/mcp"),
+]
+
+
+@pytest.mark.parametrize(("make", "path"), APPS)
+def test_every_revision_in_a_framework(make: Callable[[Server], Any], path: str) -> None:
+    async def check() -> None:
+        site = Site()
+        async with serving(make(site.server)) as address:
+            for revision in [*REVISIONS, "auto"]:
+                for slash in ("", "/"):
+                    heard = Heard()
+                    async with Client(f"{address}{path}{slash}", revision=revision) as client:
+                        assert revision in ("auto", client.revision)
+                        results = await asyncio.gather(*[client.call_tool("echo", {"text": str(i)}) for i in range(20)])
+                        assert [result.text for result in results] == [str(i) for i in range(20)]
+                        assert (await client.call_tool("steps", on_progress=heard.hear)).text == "done"
+                        assert heard[-1][0] == 2
+            async with httpx2.AsyncClient() as web:
+                assert "an ordinary page" in (await web.get(address)).text
+
+    run(check())
+
+
+def initialize(**more: Any) -> dict[str, Any]:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params, **more}
+
+
+@pytest.mark.parametrize("make", [starlette_at_the_root, starlette_routes, fastapi_at_the_root])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_no_redirect_with_or_without_a_slash(make: Callable[[Server], Any], path: str) -> None:
+    with TestClient(make(Site().server), base_url="http://localhost", follow_redirects=False) as web:
+        answer = web.post(path, json=initialize(), headers=JSON)
+        assert (answer.status_code, answer.json()["result"]["serverInfo"]["name"]) == (200, "mounted")
+        assert answer.headers["content-length"] == str(len(answer.content))
+
+
+def test_a_path_is_the_only_one() -> None:
+    with TestClient(starlette_at_the_root(Site().server), base_url="http://localhost") as web:
+        assert web.get("/").text == "an ordinary page"
+        answer = web.post("/other", json=initialize(), headers=JSON)
+        assert answer.status_code == 404 and "/mcp" in answer.json()["error"]["message"]
+
+
+def test_http_03_other_hosts_are_refused_unless_they_are_allowed() -> None:
+    server = Site().server
+    for app, status in ((server.asgi(), 403), (server.asgi(allowed_hosts=["mcp.example"]), 200)):
+        with TestClient(app, base_url="http://mcp.example") as web:
+            answer = web.post("/", json=initialize(), headers=JSON)
+            assert answer.status_code == status
+            if status == 403:
+                assert "allowed_hosts" in answer.json()["error"]["message"]
+
+
+def test_one_loop_after_the_other_keeps_the_sessions() -> None:
+    """Outside of a `with` block the test client runs every request on a new loop, without a lifespan."""
+    web = TestClient(starlette_under_a_prefix(Site().server), base_url="http://localhost")
+    opened = web.post("/mcp/", json=initialize(), headers=JSON)
+    session = {**JSON, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+    note = web.post("/mcp/", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
+    assert (note.status_code, note.content) == (202, b"")
+    for text in ("one", "two", "three"):
+        params = {"name": "echo", "arguments": {"text": text}}
+        call = {"jsonrpc": "2.0", "id": text, "method": "tools/call", "params": params}
+        answer = web.post("/mcp/", json=call, headers=session)
+        assert answer.json()["result"]["content"][0]["text"] == text
+    assert web.delete("/mcp/", headers=session).status_code == 204
+    assert web.post("/mcp/", json=call, headers=session).status_code == 404
+
+
+def test_uvicorn_after_uvicorn() -> None:
+    site = Site()
+    app = starlette_under_a_prefix(site.server)
+
+    async def check() -> None:
+        async with serving(app, lifespan="off") as address, Client(f"{address}/mcp/") as client:
+            assert (await client.call_tool("echo", {"text": "again"})).text == "again"
+
+    run(check())
+    run(check())
+
+
+def test_the_root_application_ends_with_its_lifespan() -> None:
+    site = Site()
+    app = site.server.asgi()
+
+    async def check() -> None:
+        async with serving(app, lifespan="on") as address, Client(f"{address}/mcp") as client:
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+            assert site.server._port is not None and len(site.server._users) == 1
+        await asyncio.sleep(0)
+        assert site.server._port is None, "nothing is left running"
+
+    run(check())
+    run(check())
+
+
+def test_closing_by_hand_lets_calls_end() -> None:
+    async def check() -> None:
+        site = Site()
+        app = site.server.asgi()
+        async with serving(Starlette(routes=[Mount("/mcp", app=app)])) as address:
+            async with Client(f"{address}/mcp/", revision="modern") as client:
+                calling = asyncio.create_task(client.call_tool("endless"))
+                steps = asyncio.create_task(client.call_tool("steps"))
+                await until(lambda: site.started, "the call")
+                await app.close(0.5)
+                assert (await steps).text == "done"
+                with pytest.raises(TransportError):
+                    await calling
+                assert site.cancelled == 1
+                # What comes later starts anew.
+                assert (await client.call_tool("echo", {"text": "again"})).text == "again"
+            await app.close()
+            await app.close()
+
+    run(check())
+
+
+@pytest.mark.parametrize("make", [starlette_under_a_prefix, fastapi_at_the_root])
+def test_http_22_a_client_that_goes_away_cancels_its_call(make: Callable[[Server], Any]) -> None:
+    async def check() -> None:
+        site = Site()
+        async with serving(make(site.server)) as address:
+            async with Client(f"{address}/mcp/", revision="modern") as client:
+                calling = asyncio.create_task(client.call_tool("endless"))
+                await until(lambda: site.started, "the call")
+                calling.cancel()
+                await until(lambda: site.cancelled, "the cancellation")
+
+    run(check())
+
+
+def test_behind_middleware_that_touches_every_request() -> None:
+    class Stamp(BaseHTTPMiddleware):
+        async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+            response = await call_next(request)
+            response.headers["x-stamp"] = "yes"
+            return response
+
+    async def check() -> None:
+        site = Site()
+        middleware = [Middleware(Stamp), Middleware(GZipMiddleware, minimum_size=10)]
+        routes = [Mount("/mcp", app=site.server.asgi())]
+        async with serving(Starlette(routes=routes, middleware=middleware)) as address:
+            for revision in REVISIONS:
+                heard = Heard()
+                async with Client(f"{address}/mcp/", revision=revision) as client:
+                    assert (await client.call_tool("echo", {"text": "x" * 100_000})).text == "x" * 100_000
+                    assert (await client.call_tool("steps", on_progress=heard.hear)).text == "done"
+                    assert heard
+            async with httpx2.AsyncClient() as web:
+                assert (await web.post(f"{address}/mcp/", json=initialize(), headers=JSON)).headers["x-stamp"] == "yes"
+
+    run(check())
+
+
+def post(tool: str, **arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Scope and message of a call, for an application that is called by hand."""
+    prefix = "io.modelcontextprotocol"
+    meta = {
+        f"{prefix}/protocolVersion": "2026-07-28",
+        f"{prefix}/clientCapabilities": {},
+        f"{prefix}/clientInfo": {"name": "t", "version": "1"},
+    }
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    headers = {
+        "host": "localhost",
+        "content-type": "application/json",
+        **JSON,
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": tool,
+    }
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/mcp",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    return scope, {"type": "http.request", "body": body.encode()}
+
+
+class Connection:
+    """An ASGI server's end that hands out pieces of a body and may be slow to send."""
+
+    def __init__(self, *messages: dict[str, Any]) -> None:
+        self.messages = [*messages]
+        self.sent: list[Any] = []
+        self.may_send = asyncio.Event()
+        self.gone = asyncio.Event()
+
+    async def receive(self) -> Any:
+        if self.messages:
+            return self.messages.pop(0)
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        await self.may_send.wait()
+        self.sent.append(message)
+
+
+def test_a_slow_client_does_not_fill_the_memory() -> None:
+    async def check() -> None:
+        site = Site()
+        app = site.server.asgi()
+        scope, message = post("echo", text="x" * 1_000_000)
+        connection = Connection(message)
+        answering = asyncio.create_task(app(scope, connection.receive, connection.send))
+        await asyncio.sleep(0.3)
+        port = site.server._port
+        assert port is not None
+        (exchange,) = port._exchanges.values()
+        assert sum(len(body) for _, _, body in exchange._events if isinstance(body, bytes)) <= 65536
+        connection.may_send.set()
+        await answering
+        assert sum(len(message.get("body", b"")) for message in connection.sent) > 1_000_000
+        assert not port._exchanges
+
+    run(check())
+
+
+def test_bodies_in_pieces_and_pieces_that_break_off() -> None:
+    async def check() -> None:
+        app = Site().server.asgi()
+        scope, message = post("echo", text="in pieces")
+        body = message["body"]
+        pieces = [{"type": "http.request", "body": body[i : i + 7], "more_body": True} for i in range(0, len(body), 7)]
+        whole = Connection(*pieces, {"type": "http.request"})
+        whole.may_send.set()
+        await app(scope, whole.receive, whole.send)
+        assert whole.sent[0]["status"] == 200 and b"in pieces" in whole.sent[1]["body"]
+        assert whole.sent[-1]["more_body"] is False
+        broken = Connection(*pieces[:3], {"type": "http.disconnect"})
+        broken.may_send.set()
+        await app(scope, broken.receive, broken.send)
+        assert broken.sent == []
+
+    run(check())
+
+
+def test_a_body_that_is_too_long_is_not_read_to_its_end() -> None:
+    async def check() -> None:
+        app = Site(max_message_bytes=1000).server.asgi()
+        scope, _ = post("echo")
+        connection = Connection(*[{"type": "http.request", "body": b" " * 600, "more_body": True}] * 4)
+        connection.may_send.set()
+        await app(scope, connection.receive, connection.send)
+        assert connection.sent[0]["status"] == 413
+
+    run(check())
+
+
+def test_cancelling_the_application_cancels_the_call() -> None:
+    async def check() -> None:
+        site = Site()
+        scope, message = post("endless")
+        connection = Connection(message)
+        answering = asyncio.create_task(site.server.asgi()(scope, connection.receive, connection.send))
+        await until(lambda: site.started, "the call")
+        answering.cancel()
+        await until(lambda: site.cancelled, "the cancellation")
+
+    run(check())
+
+
+def test_websockets_are_closed_and_unknown_scopes_refused() -> None:
+    async def check() -> None:
+        app = Site().server.asgi()
+        connection = Connection({"type": "websocket.connect"})
+        connection.may_send.set()
+        await app({"type": "websocket"}, connection.receive, connection.send)
+        assert connection.sent[0]["type"] == "websocket.close"
+        with pytest.raises(ValueError, match="telnet"):
+            await app({"type": "telnet"}, connection.receive, connection.send)
+
+    run(check())
+
+
+def test_two_loops_at_once() -> None:
+    """The loop that came first handles the events; the other is told by it."""
+    site = Site()
+    app = site.server.asgi()
+
+    def ask(text: str) -> str:
+        async def check() -> str:
+            scope, message = post("echo", text=text)
+            connection = Connection(message)
+            connection.may_send.set()
+            await app(scope, connection.receive, connection.send)
+            return connection.sent[1]["body"].decode()
+
+        return asyncio.run(check())
+
+    async def check() -> None:
+        scope, message = post("echo", text="first")
+        connection = Connection(message)
+        connection.may_send.set()
+        await app(scope, connection.receive, connection.send)
+        answers = await asyncio.gather(*[asyncio.to_thread(ask, f"text {i}") for i in range(8)])
+        assert all(f"text {i}" in answer for i, answer in enumerate(answers))
+        await app.close()
+
+    run(check())
+
+
+PROGRAM = """
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from trunkline import Server
+import os
+
+server = Server("forked", version="1.0.0")
+
+@server.tool
+def process() -> str:
+    return str(os.getpid())
+
+app = Starlette(routes=[Mount("/", app=server.asgi(path="/mcp", stateless=True))])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="gunicorn forks")
+def test_gunicorn_forks_a_loaded_application(tmp_path: Path) -> None:
+    (tmp_path / "site_program.py").write_text(PROGRAM, encoding="utf-8")
+    command = [sys.executable, "-m", "gunicorn", "--preload", "--worker-class", "asgi", "--workers", "2"]
+    check_processes(tmp_path, [*command, "--graceful-timeout", "2"], "--bind")
+
+
+def test_uvicorn_with_workers(tmp_path: Path) -> None:
+    (tmp_path / "site_program.py").write_text(PROGRAM, encoding="utf-8")
+    check_processes(tmp_path, [sys.executable, "-m", "uvicorn", "--workers", "2"], "--port")
+
+
+def check_processes(folder: Path, command: list[str], bind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    where = f"127.0.0.1:{port}" if bind == "--bind" else str(port)
+    program = subprocess.Popen(
+        [*command, bind, where, "site_program:app"],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        seen: set[str] = set()
+
+        async def ask() -> None:
+            try:
+                with SyncClient(f"http://127.0.0.1:{port}/mcp") as client:
+                    seen.add(client.call_tool("process").text)
+            except TransportError:
+                await asyncio.sleep(0.05)  # not there yet
+
+        async def check() -> None:
+            while len(seen) < 2:
+                await asyncio.gather(*[ask() for _ in range(4)])
+
+        run(check())
+        assert str(program.pid) not in seen
+    finally:
+        program.terminate()
+        try:
+            said, _ = program.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            said, _ = program.communicate()
+    assert "Traceback" not in said, said
