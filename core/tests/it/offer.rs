@@ -41,6 +41,11 @@ struct Weather {
 }
 
 #[derive(Deserialize, JsonSchema)]
+struct Slow {
+    ms: u64,
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct Steps {
     steps: u32,
 }
@@ -83,6 +88,17 @@ fn server(limits: Limits, file: PathBuf) -> Server {
         })
         .tool("test_error_handling", "Always fails", || async {
             Err::<String, CallError>(ToolError::new("This tool intentionally returns an error for testing").into())
+        })
+        .tool("test_tool_with_progress", "Reports progress three times", |ctx: Context| async move {
+            for progress in [0.0, 50.0, 100.0] {
+                ctx.progress_message(progress, Some(100.0), &format!("Completed step {progress} of 100")).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Ok("done")
+        })
+        .tool("slow", "Takes its time, until it is cancelled", |Params(slow): Params<Slow>| async move {
+            tokio::time::sleep(Duration::from_millis(slow.ms)).await;
+            Ok("done")
         })
         .tool("count", "Reports progress at each step", |ctx: Context, Params(count): Params<Steps>| async move {
             for step in 1..=count.steps {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::{
     collections::{HashMap, VecDeque},
     io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{OnceLock, mpsc},
     thread,
     time::Instant,
@@ -41,14 +41,25 @@ impl Wire {
 
     /// Starts a server whose output nobody reads until [`Self::read`].
     pub(crate) fn start_unread(role: &str, file: &File) -> Self {
-        let mut child =
-            command(role, file).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut wire = Self::spawn(command(role, file));
+        let stdout = wire.stdout.as_mut().unwrap();
         let mut line = String::new();
         while line.trim_end() != READY {
             line.clear();
             assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server did not start");
         }
+        wire
+    }
+
+    /// Starts any server on standard input and output, and reads what it writes.
+    pub(crate) fn run(command: Command) -> Self {
+        let mut wire = Self::spawn(command);
+        wire.read();
+        wire
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = child.stderr.take().unwrap();
         let stderr = thread::spawn(move || {
             let mut text = Vec::new();
@@ -57,8 +68,8 @@ impl Wire {
         });
         Self {
             stdin: child.stdin.take(),
+            stdout: child.stdout.take().map(BufReader::new),
             child,
-            stdout: Some(stdout),
             lines: None,
             stderr: Some(stderr),
             early: VecDeque::new(),

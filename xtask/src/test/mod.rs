@@ -52,7 +52,7 @@ pub(crate) struct Choice {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 19] = {
+const STEPS: [Step; 20] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
@@ -69,6 +69,7 @@ const STEPS: [Step; 19] = {
         Step { name: "rust and c tests", languages: &[Rust, C], work: suites::rust_and_c },
         Step { name: "python tests", languages: &[Python], work: suites::python },
         Step { name: "node tests", languages: &[Node], work: suites::node },
+        Step { name: "vectors", languages: &Language::ALL, work: suites::vectors },
         Step { name: "matrix", languages: &Language::ALL, work: suites::matrix },
         Step { name: "peers", languages: &Language::ALL, work: suites::peers },
         Step { name: "snippets", languages: &[], work: snippets::check },

@@ -47,6 +47,38 @@ pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
     Ok(counts::of_node(&run(node, DEADLINE)?))
 }
 
+/// The wire vectors, played to each fixture server by the core's own player (core/tests/it/vectors.rs).
+pub(crate) fn vectors(house: &House, choice: &Choice) -> Result<Count> {
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    for language in &choice.languages {
+        let mut cargo = house.cargo();
+        cargo.args(["test", "--quiet"]).args(PACKAGES).args([
+            "--test",
+            "it",
+            "--",
+            "--exact",
+            "vectors::every_vector_holds",
+            "--nocapture",
+        ]);
+        cargo.env("TRUNKLINE_VECTOR_SERVER", language.server(house));
+        let output = run(cargo, DEADLINE)?;
+        let ended =
+            |how: &str| output.text.lines().filter(|line| line.starts_with("vector ") && line.ends_with(how)).count();
+        let (passed, failed) = (ended(": ok"), ended(": FAILED"));
+        count.passed += passed;
+        count.failed += if output.success() && passed > 0 { failed } else { failed.max(1) };
+        if !output.success() {
+            count.said.push_str(&format!(
+                "the server in {}:\n{}\n[{}]\n",
+                language.name(),
+                output.text,
+                output.ending()
+            ));
+        }
+    }
+    Ok(count)
+}
+
 pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
     let console = Console::new();
     let pairs = matrix::pairs(&choice.languages);
