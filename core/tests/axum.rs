@@ -1,0 +1,152 @@
+//! A server mounted in axum applications, with and without a slash at the end of its path.
+
+use axum::{Router, body::Body, routing::get};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::json;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    net::TcpListener,
+    time::{sleep, timeout},
+};
+use tower_service::Service;
+use trunkline::{
+    client::{Client, ClientOptions, RequestOptions},
+    engine::RevisionChoice,
+    protocol::RawJson,
+    server::{Context, Params, Server},
+    transport::HttpOptions,
+};
+
+const REVISIONS: [&str; 6] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "auto"];
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Text {
+    text: String,
+}
+
+/// Counts the calls that were dropped before their end.
+#[derive(Clone, Default)]
+struct Dropped(Arc<AtomicUsize>);
+
+struct Running(Dropped);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn server() -> (Server, Dropped) {
+    let dropped = Dropped::default();
+    let seen = dropped.clone();
+    let server = Server::builder("mounted", "1.0.0")
+        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { Ok(it.text) })
+        .tool("steps", "Reports progress.", |ctx: Context| async move {
+            ctx.progress(1.0, Some(2.0)).await;
+            sleep(Duration::from_millis(10)).await;
+            ctx.progress(2.0, Some(2.0)).await;
+            Ok("done")
+        })
+        .tool("endless", "Never ends.", move || {
+            let running = Running(seen.clone());
+            async move {
+                sleep(Duration::from_secs(600)).await;
+                drop(running);
+                Ok("never")
+            }
+        })
+        .build();
+    (server, dropped)
+}
+
+/// Serves an application; gives its address.
+async fn serve(application: Router) -> String {
+    let application = application.route("/", get(|| async { "an ordinary page" }));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, application).await });
+    address
+}
+
+async fn connect(url: &str, revision: &str) -> Client {
+    let options = ClientOptions { revision: RevisionChoice::parse(revision).unwrap(), ..ClientOptions::default() };
+    Client::connect_with(url, options, ()).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_revision_wherever_it_is_mounted() {
+    let service = || server().0.into_service();
+    for (how, application, place) in [
+        ("nested", Router::new().nest_service("/mcp", service()), "/mcp"),
+        ("twice", Router::new().nest("/api", Router::new().nest_service("/mcp", service())), "/api/mcp"),
+        ("routed", Router::new().route_service("/mcp", service()).route_service("/mcp/", service()), "/mcp"),
+        ("the rest", Router::new().fallback_service(service()), "/anywhere"),
+    ] {
+        let address = serve(application).await;
+        for path in [place.to_owned(), format!("{place}/")] {
+            for revision in REVISIONS {
+                let client = connect(&format!("{address}{path}"), revision).await;
+                let result = client.call_tool("echo", json!({"text": "hello"})).await.unwrap();
+                assert_eq!(result.joined_text(), "hello", "{how} {path} {revision}");
+                let heard = Arc::new(Mutex::new(Vec::new()));
+                let noted = Arc::clone(&heard);
+                let options = RequestOptions {
+                    on_progress: Some(Arc::new(move |params: &RawJson| noted.lock().unwrap().push(params.clone()))),
+                    ..RequestOptions::default()
+                };
+                client.call_tool_with("steps", json!({}), &options).await.unwrap();
+                assert_eq!(heard.lock().unwrap().len(), 2, "{how} {path} {revision}");
+                client.close().await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn http_22_a_client_that_goes_away_cancels_its_call() {
+    let (server, dropped) = server();
+    let address = serve(Router::new().nest_service("/mcp", server.into_service())).await;
+    let client = connect(&format!("{address}/mcp"), "modern").await;
+    let waiting = timeout(Duration::from_millis(200), client.call_tool("endless", json!({}))).await;
+    assert!(waiting.is_err());
+    let told = async {
+        while dropped.0.load(Ordering::SeqCst) == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), told).await.expect("the handler is dropped");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn http_03_other_hosts_are_refused_unless_they_are_allowed_and_other_pages_are_left_alone() {
+    let options = HttpOptions { allowed_hosts: vec!["mcp.example".into()], ..HttpOptions::default() };
+    let mut application = Router::new()
+        .nest_service("/closed", server().0.into_service())
+        .nest_service("/open", server().0.into_service_with(options))
+        .route("/", get(|| async { "an ordinary page" }));
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let mut ask = async |path: &str, method: &str| {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "mcp.example")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .body(Body::from(message.to_string()));
+        let response = application.call(request.unwrap()).await.unwrap();
+        let (status, body) = (response.status(), response.into_body().collect().await.unwrap().to_bytes());
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    };
+    let (status, text) = ask("/closed", "POST").await;
+    assert!(status == StatusCode::FORBIDDEN && text.contains("allowed_hosts"), "{status} {text}");
+    assert_eq!(ask("/open", "POST").await.0, StatusCode::OK);
+    assert_eq!(ask("/", "GET").await.1, "an ordinary page");
+}
