@@ -3,6 +3,7 @@
 mod bridge;
 mod client;
 mod envelope;
+mod features;
 mod memory;
 mod offer;
 mod process;

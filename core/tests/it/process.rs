@@ -1,6 +1,6 @@
 //! This test binary, run again as a server process: no fixture has to be built or found.
 
-use crate::{bridge, offer, script};
+use crate::{bridge, features, offer, script};
 use std::{
     path::PathBuf,
     process::Command,
@@ -46,6 +46,7 @@ pub(crate) fn play() {
     match role.strip_prefix("script ") {
         Some(script) => script::play(script, &file),
         None if bridge::play(&role) => {}
+        None if role == features::ROLE => features::serve(),
         None => offer::serve(&role, file),
     }
     std::process::exit(0);

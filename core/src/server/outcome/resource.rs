@@ -59,7 +59,10 @@ pub(in crate::server) fn render_read(
 
 /// What a handler need not repeat.
 fn complete(content: &mut Map<String, Value>, of: &ReadOf<'_>) {
-    content.entry("uri").or_insert_with(|| of.uri.into());
+    // No resource has the empty URI: a handler that leaves it empty leaves it out.
+    if content.get("uri").is_none_or(|uri| uri == "") {
+        content.insert("uri".into(), of.uri.into());
+    }
     if let Some(mime_type) = of.mime_type {
         content.entry("mimeType").or_insert_with(|| mime_type.into());
     }
