@@ -7,6 +7,7 @@ mod features;
 mod memory;
 mod offer;
 mod process;
+mod rounds;
 mod script;
 mod stdio;
 mod vectors;

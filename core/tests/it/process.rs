@@ -1,6 +1,6 @@
 //! This test binary, run again as a server process: no fixture has to be built or found.
 
-use crate::{bridge, features, offer, script};
+use crate::{bridge, features, offer, rounds, script};
 use std::{
     path::PathBuf,
     process::Command,
@@ -47,6 +47,7 @@ pub(crate) fn play() {
         Some(script) => script::play(script, &file),
         None if bridge::play(&role) => {}
         None if role == features::ROLE => features::serve(),
+        None if rounds::ROLES.contains(&&*role) => rounds::serve(&role),
         None => offer::serve(&role, file),
     }
     std::process::exit(0);

@@ -1,0 +1,328 @@
+//! Handlers that need input of the client: one piece of code, asked with real requests in the handshake era and in rounds on 2026-07-28.
+
+use crate::{
+    process::File,
+    wire::{CAPABILITIES, Wire, modern, text_of},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use trunkline::{
+    protocol::model::{CreateMessageParams, ElicitParams, ElicitResult, Field, FormSchema, SamplingMessage},
+    server::{CompletionEntry, CompletionTarget, Context, Params, Server, ServerOptions, StateKey},
+};
+
+/// The servers of these tests, as roles of this binary: the same server twice with the same key, once with another key, and once with
+/// states that expire soon.
+pub(crate) const ROLES: [&str; 3] = ["asking server", "asking server of another key", "asking server that forgets"];
+
+#[derive(Deserialize, JsonSchema)]
+struct Order {
+    item: String,
+}
+
+pub(crate) fn serve(role: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { server(role).serve_stdio().await.unwrap() });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+}
+
+fn question(field: &str) -> ElicitParams {
+    ElicitParams::form(format!("Which {field}?"), FormSchema::new().required(field, Field::text()))
+}
+
+fn word(answer: &ElicitResult, field: &str) -> String {
+    let content = answer.content.as_ref();
+    content.and_then(|content| content.get(field)?.as_str()).unwrap_or("nothing").to_owned()
+}
+
+fn server(role: &str) -> Server {
+    let state_keys = vec![StateKey::new(if role == ROLES[1] { [8; 32] } else { [7; 32] })];
+    let state_lifetime = Duration::from_millis(if role == ROLES[2] { 50 } else { 60_000 });
+    Server::builder("asking", "1.0.0")
+        .options(ServerOptions { state_keys, state_lifetime, max_rounds: 4, ..ServerOptions::default() })
+        .tool(
+            "order",
+            "Asks two things, one after the other",
+            |ctx: Context, Params(order): Params<Order>| async move {
+                let name = ctx.elicit_as("name", question("name")).await?;
+                let color = ctx.elicit_as("color", question("color")).await?;
+                Ok(format!("{} for {} in {}", order.item, word(&name, "name"), word(&color, "color")))
+            },
+        )
+        .tool("decide", "Tells what the user did", |ctx: Context| async move {
+            let answer = ctx.elicit_as("name", question("name")).await?;
+            Ok(format!("{:?} {}", answer.action, word(&answer, "name")))
+        })
+        .tool("model", "Asks the client's model", |ctx: Context| async move {
+            let params = CreateMessageParams::new(vec![SamplingMessage::user("Say something")], 100);
+            Ok(ctx.sample_as("said", params).await?.joined_text())
+        })
+        .tool("roots", "Asks for the roots", |ctx: Context| async move {
+            let roots: Vec<_> = ctx.roots().await?.into_iter().map(|root| root.uri).collect();
+            Ok(roots.join(" "))
+        })
+        .tool("endless", "Is never done", |ctx: Context| async move {
+            for round in 0_u32.. {
+                ctx.elicit_as(&format!("again {round}"), question("name")).await?;
+            }
+            Ok("never")
+        })
+        .prompt("plain", "With an argument", |Params(order): Params<Order>| async move { Ok(order.item) })
+        .completion(CompletionEntry::typed(
+            CompletionTarget::Prompt("plain".into()),
+            "item",
+            |ctx: Context| async move {
+                ctx.elicit_as("name", question("name")).await?;
+                Ok(vec!["never".to_owned()])
+            },
+        ))
+        .build()
+}
+
+fn all() -> Value {
+    json!({"elicitation": {}, "sampling": {}, "roots": {}})
+}
+
+fn start(role: &str) -> Wire {
+    Wire::start(role, &File::new())
+}
+
+fn session(revision: &str, capabilities: &Value) -> Wire {
+    let mut wire = start(ROLES[0]);
+    let info = json!({"name": "raw", "version": "1"});
+    let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
+    assert_eq!(wire.ask("open", "initialize", params)["result"]["protocolVersion"], revision);
+    wire.tell("notifications/initialized", json!({}));
+    wire
+}
+
+fn call(tool: &str, arguments: Value) -> Value {
+    let mut params = modern(json!({"name": tool, "arguments": arguments}));
+    params["_meta"][CAPABILITIES] = all();
+    params
+}
+
+/// The same request, one round later.
+fn retry(mut params: Value, state: &Value, responses: Value) -> Value {
+    params["requestState"] = state.clone();
+    params["inputResponses"] = responses;
+    params
+}
+
+fn given(field: &str, value: &str) -> Value {
+    json!({"action": "accept", "content": {field: value}})
+}
+
+fn asked(answer: &Value) -> (Vec<String>, Value) {
+    let result = &answer["result"];
+    assert_eq!(result["resultType"], "input_required", "{answer}");
+    let requests = result["inputRequests"].as_object().unwrap();
+    (requests.keys().cloned().collect(), result["requestState"].clone())
+}
+
+fn code(answer: &Value) -> i64 {
+    answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"))
+}
+
+#[test]
+fn mrtr_20_in_the_handshake_era_a_handler_asks_while_its_call_is_open() {
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let mut wire = session(revision, &all());
+        wire.request(1, "tools/call", json!({"name": "order", "arguments": {"item": "Hat"}}));
+        for (field, value) in [("name", "Ada"), ("color", "red")] {
+            let request = wire.told("elicitation/create");
+            assert_eq!(request["params"]["message"], format!("Which {field}?"));
+            wire.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": given(field, value)}));
+        }
+        assert_eq!(text_of(&wire.answer(1)), "Hat for Ada in red");
+        assert_eq!(wire.rest(), [] as [Value; 0], "{revision}: nothing is asked without a call");
+    }
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut wire = session(revision, &all());
+        wire.request(1, "tools/call", json!({"name": "model"}));
+        let request = wire.told("sampling/createMessage");
+        assert_eq!(request["params"]["maxTokens"], 100);
+        let said = json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Something"}});
+        wire.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": said}));
+        assert_eq!(text_of(&wire.answer(1)), "Something", "{revision}");
+        wire.request(2, "tools/call", json!({"name": "roots"}));
+        let request = wire.told("roots/list");
+        let roots = json!({"roots": [{"uri": "file:///a"}, {"uri": "file:///b"}]});
+        wire.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": roots}));
+        assert_eq!(text_of(&wire.answer(2)), "file:///a file:///b", "{revision}");
+    }
+}
+
+/// LIFE-19, ROOT-07: in the handshake era too, what the client did not declare is not asked for.
+#[test]
+fn what_a_session_did_not_declare_is_not_asked_for() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut wire = session(revision, &json!({}));
+        for tool in ["decide", "model", "roots"] {
+            let refused = wire.ask(tool, "tools/call", json!({"name": tool}));
+            let is_error = refused["error"].is_object() || refused["result"]["isError"] == true;
+            assert!(is_error, "{revision}: {refused}");
+        }
+        assert_eq!(wire.rest(), [] as [Value; 0], "{revision}");
+    }
+}
+
+#[test]
+fn mrtr_02_mrtr_03_and_disc_20_rounds_carry_everything_with_them() {
+    let mut wire = start(ROLES[0]);
+    let first = call("order", json!({"item": "Hat"}));
+    let answer = wire.ask(1, "tools/call", first.clone());
+    let request = &answer["result"]["inputRequests"]["name"];
+    assert_eq!(
+        (&request["method"], &request["params"]["message"]),
+        (&json!("elicitation/create"), &json!("Which name?"))
+    );
+    let (keys, state) = asked(&answer);
+    assert_eq!(keys, ["name"]);
+    let (keys, next) =
+        asked(&wire.ask(2, "tools/call", retry(first.clone(), &state, json!({"name": given("name", "Ada")}))));
+    assert_eq!(keys, ["color"]);
+    assert_ne!(next, state);
+    // The order of members means nothing, and `_meta` may differ.
+    let mut last = retry(first, &next, json!({"color": given("color", "red")}));
+    last["_meta"]["progressToken"] = "t".into();
+    let done = wire.ask(3, "tools/call", last);
+    assert_eq!((text_of(&done), &done["result"]["resultType"]), ("Hat for Ada in red".to_owned(), &json!("complete")));
+    assert_eq!(wire.rest(), [] as [Value; 0], "STD-08");
+}
+
+/// Nothing but the key is shared: any process that has it takes up the round of another.
+#[test]
+fn disc_18_another_process_takes_up_the_round() {
+    let first = call("decide", json!({}));
+    let (_, state) = asked(&start(ROLES[0]).ask(1, "tools/call", first.clone()));
+    let second = retry(first, &state, json!({"name": given("name", "Ada")}));
+    assert_eq!(text_of(&start(ROLES[0]).ask(1, "tools/call", second.clone())), "Accept Ada");
+    assert_eq!(code(&start(ROLES[1]).ask(1, "tools/call", second)), -32602, "it has another key");
+}
+
+#[test]
+fn mrtr_05_to_07_a_state_that_was_changed_or_belongs_elsewhere_or_is_old_is_refused() {
+    let mut wire = start(ROLES[0]);
+    let first = call("order", json!({"item": "Hat"}));
+    let (_, state) = asked(&wire.ask(1, "tools/call", first.clone()));
+    let text = state.as_str().unwrap().to_owned();
+    let responses = || json!({"name": given("name", "Ada")});
+    let mut changed: Vec<Value> = (0..text.len())
+        .step_by(7)
+        .map(|position| {
+            let other = if text.as_bytes()[position] == b'A' { "B" } else { "A" };
+            json!(format!("{}{other}{}", &text[..position], &text[position + 1..]))
+        })
+        .collect();
+    changed.extend([
+        json!(""),
+        json!("nonsense"),
+        json!(text[..text.len() / 2]),
+        json!(format!("{text}AAAA")),
+        json!(5),
+        json!({}),
+    ]);
+    for state in changed {
+        assert_eq!(
+            code(&wire.ask("changed", "tools/call", retry(first.clone(), &state, responses()))),
+            -32602,
+            "{state}"
+        );
+    }
+    for other in [call("order", json!({"item": "Coat"})), call("decide", json!({}))] {
+        assert_eq!(code(&wire.ask("other", "tools/call", retry(other, &state, responses()))), -32602);
+    }
+    assert_eq!(asked(&wire.ask("good", "tools/call", retry(first, &state, responses()))).0, ["color"]);
+
+    let mut wire = start(ROLES[2]);
+    let first = call("decide", json!({}));
+    let (_, state) = asked(&wire.ask(1, "tools/call", first.clone()));
+    std::thread::sleep(Duration::from_millis(60));
+    let late = wire.ask(2, "tools/call", retry(first, &state, responses()));
+    assert_eq!(code(&late), -32602);
+    assert!(late["error"]["message"].as_str().unwrap().contains("expired"), "{late}");
+}
+
+#[test]
+fn mrtr_10_to_12_answers_that_are_missing_are_asked_for_and_malformed_ones_refused() {
+    let mut wire = start(ROLES[0]);
+    let first = call("order", json!({"item": "Hat"}));
+    let (_, state) = asked(&wire.ask(1, "tools/call", first.clone()));
+    for lacking in [json!({}), json!({"nonsense": given("name", "Ada")}), json!({"color": given("color", "red")})] {
+        assert_eq!(asked(&wire.ask(2, "tools/call", retry(first.clone(), &state, lacking))).0, ["name"]);
+    }
+    let extra = json!({"name": given("name", "Ada"), "nonsense": {"any": "thing"}});
+    assert_eq!(asked(&wire.ask(3, "tools/call", retry(first.clone(), &state, extra))).0, ["color"]);
+    for malformed in [json!([]), json!("x"), json!({"name": 5}), json!({"name": null}), json!({"name": []})] {
+        assert_eq!(
+            code(&wire.ask(4, "tools/call", retry(first.clone(), &state, malformed.clone()))),
+            -32602,
+            "{malformed}"
+        );
+    }
+}
+
+#[test]
+fn mrtr_04_what_a_request_did_not_declare_is_not_asked_for() {
+    let mut wire = start(ROLES[0]);
+    for (tool, needed) in [("decide", "elicitation"), ("model", "sampling"), ("roots", "roots")] {
+        let mut lacking = call(tool, json!({}));
+        lacking["_meta"][CAPABILITIES].as_object_mut().unwrap().remove(needed);
+        let refused = wire.ask(tool, "tools/call", lacking);
+        assert_eq!(code(&refused), -32021, "{tool}");
+        assert!(refused["error"]["data"]["requiredCapabilities"][needed].is_object(), "{refused}");
+        assert_eq!(asked(&wire.ask(tool, "tools/call", call(tool, json!({})))).0.len(), 1, "{tool}");
+    }
+}
+
+#[test]
+fn mrtr_01_only_tools_prompts_and_resources_ask() {
+    let mut wire = start(ROLES[0]);
+    let mut params =
+        modern(json!({"ref": {"type": "ref/prompt", "name": "plain"}, "argument": {"name": "item", "value": ""}}));
+    params["_meta"][CAPABILITIES] = all();
+    let refused = wire.ask(1, "completion/complete", params.clone());
+    assert!(refused["error"].is_object(), "{refused}");
+    // Nor does it take up rounds.
+    params["inputResponses"] = json!({"name": given("name", "Ada")});
+    let refused = wire.ask(2, "completion/complete", params);
+    assert!(refused["error"].is_object(), "{refused}");
+}
+
+/// ELI-12 too: what the user did is told apart.
+#[test]
+fn eli_13_users_may_decline_and_cancel() {
+    let mut wire = start(ROLES[0]);
+    for (response, said) in [
+        (given("name", "Ada"), "Accept Ada"),
+        (json!({"action": "decline"}), "Decline nothing"),
+        (json!({"action": "cancel"}), "Cancel nothing"),
+    ] {
+        let (_, state) = asked(&wire.ask(1, "tools/call", call("decide", json!({}))));
+        let answer = wire.ask(2, "tools/call", retry(call("decide", json!({})), &state, json!({"name": response})));
+        assert_eq!(text_of(&answer), said);
+    }
+}
+
+#[test]
+fn mrtr_09_a_client_that_never_comes_back_costs_nothing_and_rounds_are_bounded() {
+    let mut wire = start(ROLES[0]);
+    for id in 0..500 {
+        asked(&wire.ask(id, "tools/call", call("decide", json!({}))));
+    }
+    let mut params = call("endless", json!({}));
+    for round in 0.. {
+        let answer = wire.ask("round", "tools/call", params);
+        if answer["result"]["resultType"] == "complete" || answer["error"].is_object() {
+            assert_eq!((round, answer.to_string().contains("limit")), (4, true), "{answer}");
+            break;
+        }
+        let (keys, state) = asked(&answer);
+        params = retry(call("endless", json!({})), &state, json!({keys[0].as_str(): given("name", "x")}));
+    }
+    let (last, status, _) = wire.close();
+    assert!(last.is_empty() && status.success(), "nobody is waited for");
+}
