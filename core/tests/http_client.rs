@@ -533,6 +533,31 @@ async fn http_28_29_and_38_a_stream_that_ends_before_the_answer_is_taken_up_wher
 }
 
 #[tokio::test]
+async fn http_38_a_get_stream_that_cannot_be_continued_begins_anew() {
+    const CHANGED: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
+    let server = Scripted::new(|request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let body = initialized(request, "2025-11-25").to_string();
+            (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
+        }
+        ("POST", _) => (0, http(202, "", "")),
+        ("GET", _) => match request.header("last-event-id") {
+            None => (0, events(&format!("id: old\nretry: 10\n{CHANGED}"))),
+            Some(_) => (0, http(400, "", "")),
+        },
+        _ => (0, http(200, "", "")),
+    })
+    .await;
+    let (heard, mut news) = mpsc::unbounded_channel();
+    let options = ClientOptions { listen: true, ..choose(RevisionChoice::Legacy) };
+    let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
+    for _ in 0..2 {
+        timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+    }
+    client.close().await;
+}
+
+#[tokio::test]
 async fn http_48_a_server_that_was_restarted_costs_no_call() {
     let (server, _) = server();
     let mut listener = server.listen("127.0.0.1:0").await.unwrap();

@@ -151,6 +151,7 @@ pub(super) struct OpenConfig {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is read once")]
 pub(super) enum TransportConfig {
     Stdio,
     Http {
@@ -162,6 +163,10 @@ pub(super) enum TransportConfig {
         #[serde(default)]
         port: Option<u64>,
         #[serde(default)]
+        unix: Option<String>,
+        #[serde(default)]
+        unix_mode: Option<String>,
+        #[serde(default)]
         path: Option<String>,
         #[serde(default)]
         stateless: bool,
@@ -171,6 +176,18 @@ pub(super) enum TransportConfig {
         allowed_hosts: Vec<String>,
         #[serde(default)]
         allowed_origins: Vec<String>,
+        #[serde(default)]
+        sse: Option<Value>,
+        #[serde(default)]
+        messages: Option<String>,
+        #[serde(default)]
+        replay_events: Option<usize>,
+        #[serde(default)]
+        replay_bytes: Option<usize>,
+        #[serde(default)]
+        retry_ms: Option<u64>,
+        #[serde(default)]
+        max_connections: Option<usize>,
         #[serde(default)]
         url: Option<String>,
         #[serde(default)]

@@ -246,20 +246,65 @@ async fn listener(
 /// The options of an HTTP endpoint.
 pub(super) fn http_options(transport: TransportConfig) -> Result<HttpOptions, BridgeError> {
     let defaults = HttpOptions::default();
-    let TransportConfig::Http { host, port, path, stateless, json, allowed_hosts, allowed_origins, .. } = transport
+    let TransportConfig::Http {
+        host,
+        port,
+        unix,
+        unix_mode,
+        path,
+        stateless,
+        json,
+        allowed_hosts,
+        allowed_origins,
+        sse,
+        messages,
+        replay_events,
+        replay_bytes,
+        retry_ms,
+        max_connections,
+        ..
+    } = transport
     else {
         return Ok(defaults);
     };
+    if unix.is_some() && (host.is_some() || port.is_some()) {
+        return Err(BridgeError::invalid("open: a server listens on transport.unix or on host and port, not on both"));
+    }
     let port = port.unwrap_or(defaults.port.into());
     let port = u16::try_from(port)
         .map_err(|_| BridgeError::invalid(format!("open: transport.port is {port}; ports end at 65535")))?;
     Ok(HttpOptions {
         host: host.unwrap_or(defaults.host),
         port,
+        unix: unix.map(Into::into),
+        unix_mode: unix_mode.map_or(Ok(defaults.unix_mode), |mode| octal(&mode))?,
         path: path.unwrap_or(defaults.path),
         stateless,
         json,
         allowed_hosts,
         allowed_origins,
+        sse: match sse {
+            None | Some(Value::Bool(true)) => defaults.sse,
+            Some(Value::Bool(false)) => None,
+            Some(Value::String(path)) => Some(path),
+            Some(other) => {
+                let text =
+                    format!("open: transport.sse is {other}; it is the path of the stream of HTTP+SSE, or false");
+                return Err(BridgeError::invalid(text));
+            }
+        },
+        messages: messages.unwrap_or(defaults.messages),
+        replay_events: replay_events.unwrap_or(defaults.replay_events),
+        replay_bytes: replay_bytes.unwrap_or(defaults.replay_bytes),
+        retry: retry_ms.map_or(defaults.retry, Duration::from_millis),
+        max_connections: max_connections.unwrap_or(defaults.max_connections),
+    })
+}
+
+fn octal(mode: &str) -> Result<u32, BridgeError> {
+    u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o777).ok_or_else(|| {
+        BridgeError::invalid(format!(
+            "open: transport.unixMode is {mode:?}; it is written as for files, such as \"660\""
+        ))
     })
 }

@@ -88,9 +88,14 @@ fn is_modern(version: &str) -> bool {
 pub(crate) fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<Revision, Rejection> {
     let Some(version) = version else { return Ok(Revision::HEADERLESS) };
     Revision::parse(version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
-        let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
-        let error = RpcError::invalid_request(format!("Unsupported MCP-Protocol-Version: {version:?}"))
-            .with_data(json!({"supported": supported}));
+        // What holds no message is of a session, whose revision is one of the handshake.
+        let of_here = |revision: &&Revision| frame.is_some() || revision.era() == Era::Legacy;
+        let supported: Vec<_> = Revision::ALL.iter().rev().filter(of_here).map(|revision| revision.as_str()).collect();
+        let text = match frame {
+            Some(_) => format!("Unsupported MCP-Protocol-Version: {version:?}"),
+            None => format!("Unsupported MCP-Protocol-Version for a session: {version:?}"),
+        };
+        let error = RpcError::invalid_request(text).with_data(json!({"supported": supported}));
         Rejection::bad_request(frame.and_then(id_of), &error)
     })
 }
@@ -120,6 +125,14 @@ pub(crate) fn unknown_session(frame: Option<&Frame>) -> Rejection {
     let error =
         RpcError::invalid_request("The session has ended or never was: initialize again without Mcp-Session-Id");
     Rejection::new(http::StatusCode::NOT_FOUND, frame.and_then(id_of), &error)
+}
+
+/// An event that a stream cannot be continued from (HTTP-38).
+pub(crate) fn unknown_event() -> Rejection {
+    let error = RpcError::invalid_request(
+        "The Last-Event-ID is of no stream of this session, or what followed it is not kept any more: ask for a stream without it",
+    );
+    Rejection::bad_request(None, &error)
 }
 
 /// The id of the one request in a frame.
@@ -222,6 +235,13 @@ mod tests {
             assert_eq!(rejection.status.as_u16(), 400);
             assert!(rejection.body.starts_with(br#"{"jsonrpc":"2.0","id":7,"#));
         }
+        let supported = |frame| {
+            let rejection = legacy_revision(frame, Some("2099-01-01")).unwrap_err();
+            let body: Value = serde_json::from_slice(&rejection.body).unwrap();
+            body["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2026-07-28"))
+        };
+        assert!(supported(Some(&frame)) && !supported(None));
+        assert_eq!(unknown_event().status.as_u16(), 400);
         assert_eq!(no_session(&frame).status.as_u16(), 400);
         assert_eq!(unknown_session(Some(&frame)).status.as_u16(), 404);
     }

@@ -247,9 +247,9 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let mut text = BytesMut::new();
-        crate::http::sse::put_event(&mut text, b"{\"a\":\r\n1}");
+        crate::http::sse::put_event(&mut text, None, b"{\"a\":\r\n1}");
         text.extend_from_slice(crate::http::sse::KEEP_ALIVE);
-        crate::http::sse::put_event(&mut text, b"{}");
+        crate::http::sse::put_event(&mut text, None, b"{}");
         assert_eq!(read(&text), ["{\"a\":\n\n1}", "{}"]);
     }
 }

@@ -7,5 +7,7 @@ pub(crate) mod guard;
 pub(crate) mod headers;
 pub(crate) mod mirror;
 pub(crate) mod rejection;
+pub(crate) mod replay;
+pub(crate) mod routes;
 pub(crate) mod sessions;
 pub(crate) mod sse;

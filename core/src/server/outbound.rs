@@ -39,6 +39,14 @@ impl Outgoing {
         Self::Response { message: envelope::encode_error(id, error), failure }
     }
 
+    /// The message, if there is one to send.
+    pub(crate) fn message(&self) -> Option<&Bytes> {
+        match self {
+            Self::Response { message, .. } | Self::Notification(message) | Self::Request(message) => Some(message),
+            Self::Abandoned => None,
+        }
+    }
+
     /// A response with a result.
     pub(crate) fn result(message: Bytes) -> Self {
         Self::Response { message, failure: None }

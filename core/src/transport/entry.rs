@@ -8,7 +8,7 @@ use crate::{
     protocol::RawJson,
     server::Server,
 };
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
 impl Server {
     /// Serves standard input and output until the input ends.
@@ -33,6 +33,14 @@ impl Server {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = port.parse().map_err(|_| wrong())?;
         self.listen_with(HttpOptions { host, port, ..HttpOptions::default() }).await
+    }
+
+    /// Listens for HTTP on a Unix socket at `path`, for programs of the same user, endpoint `/mcp`.
+    ///
+    /// # Errors
+    /// If another server listens there, something else is there, or the system has no Unix sockets.
+    pub async fn listen_unix(&self, path: impl Into<PathBuf>) -> io::Result<Listener> {
+        self.listen_with(HttpOptions { unix: Some(path.into()), ..HttpOptions::default() }).await
     }
 
     /// Listens for HTTP with options.
@@ -60,7 +68,7 @@ impl Server {
 /// Where a client finds its server.
 #[derive(Clone)]
 pub enum Target {
-    /// The URL of an HTTP endpoint, with extra headers.
+    /// The URL of an HTTP endpoint, with extra headers; `unix:/run/it.sock:/mcp` for one on a Unix socket.
     Http(String, BTreeMap<String, String>),
     /// A command that serves standard input and output.
     Child(ChildCommand),

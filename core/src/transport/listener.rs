@@ -69,10 +69,7 @@ impl Listener {
     pub(crate) fn facts(&self) -> Value {
         match &self.kind {
             Kind::Pipe(_) | Kind::Mounted(_) => json!({}),
-            Kind::Http(listener) => {
-                let address = listener.local_addr();
-                json!({"url": listener.url(), "host": address.ip().to_string(), "port": address.port()})
-            }
+            Kind::Http(listener) => listener.facts(),
         }
     }
 

@@ -12,6 +12,7 @@ use reqwest::{Client, Url, redirect};
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
+    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -21,24 +22,35 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// How long an unused connection is kept: less than servers keep theirs, so that it is not used just when they close it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 const MAX_REDIRECTS: usize = 5;
+/// What URLs of Unix sockets begin with.
+const UNIX: &str = "unix:";
+/// The endpoint behind a Unix socket, if its URL does not name it.
+const ENDPOINT: &str = "/mcp";
 
 /// Connects to a server by its URL.
 pub struct HttpConnector {
     url: Url,
+    /// The Unix socket that leads there.
+    socket: Option<PathBuf>,
     headers: HeaderMap,
     limits: Limits,
     client: OnceLock<Result<Client, String>>,
 }
 
 impl HttpConnector {
-    /// The server at `url`; `headers` go with every request.
+    /// The server at `url`; `headers` go with every request. A server on a Unix socket is found at `unix:/run/it.sock`, or
+    /// `unix:/run/it.sock:/path` if its endpoint is not `/mcp`.
     ///
     /// # Errors
-    /// If the URL is not an absolute one with `http` or `https`, or a header is malformed; the text says which.
+    /// If the URL is not an absolute one with `http`, `https` or `unix`, or a header is malformed; the text says which.
     pub fn new(url: &str, headers: &BTreeMap<String, String>, limits: Limits) -> Result<Self, String> {
-        let parsed = Url::parse(url).map_err(|error| format!("{url:?} is no URL: {error}"))?;
+        let (parsed, socket) = match url.strip_prefix(UNIX) {
+            Some(place) => behind_socket(place)?,
+            None => (Url::parse(url).map_err(|error| format!("{url:?} is no URL: {error}"))?, None),
+        };
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-            return Err(format!("{url:?} is no URL of an HTTP server: it must start with http:// or https://"));
+            let schemes = "it must start with http:// or https://, or unix: for a socket";
+            return Err(format!("{url:?} is no URL of an HTTP server: {schemes}"));
         }
         let mut checked = HeaderMap::with_capacity(headers.len());
         for (name, value) in headers {
@@ -47,7 +59,7 @@ impl HttpConnector {
                 .map_err(|_| format!("The header {name} has a value that no header can carry"))?;
             checked.insert(name, value);
         }
-        Ok(Self { url: parsed, headers: checked, limits, client: OnceLock::new() })
+        Ok(Self { url: parsed, socket, headers: checked, limits, client: OnceLock::new() })
     }
 
     fn client(&self) -> Result<Client, LinkFailure> {
@@ -65,10 +77,34 @@ impl HttpConnector {
                 // longer to load than everything else, are not needed.
                 builder = builder.tls_certs_only([]);
             }
+            #[cfg(unix)]
+            if let Some(socket) = &self.socket {
+                builder = builder.unix_socket(socket.clone());
+            }
             builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
         });
         client.clone().map_err(LinkFailure::Unreachable)
     }
+}
+
+/// The URL and the socket of `/run/it.sock:/path`.
+fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
+    if cfg!(not(unix)) {
+        return Err(format!("{UNIX}{place} cannot be reached: this system has no Unix sockets"));
+    }
+    let (socket, endpoint) = match place.rfind(":/") {
+        Some(end) => (&place[..end], &place[end + 1..]),
+        None => (place, ENDPOINT),
+    };
+    let wrong =
+        |what: String| format!("{UNIX}{place} is no URL of a Unix socket, such as unix:/run/it.sock:/mcp: {what}");
+    if socket.is_empty() {
+        return Err(wrong("it has no path".to_owned()));
+    }
+    let mut url = Url::parse(&format!("http://localhost{endpoint}")).map_err(|error| wrong(error.to_string()))?;
+    // Is sent nowhere, but named by errors.
+    url.set_fragment(Some(&format!("{UNIX}{socket}")));
+    Ok((url, Some(socket.into())))
 }
 
 /// A redirect that keeps method and body is followed within the origin. Any other would lose the message, or give it (and the
@@ -117,6 +153,7 @@ mod tests {
         for (url, name, value, text) in [
             ("localhost:8000/mcp", "a", "b", "localhost:8000/mcp"),
             ("/mcp", "a", "b", "/mcp"),
+            ("unix:", "a", "b", "no path"),
             ("ftp://x/", "a", "b", "http://"),
             ("http://x/", "a b", "b", "a b"),
             ("http://x/", "a", "b\n", "header a"),

@@ -40,6 +40,8 @@ impl Shared {
             }
             let mut wait = pause;
             match end {
+                // What followed that event is lost; what comes from now on need not be.
+                End::Refused if headers.remove(headers::LAST_EVENT_ID).is_some() => {}
                 End::Refused => return,
                 End::Unreachable => {}
                 End::Over(stream) => {

@@ -1,7 +1,10 @@
 //! The bodies of responses.
 
-use super::{exchange::Reader, mailbox::MailboxReader, service::OpenStream};
-use crate::{http::sse, server::Outgoing};
+use super::{
+    service::OpenStream,
+    stream::{Item, Reader},
+};
+use crate::http::{replay::EventId, sse};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use std::{
@@ -24,19 +27,13 @@ enum Kind {
 
 /// A stream of messages. It ends after the last answer (HTTP-21).
 pub(super) struct Events {
-    source: Source,
+    reader: Reader,
     /// Goes out with the head, in one write.
     first: BytesMut,
     keep_alive: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     ended: bool,
     _open: OpenStream,
-}
-
-/// Where the messages of a stream come from.
-pub(super) enum Source {
-    Exchange(Reader),
-    Mailbox(MailboxReader),
 }
 
 /// More is left for the next frame, so that one stream does not hold everything in memory twice.
@@ -57,40 +54,46 @@ impl HttpBody {
 }
 
 impl Events {
-    pub(super) fn new(source: Source, keep_alive: Duration, open: OpenStream) -> Self {
-        Self { source, first: BytesMut::new(), keep_alive, timer: None, ended: false, _open: open }
+    pub(super) fn new(reader: Reader, keep_alive: Duration, open: OpenStream) -> Self {
+        Self { reader, first: BytesMut::new(), keep_alive, timer: None, ended: false, _open: open }
     }
 
-    /// A message that was read already.
-    pub(super) fn starting_with(mut self, outgoing: Option<Outgoing>) -> Self {
-        match outgoing {
-            Some(outgoing) => put(&mut self.first, outgoing),
-            None => self.first.extend_from_slice(sse::KEEP_ALIVE),
+    /// Begins with an event that lets the client come back even if nothing else arrives (HTTP-26).
+    pub(super) fn primed(mut self, position: Option<EventId>) -> Self {
+        if let Some(position) = position {
+            sse::put_priming(&mut self.first, position);
         }
         self
     }
 
-    fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Outgoing>> {
-        match &self.source {
-            Source::Exchange(reader) => reader.poll_next(context),
-            Source::Mailbox(reader) => reader.poll_next(context),
+    /// Begins with where messages are posted (SSE-02).
+    pub(super) fn with_endpoint(mut self, uri: &str) -> Self {
+        sse::put_endpoint(&mut self.first, uri);
+        self
+    }
+
+    /// Begins with what was read already, or with a sign of life.
+    pub(super) fn starting_with(mut self, item: Option<Item>) -> Self {
+        match item {
+            Some(item) => put(&mut self.first, item),
+            None if self.first.is_empty() => self.first.extend_from_slice(sse::KEEP_ALIVE),
+            None => {}
         }
+        self
     }
 
     /// Everything that is ready goes into one frame.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut frame = std::mem::take(&mut self.first);
         while frame.len() < FRAME_BYTES && !self.ended {
-            match self.poll_next(context) {
-                Poll::Ready(Some(outgoing)) => put(&mut frame, outgoing),
+            match self.reader.poll_next(context) {
+                Poll::Ready(Some(item)) => put(&mut frame, item),
                 Poll::Ready(None) => self.ended = true,
                 Poll::Pending => break,
             }
         }
         if !frame.is_empty() {
-            if let Source::Exchange(reader) = &self.source {
-                self.ended |= reader.is_done();
-            }
+            self.ended |= self.reader.is_done();
             if let Some(timer) = &mut self.timer {
                 timer.as_mut().reset(Instant::now() + self.keep_alive);
             }
@@ -111,12 +114,14 @@ impl Events {
     }
 }
 
-fn put(stream: &mut BytesMut, outgoing: Outgoing) {
-    match outgoing {
-        Outgoing::Response { message, .. } | Outgoing::Notification(message) | Outgoing::Request(message) => {
-            sse::put_event(stream, &message);
+fn put(stream: &mut BytesMut, item: Item) {
+    match item {
+        Item::Message(id, outgoing) => {
+            if let Some(message) = outgoing.message() {
+                sse::put_event(stream, id, message);
+            }
         }
-        Outgoing::Abandoned => {}
+        Item::HungUp(retry) => sse::put_retry(stream, retry),
     }
 }
 

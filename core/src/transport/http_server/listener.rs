@@ -1,17 +1,20 @@
-//! The sockets of an HTTP server.
+//! The socket of an HTTP server, and its connections.
 
-use super::{options::HttpOptions, service::HttpService};
-use crate::sync::Mutex;
-use crate::{runtime::Runtime, server::Server};
+use super::{
+    options::HttpOptions,
+    service::HttpService,
+    socket::{Address, Socket, Stream},
+};
+use crate::{http::routes, runtime::Runtime, server::Server, sync::Mutex};
 use hyper::service::service_fn;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
+use serde_json::{Value, json};
 use std::{
     convert::Infallible,
     io,
-    net::SocketAddr,
     pin::pin,
     sync::{
         Arc,
@@ -20,14 +23,10 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpListener,
     sync::watch,
     task::{JoinHandle, JoinSet},
 };
 
-/// Connections at once; further ones wait in the system's backlog.
-const MAX_CONNECTIONS: usize = 16_384;
 /// How long a connection may take for the head of a request, and may be idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(60);
 /// The head of a request.
@@ -40,10 +39,10 @@ const PING_DEADLINE: Duration = Duration::from_secs(20);
 /// How long to wait when the system gives no more sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A server that listens on a TCP port, until it is closed or its runtime ends.
+/// A server that listens on a socket, until it is closed or its runtime ends.
 pub(crate) struct HttpListener {
     service: HttpService,
-    address: SocketAddr,
+    address: Address,
     path: String,
     stopping: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -55,35 +54,28 @@ impl HttpListener {
     /// # Errors
     /// If the address cannot be had; the text names it.
     pub(crate) async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
-        let HttpOptions { host, port, .. } = options;
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        let context =
-            |error: io::Error| io::Error::new(error.kind(), format!("Cannot listen on {host}:{port}: {error}"));
-        let listener = TcpListener::bind((bare, *port)).await.map_err(context)?;
-        let address = listener.local_addr().map_err(context)?;
+        let socket = Socket::bind(options).await?;
+        let address = socket.address();
         let service = HttpService::at_path(server, options, runtime);
         let (stopping, stop) = watch::channel(false);
-        let task = tokio::spawn(accept(listener, service.clone(), stop));
-        let path = format!("/{}", options.path.trim_matches('/'));
-        Ok(Self { service, address, path, stopping, task: Mutex::new(Some(task)) })
-    }
-
-    /// The address that it listens on, with the port that was chosen.
-    pub(crate) fn local_addr(&self) -> SocketAddr {
-        self.address
+        let task = tokio::spawn(accept(socket, service.clone(), options.max_connections.max(1), stop));
+        Ok(Self { service, address, path: routes::normal(&options.path), stopping, task: Mutex::new(Some(task)) })
     }
 
     /// The URL of the endpoint, for clients on this machine.
     pub(crate) fn url(&self) -> String {
-        let mut address = self.address;
-        if address.ip().is_unspecified() {
-            address.set_ip(if address.is_ipv4() {
-                [127, 0, 0, 1].into()
-            } else {
-                std::net::Ipv6Addr::LOCALHOST.into()
-            });
+        self.address.url(&self.path)
+    }
+
+    /// The URL, and the port that was chosen or the path of the socket.
+    pub(crate) fn facts(&self) -> Value {
+        match &self.address {
+            Address::Tcp(address) => {
+                json!({"url": self.url(), "host": address.ip().to_string(), "port": address.port()})
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => json!({"url": self.url(), "unix": path.to_string_lossy()}),
         }
-        format!("http://{address}{}", self.path)
     }
 
     /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and everything is cut. Idempotent.
@@ -105,17 +97,15 @@ impl HttpListener {
 }
 
 /// Accepts until it is told to stop, then waits for the connections to end. Dropping it cuts them.
-async fn accept(listener: TcpListener, service: HttpService, mut stop: watch::Receiver<bool>) {
+async fn accept(socket: Socket, service: HttpService, max: usize, mut stop: watch::Receiver<bool>) {
     let stopped = stop.clone();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = told(&mut stop) => break,
             Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                Ok((stream, _)) => {
-                    // Small writes must not wait for the acknowledgement of earlier ones.
-                    let _ = stream.set_nodelay(true);
+            accepted = socket.accept(), if connections.len() < max => match accepted {
+                Ok(stream) => {
                     connections.spawn(serve(stream, service.clone(), stopped.clone()));
                 }
                 Err(error) => {
@@ -125,7 +115,7 @@ async fn accept(listener: TcpListener, service: HttpService, mut stop: watch::Re
             }
         }
     }
-    drop(listener);
+    drop(socket);
     while connections.join_next().await.is_some() {}
 }
 
@@ -138,10 +128,7 @@ async fn told(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Speaks HTTP/1.1, or HTTP/2 to a client that begins with its preface.
-async fn serve<I>(stream: I, service: HttpService, mut stop: watch::Receiver<bool>)
-where
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+async fn serve(stream: Stream, service: HttpService, mut stop: watch::Receiver<bool>) {
     let begun = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&begun);
     let answer = service_fn(move |request| {

@@ -1,10 +1,12 @@
-//! Streamable HTTP, served by hyper: every revision on one endpoint.
+//! Streamable HTTP, served by hyper: every revision on one endpoint, and HTTP+SSE beside it.
 
 mod body;
-mod exchange;
+mod cors;
+mod endpoint;
 mod fed_body;
+mod history;
+mod http_sse;
 mod listener;
-mod mailbox;
 mod mounted;
 mod options;
 mod post;
@@ -12,6 +14,8 @@ mod queue;
 mod reply;
 mod service;
 mod session;
+mod socket;
+mod stream;
 
 pub use body::HttpBody;
 pub use options::HttpOptions;

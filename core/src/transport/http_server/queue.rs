@@ -1,15 +1,21 @@
 //! Messages on their way to a client that may read slowly.
 
-use crate::server::Outgoing;
+use crate::{server::Outgoing, transport::lines::MAX_QUEUED};
+use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// How many bytes of notifications wait for one reader.
 const MAX_BYTES: usize = 1 << 20;
 
+/// A log message, and how far from its start a message says what it is.
+const LOGGED: &[u8] = b"\"notifications/message\"";
+const HEAD: usize = 64;
+
 /// Responses and requests always pass, for calls and limits bound their number; of notifications the oldest give way.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     messages: VecDeque<Outgoing>,
+    bytes: usize,
     notification_bytes: usize,
 }
 
@@ -19,11 +25,13 @@ impl Queue {
             while self.notification_bytes + message.len() > MAX_BYTES && self.drop_oldest() {}
             self.notification_bytes += message.len();
         }
+        self.bytes += outgoing.message().map_or(0, Bytes::len);
         self.messages.push_back(outgoing);
     }
 
     pub(super) fn pop(&mut self) -> Option<Outgoing> {
         let outgoing = self.messages.pop_front()?;
+        self.bytes -= outgoing.message().map_or(0, Bytes::len);
         if let Outgoing::Notification(message) = &outgoing {
             self.notification_bytes -= message.len();
         }
@@ -34,9 +42,17 @@ impl Queue {
         self.messages.is_empty()
     }
 
-    /// Whether the same notification waits already.
+    /// Whether so much waits that nothing more should be asked for.
+    pub(super) fn is_congested(&self) -> bool {
+        self.bytes > MAX_QUEUED
+    }
+
+    /// Whether the same notification waits already. What is logged may be logged twice.
     pub(super) fn holds(&self, outgoing: &Outgoing) -> bool {
         let Outgoing::Notification(message) = outgoing else { return false };
+        if memchr::memmem::find(&message[..message.len().min(HEAD)], LOGGED).is_some() {
+            return false;
+        }
         self.messages.iter().any(|waiting| matches!(waiting, Outgoing::Notification(other) if other == message))
     }
 
@@ -47,6 +63,7 @@ impl Queue {
     fn drop_oldest(&mut self) -> bool {
         let oldest = self.messages.iter().position(|outgoing| matches!(outgoing, Outgoing::Notification(_)));
         if let Some(Outgoing::Notification(message)) = oldest.and_then(|index| self.messages.remove(index)) {
+            self.bytes -= message.len();
             self.notification_bytes -= message.len();
             return true;
         }
@@ -57,7 +74,6 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytes::Bytes;
 
     fn notification(size: usize, byte: u8) -> Outgoing {
         Outgoing::Notification(Bytes::from(vec![byte; size]))
@@ -77,7 +93,18 @@ mod tests {
             assert!(matches!(queue.pop(), Some(Outgoing::Notification(message)) if message[0] == byte));
         }
         assert!(matches!(queue.pop(), Some(Outgoing::Response { .. })));
-        assert!(queue.pop().is_none() && queue.notification_bytes == 0);
+        assert!(queue.pop().is_none() && queue.notification_bytes == 0 && queue.bytes == 0);
+    }
+
+    #[test]
+    fn what_was_logged_twice_is_told_twice() {
+        let waits_twice = |text: &'static [u8]| {
+            let (mut queue, outgoing) = (Queue::default(), Outgoing::Notification(Bytes::from_static(text)));
+            queue.push(outgoing.clone());
+            !queue.holds(&outgoing)
+        };
+        assert!(waits_twice(br#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#));
+        assert!(!waits_twice(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Responses: from what came of a POST to status, headers and body.
 
 use super::{
-    body::{Events, HttpBody, Source},
-    exchange::Reader,
+    body::{Events, HttpBody},
     service::Shared,
+    stream::{Item, Reader},
 };
 use crate::{
     http::{
@@ -16,10 +16,10 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
-use std::{future::poll_fn, sync::Arc};
+use std::{future::poll_fn, sync::Arc, time::Duration};
 
-const POST_ONLY: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
-const ALL_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
+/// How long a call that its client could come back to may be silent before the client is told how.
+const UNPRIMED: Duration = Duration::from_secs(1);
 
 /// A refusal.
 pub(super) fn rejected(rejection: Rejection) -> Response<HttpBody> {
@@ -30,10 +30,15 @@ pub(super) fn rejected(rejection: Rejection) -> Response<HttpBody> {
     response
 }
 
-/// 405: `sessions` says whether any other client may use GET and DELETE here.
+/// 405 at the endpoint: `sessions` says whether any other client may use GET and DELETE here.
 pub(super) fn method_not_allowed(text: &str, sessions: bool) -> Response<HttpBody> {
+    not_allowed(text, if sessions { "GET, POST, DELETE, OPTIONS" } else { "POST, OPTIONS" })
+}
+
+/// 405, with the methods that are allowed.
+pub(super) fn not_allowed(text: &str, allowed: &'static str) -> Response<HttpBody> {
     let mut response = rejected(Rejection::of_http(StatusCode::METHOD_NOT_ALLOWED, text));
-    response.headers_mut().insert(header::ALLOW, if sessions { ALL_METHODS } else { POST_ONLY });
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
@@ -63,35 +68,47 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
 
 /// The response to a POST that holds requests. How it is sent is decided by what comes first: the answer alone goes out as
 /// JSON; anything before it, or a silence of one keep-alive period, opens an event stream.
-pub(super) async fn answer(shared: &Arc<Shared>, reader: Reader, accepts: Accepts) -> Response<HttpBody> {
+pub(super) async fn answer(shared: &Arc<Shared>, mut reader: Reader, accepts: Accepts) -> Response<HttpBody> {
     let keep_alive = shared.server.options().keep_alive;
+    let patience = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
     let first = match accepts.events {
-        true => tokio::time::timeout(keep_alive, next).await,
+        true => tokio::time::timeout(patience, next).await,
         false => Ok(next.await),
     };
     match first {
-        Ok(Some(Outgoing::Response { message: text, failure })) => {
-            let era = if reader.is_modern() { Era::Modern } else { Era::Legacy };
+        Ok(Some(Item::Message(_, Outgoing::Response { message: text, failure }))) => {
+            let era = if reader.cancels().is_some() { Era::Modern } else { Era::Legacy };
             let status = failure.map_or(StatusCode::OK, |it| status_of(era, it.code, it.refused, it.busy));
             if status == StatusCode::OK && !accepts.json {
-                return opened(shared, reader, Some(Outgoing::Response { message: text, failure }));
+                return opened(
+                    shared,
+                    reader,
+                    Some(Item::Message(None, Outgoing::Response { message: text, failure })),
+                );
             }
             rejected(Rejection { status, body: text })
         }
         // The call was cancelled and nothing answers it (CAN-05): a stream that ends says so without a message.
-        Ok(None) if accepts.events => {
-            let source = Source::Exchange(reader);
-            stream(Events::new(source, keep_alive, shared.open_stream(None)))
-        }
+        Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, shared.unlisted())),
         Ok(None) => empty(StatusCode::NO_CONTENT),
         Ok(first) => opened(shared, reader, first),
         Err(_silence) => opened(shared, reader, None),
     }
 }
 
-fn opened(shared: &Arc<Shared>, reader: Reader, first: Option<Outgoing>) -> Response<HttpBody> {
-    let open = shared.open_stream(reader.is_modern().then(|| reader.connection()));
-    let events = Events::new(Source::Exchange(reader), shared.server.options().keep_alive, open);
-    stream(events.starting_with(first))
+fn opened(shared: &Arc<Shared>, reader: Reader, first: Option<Item>) -> Response<HttpBody> {
+    let outgoing = match &first {
+        Some(Item::Message(_, outgoing)) => Some(outgoing),
+        _ => None,
+    };
+    let (position, id) = reader.open(outgoing);
+    let position = position.filter(|_| reader.polls());
+    let first = match first {
+        Some(Item::Message(_, outgoing)) => Some(Item::Message(id, outgoing)),
+        other => other,
+    };
+    let open = reader.cancels().map_or_else(|| shared.unlisted(), |connection| shared.list_stream(connection));
+    let events = Events::new(reader, shared.server.options().keep_alive, open);
+    stream(events.primed(position).starting_with(first))
 }

@@ -1,29 +1,25 @@
-//! The endpoint: from an HTTP request to a conversation and back.
+//! A server as a service: who may come in, and what is where.
 
 use super::{
-    body::{Events, HttpBody, Source},
-    exchange,
-    mailbox::Mailbox,
+    body::HttpBody,
+    cors,
     options::HttpOptions,
-    post,
-    reply::{self, empty, method_not_allowed, rejected},
+    reply::{empty, rejected},
     session::{Session, SessionTable},
 };
-use crate::sync::Mutex;
 use crate::{
     http::{
-        classify::{self, Posted},
-        content::{self, Accepts},
         guard::Guard,
-        headers, mirror,
+        headers,
         rejection::Rejection,
+        routes::{self, Place, Routes},
     },
-    protocol::{Revision, RpcError, envelope::Frame},
     runtime::{Runtime, Task},
-    server::{Connection, Opening, Outbound, Outgoing, Server},
+    server::{Connection, Outbound, Outgoing, Server},
+    sync::Mutex,
     wire_log::{Direction, Exchange, Side, Transport},
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http::{Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
 use std::{
     collections::HashMap,
@@ -33,6 +29,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 /// A server as a [`tower_service::Service`], to be mounted in a web framework. Cheap to clone.
@@ -45,14 +42,18 @@ pub struct HttpService {
 
 pub(super) struct Shared {
     pub(super) server: Server,
-    runtime: Arc<dyn Runtime>,
+    pub(super) runtime: Arc<dyn Runtime>,
     guard: Guard,
-    stateless: bool,
-    json: bool,
-    /// The only path that is served, if a router has not chosen it already.
-    path: Option<String>,
-    sessions: Arc<SessionTable>,
-    nowhere: Arc<dyn Outbound>,
+    pub(super) routes: Routes,
+    pub(super) stateless: bool,
+    pub(super) json: bool,
+    /// How many events, and bytes of them, are kept for the clients of a session.
+    pub(super) replay: Option<(usize, usize)>,
+    pub(super) retry: Duration,
+    pub(super) sessions: Arc<SessionTable>,
+    /// Those of HTTP+SSE.
+    pub(super) sse_sessions: Arc<SessionTable>,
+    pub(super) nowhere: Arc<dyn Outbound>,
     /// The open streams of the modern era, to be ended by an orderly shutdown.
     streams: Mutex<HashMap<u64, Weak<Connection>>>,
     next_stream: AtomicU64,
@@ -66,40 +67,55 @@ impl Outbound for Nowhere {
     fn send(&self, _: Outgoing) {}
 }
 
-/// A stream in the list of open ones, until it is dropped.
+/// What ends with a response that is a stream: its place in the list of open ones, or the session of HTTP+SSE.
 pub(super) struct OpenStream {
-    listed: Option<(Arc<Shared>, u64)>,
+    shared: Arc<Shared>,
+    kind: Open,
+}
+
+enum Open {
+    Unlisted,
+    Listed(u64),
+    Session(String),
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        if let Some((shared, number)) = &self.listed {
-            shared.streams.lock().remove(number);
+        match &self.kind {
+            Open::Unlisted => {}
+            Open::Listed(number) => drop(self.shared.streams.lock().remove(number)),
+            Open::Session(id) => self.shared.sse_sessions.remove(id).iter().for_each(Session::end),
         }
     }
 }
 
 impl HttpService {
-    /// Serves `server`. Of the options, host, port and path are for whoever listens; only whether the host is loopback counts
-    /// here: then requests that name another host are refused.
+    /// Serves `server`. Of the options, those of sockets and paths are for whoever listens; only whether the host is loopback
+    /// counts here: then requests that name another host are refused.
     pub fn new(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
-        Self::build(server, options, runtime, None)
+        Self::build(server, options, runtime, true)
     }
 
     pub(super) fn at_path(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
-        let path = format!("/{}", options.path.trim_matches('/'));
-        Self::build(server, options, runtime, Some(path))
+        Self::build(server, options, runtime, false)
     }
 
-    fn build(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>, path: Option<String>) -> Self {
+    fn build(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>, mounted: bool) -> Self {
         let (max, idle) = (server.options().max_sessions, server.options().session_idle);
+        // No page and no name leads to a Unix socket.
+        let bound = if options.unix.is_some() { "" } else { &options.host };
+        let sse = options.sse.as_deref().filter(|_| !options.stateless).map(|sse| (sse, options.messages.as_str()));
+        let (events, bytes) = (options.replay_events, options.replay_bytes);
         Self {
             shared: Arc::new(Shared {
-                guard: Guard::new(&options.host, &options.allowed_hosts, &options.allowed_origins),
+                guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
+                routes: Routes::new(&options.path, sse, mounted),
                 stateless: options.stateless,
                 json: options.json,
-                path,
+                replay: (events > 0 && bytes > 0).then_some((events, bytes)),
+                retry: options.retry,
                 sessions: Arc::new(SessionTable::new(max, idle)),
+                sse_sessions: Arc::new(SessionTable::new(max, idle)),
                 nowhere: Arc::new(Nowhere),
                 streams: Mutex::default(),
                 next_stream: AtomicU64::new(0),
@@ -114,17 +130,17 @@ impl HttpService {
     pub(super) async fn respond<B: Body>(&self, request: Request<B>) -> Response<HttpBody> {
         let (parts, body) = request.into_parts();
         let shared = &self.shared;
-        let response = match shared.route(&parts, body).await {
+        let mut response = match shared.route(&parts, body).await {
             Ok(response) => response,
             Err(rejection) => {
                 shared.log(&rejection);
                 rejected(rejection)
             }
         };
-        match parts.headers.get(header::ORIGIN) {
-            Some(origin) => with_cors(response, origin, &parts.headers),
-            None => response,
+        if let Some(origin) = parts.headers.get(header::ORIGIN) {
+            cors::allow(&mut response, origin, &parts.headers);
         }
+        response
     }
 
     /// Takes no more messages; streams end, calls go on.
@@ -132,192 +148,68 @@ impl HttpService {
         self.shared.closing.store(true, Ordering::Release);
         let streams: Vec<_> = self.shared.streams.lock().values().filter_map(Weak::upgrade).collect();
         streams.iter().for_each(Connection::end_subscriptions);
-        self.shared.sessions.all().iter().for_each(|session| session.mailbox.close());
+        self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
     }
 
     /// Completes when no call of a session runs.
     pub(super) async fn drain(&self) {
-        for session in self.shared.sessions.all() {
-            session.connection.drain().await;
+        for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
+            session.drain().await;
         }
     }
 
     /// Ends every session.
     pub(super) fn end_sessions(&self) {
-        self.shared.sessions.drain().iter().for_each(Session::end);
+        for table in [&self.shared.sessions, &self.shared.sse_sessions] {
+            table.drain().iter().for_each(Session::end);
+        }
     }
 }
 
 impl Shared {
     async fn route<B: Body>(self: &Arc<Self>, parts: &Parts, body: B) -> Result<Response<HttpBody>, Rejection> {
         self.guard.check(&parts.headers, &parts.uri)?;
-        if let Some(path) = &self.path
-            && parts.uri.path() != path
-            && parts.uri.path().strip_suffix('/') != Some(path)
-        {
-            let text = format!("There is nothing at {}; the MCP endpoint is {path}", parts.uri.path());
+        if parts.method == Method::OPTIONS {
+            // Browsers ask before they send; the guard has answered already.
+            return Ok(empty(StatusCode::NO_CONTENT));
+        }
+        // Authorization has its place here: after Host and Origin, before anything of the message (VERSIONS 2.2).
+        let place = self.place(parts);
+        if place == Place::Nowhere {
+            let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());
             return Err(Rejection::of_http(StatusCode::NOT_FOUND, text));
         }
         if self.closing.load(Ordering::Acquire) {
             return Err(Rejection::busy(None, "the server is closing"));
         }
-        match parts.method {
-            Method::POST => self.post(&parts.headers, body).await,
-            Method::GET => self.get(&parts.headers),
-            Method::DELETE => self.delete(&parts.headers),
-            // Browsers ask before they send; the guard has answered already.
-            Method::OPTIONS => Ok(empty(StatusCode::NO_CONTENT)),
-            _ => Ok(method_not_allowed("Send messages with POST", !self.stateless)),
+        match place {
+            Place::SseStream => self.sse_stream(parts),
+            Place::SseMessages => self.sse_message(parts, body).await,
+            _ => self.endpoint(parts, body).await,
         }
     }
 
-    async fn post<B: Body>(self: &Arc<Self>, headers: &HeaderMap, body: B) -> Result<Response<HttpBody>, Rejection> {
-        if !content::is_type(headers, &content::JSON) {
-            let text = "A message is sent with Content-Type: application/json";
-            return Err(Rejection::of_http(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
-        }
-        let accepts = Accepts::of(headers);
-        if !accepts.json && !accepts.events {
-            let text = "Answers are application/json or text/event-stream: accept both";
-            return Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, text));
-        }
-        let limits = &self.server.options().limits;
-        let body = post::read(body, limits.max_message_bytes).await?;
-        let frame = Frame::parse(&body, limits.max_nesting);
-        let version = version_of(headers);
-        let posted = classify::classify(&frame, version)?;
-        match posted {
-            Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
-            Posted::Modern { streams: true } if !accepts.events => {
-                // It would be answered when the server ends, and until then nothing would be told.
-                let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
-                Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, classify::id_of(&frame), &error))
-            }
-            Posted::Modern { streams } => {
-                let accepts = Accepts { events: accepts.events && (streams || !self.json), ..accepts };
-                let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
-                self.exchange(connection, frame, accepts, Some(headers)).await
-            }
-            Posted::Handshake | Posted::Legacy | Posted::Batch => {
-                let accepts = Accepts { events: accepts.events && !self.json, ..accepts };
-                self.legacy(posted, headers, version, frame, accepts).await
-            }
-        }
-    }
-
-    async fn legacy(
-        self: &Arc<Self>,
-        posted: Posted,
-        headers: &HeaderMap,
-        version: Option<&str>,
-        frame: Frame,
-        accepts: Accepts,
-    ) -> Result<Response<HttpBody>, Rejection> {
-        let revision = match posted {
-            // The body of initialize decides.
-            Posted::Handshake => Revision::HEADERLESS,
-            _ => classify::legacy_revision(Some(&frame), version)?,
-        };
-        if self.stateless {
-            if posted == Posted::Batch {
-                classify::check_batch(Some(revision))?;
-            }
-            let connection = self.connect(Arc::clone(&self.nowhere), Opening::Stateless(revision));
-            return self.exchange(connection, frame, accepts, None).await;
-        }
-        let Some(id) = session_id(headers) else {
-            return match posted {
-                Posted::Handshake => self.open_session(frame, accepts).await,
-                _ => Err(classify::no_session(&frame)),
-            };
-        };
-        let session = self.sessions.touch(&self.runtime, id).ok_or_else(|| classify::unknown_session(Some(&frame)))?;
-        if posted == Posted::Batch {
-            classify::check_batch(session.connection.revision())?;
-        }
-        self.exchange(session.connection, frame, accepts, None).await
-    }
-
-    fn connect(&self, unrelated: Arc<dyn Outbound>, opening: Opening) -> Arc<Connection> {
-        self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening)
-    }
-
-    /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
-    async fn open_session(self: &Arc<Self>, frame: Frame, accepts: Accepts) -> Result<Response<HttpBody>, Rejection> {
-        let request = classify::id_of(&frame).cloned();
-        let mailbox = Arc::new(Mailbox::default());
-        let unrelated: Arc<dyn Outbound> = Arc::clone(&mailbox) as _;
-        let connection = self.connect(unrelated, Opening::Session);
-        let mut response = self.exchange(Arc::clone(&connection), frame, accepts, None).await?;
-        if connection.revision().is_none() {
-            return Ok(response);
-        }
-        let session = Session { connection, mailbox };
-        let id = self.sessions.open(&self.runtime, session.clone());
-        let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
-            session.end();
-            return Err(Rejection::busy(request.as_ref(), "too many sessions are open"));
-        };
-        response.headers_mut().insert(headers::SESSION_ID, value);
-        Ok(response)
-    }
-
-    /// Gives a frame to a conversation and answers with what comes of it. `modern`: the headers of a modern request.
-    async fn exchange(
-        self: &Arc<Self>,
-        connection: Arc<Connection>,
-        frame: Frame,
-        accepts: Accepts,
-        modern: Option<&HeaderMap>,
-    ) -> Result<Response<HttpBody>, Rejection> {
-        let (answers, reader) =
-            exchange::open(Arc::clone(&connection), accepts.events, !self.stateless, modern.is_some());
-        let mirror = modern.map(mirror::read);
-        let expected = connection
-            .receive(frame, mirror.as_ref(), &answers)
-            .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
-        // From here on only those who may still answer hold this end.
-        drop(answers);
-        reader.expect(expected);
-        if expected == 0 {
-            return Ok(empty(StatusCode::ACCEPTED));
-        }
-        Ok(reply::answer(self, reader, accepts).await)
-    }
-
-    /// Opens the stream of a session's unrelated messages (HTTP-30..33).
-    fn get(self: &Arc<Self>, headers: &HeaderMap) -> Result<Response<HttpBody>, Rejection> {
-        let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
-            return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
-        };
-        classify::legacy_revision(None, version_of(headers))?;
-        if !Accepts::of(headers).events {
-            let text = "The stream is text/event-stream: accept it";
-            return Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, text));
-        }
-        let session = self.sessions.touch(&self.runtime, id).ok_or_else(|| classify::unknown_session(None))?;
-        let source = Source::Mailbox(session.mailbox.attach());
-        Ok(reply::stream(Events::new(source, self.server.options().keep_alive, self.open_stream(None))))
-    }
-
-    fn delete(&self, headers: &HeaderMap) -> Result<Response<HttpBody>, Rejection> {
-        let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
-            return Ok(method_not_allowed("There is no session to end", !self.stateless));
-        };
-        classify::legacy_revision(None, version_of(headers))?;
-        let session = self.sessions.remove(id).ok_or_else(|| classify::unknown_session(None))?;
-        session.end();
-        Ok(empty(StatusCode::NO_CONTENT))
+    fn place(&self, parts: &Parts) -> Place {
+        let in_session = parts.headers.contains_key(headers::SESSION_ID);
+        let addressed = routes::session_of(parts.uri.query()).is_some();
+        self.routes.find(parts.uri.path(), parts.method == Method::GET, in_session, addressed)
     }
 
     /// Lists a stream of the modern era as open.
-    pub(super) fn open_stream(self: &Arc<Self>, connection: Option<&Arc<Connection>>) -> OpenStream {
-        let listed = connection.map(|connection| {
-            let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
-            self.streams.lock().insert(number, Arc::downgrade(connection));
-            (Arc::clone(self), number)
-        });
-        OpenStream { listed }
+    pub(super) fn list_stream(self: &Arc<Self>, connection: &Arc<Connection>) -> OpenStream {
+        let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
+        self.streams.lock().insert(number, Arc::downgrade(connection));
+        OpenStream { shared: Arc::clone(self), kind: Open::Listed(number) }
+    }
+
+    /// A stream that is not listed.
+    pub(super) fn unlisted(self: &Arc<Self>) -> OpenStream {
+        OpenStream { shared: Arc::clone(self), kind: Open::Unlisted }
+    }
+
+    /// The stream of a session of HTTP+SSE, which ends with it.
+    pub(super) fn stream_of(self: &Arc<Self>, session: String) -> OpenStream {
+        OpenStream { shared: Arc::clone(self), kind: Open::Session(session) }
     }
 
     fn log(&self, rejection: &Rejection) {
@@ -329,33 +221,6 @@ impl Shared {
             );
         }
     }
-}
-
-fn version_of(headers: &HeaderMap) -> Option<&str> {
-    // A value that is no text is a version that nobody supports.
-    headers.get(headers::PROTOCOL_VERSION).map(|value| value.to_str().unwrap_or_default().trim())
-}
-
-fn session_id(headers: &HeaderMap) -> Option<&str> {
-    headers.get(headers::SESSION_ID).map(|value| value.to_str().unwrap_or_default())
-}
-
-/// Lets the page that the guard allowed read the response.
-fn with_cors(mut response: Response<HttpBody>, origin: &HeaderValue, request: &HeaderMap) -> Response<HttpBody> {
-    let headers = response.headers_mut();
-    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-    if response.status() == StatusCode::FORBIDDEN {
-        return response;
-    }
-    let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Mcp-Session-Id, Retry-After"));
-    if let Some(wanted) = request.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    }
-    response
 }
 
 impl<B> tower_service::Service<Request<B>> for HttpService

@@ -1,6 +1,6 @@
 //! The sessions of the legacy era at one endpoint.
 
-use super::mailbox::Mailbox;
+use super::{history::History, stream::Stream};
 use crate::sync::Mutex;
 use crate::{
     http::sessions::{ID_BYTES, Sessions},
@@ -19,17 +19,26 @@ use std::{
 #[derive(Clone)]
 pub(super) struct Session {
     pub(super) connection: Arc<Connection>,
-    pub(super) mailbox: Arc<Mailbox>,
+    /// What belongs to no request; on HTTP+SSE, everything.
+    pub(super) stream: Arc<Stream>,
+    /// What clients can come back to, if anything is kept for them.
+    pub(super) history: Option<Arc<History>>,
 }
 
 impl Session {
     pub(super) fn end(&self) {
         self.connection.close();
-        self.mailbox.close();
+        self.stream.finish();
+    }
+
+    /// Completes when no call runs, and lets the stream end after what is told until then.
+    pub(super) async fn drain(&self) {
+        self.connection.drain().await;
+        self.stream.finish();
     }
 
     fn is_busy(&self) -> bool {
-        self.mailbox.is_attached() || !self.connection.is_idle()
+        self.stream.is_attached() || !self.connection.is_idle()
     }
 }
 

@@ -86,12 +86,35 @@ fn what_listens_in_vain_says_so_in_its_reply() {
         (json!({"type": "memory", "server": server}), "invalid", "stdio or http"),
         (json!({"type": "http", "url": "http://127.0.0.1/"}), "invalid", "url"),
         (json!({"type": "http", "host": "no such host"}), "transport", "no such host"),
+        (json!({"type": "http", "unix": "/no/such/place", "port": 1}), "invalid", "transport.unix"),
+        (json!({"type": "http", "unix": "/no/such/place", "unixMode": "rw"}), "invalid", "unixMode"),
+        (json!({"type": "http", "unix": "/no/such/place"}), "transport", "/no/such/place"),
+        (json!({"type": "http", "sse": 5}), "invalid", "sse"),
     ] {
         let failure = host.failure(host.open(json!({"server": server, "transport": transport})));
         assert_eq!(failure["kind"], kind, "{failure}");
         assert!(failure["message"].as_str().unwrap().contains(named), "{failure}");
     }
     assert!(!host.kinds().contains(&EventKind::SessionClosed), "it never was open");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_unix_socket_serves_and_is_reached() {
+    let host = Host::new();
+    let server = host.server();
+    let path = std::env::temp_dir().join(format!("trunkline-bridge-{}.sock", std::process::id()));
+    let options = json!({"type": "http", "unix": path, "unixMode": "666", "path": "other/", "sse": false, "replayEvents": 0,
+                         "replayBytes": 0, "retryMs": 5, "maxConnections": 3, "messages": "/m"});
+    let (listener, facts) = host.opened(json!({"server": server, "transport": options}));
+    let url = format!("unix:{}:/other", path.display());
+    assert_eq!(facts, json!({"url": url, "unix": path}));
+    let (connection, facts) = host.opened(json!({"client": {}, "transport": {"type": "http", "url": url}}));
+    assert_eq!(facts["revision"], "2026-07-28");
+    host.port.close(connection, 5_000).unwrap();
+    host.port.close(listener, 5_000).unwrap();
+    host.event("the end", |event| event.kind == EventKind::SessionClosed && event.handle == listener);
+    assert!(!path.exists());
 }
 
 #[test]

@@ -1,0 +1,203 @@
+//! What the streams of a session have carried, so that one that broke can be continued (HTTP-36..40).
+
+use bytes::Bytes;
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+};
+
+/// The place of an event: unique in its session, and it names its stream (HTTP-36, HTTP-37).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EventId {
+    stream: u64,
+    /// Counted from 1; 0 is the beginning of the stream.
+    event: u64,
+}
+
+impl EventId {
+    /// Reads an id; `None` if it is none of ours.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        let (stream, event) = text.split_once('-')?;
+        Some(Self { stream: number(stream)?, event: number(event)? })
+    }
+
+    /// The number of the stream.
+    pub(crate) fn stream(self) -> u64 {
+        self.stream
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.stream, self.event)
+    }
+}
+
+/// The latest events of a session's streams. When there are too many the oldest give way, whatever stream they are of; only the
+/// newest is kept whatever its size.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    kept: VecDeque<(EventId, Bytes)>,
+    bytes: usize,
+    max_events: usize,
+    max_bytes: usize,
+    streams: HashMap<u64, Cursor>,
+    next_stream: u64,
+}
+
+#[derive(Debug, Default)]
+struct Cursor {
+    /// The latest event.
+    last: u64,
+    /// Events up to this one have given way.
+    lost: u64,
+    kept: usize,
+    finished: bool,
+}
+
+impl Replay {
+    /// Keeps at most so many events and bytes.
+    pub(crate) fn new(max_events: usize, max_bytes: usize) -> Self {
+        let (kept, streams) = (VecDeque::new(), HashMap::new());
+        Self { kept, bytes: 0, max_events, max_bytes, streams, next_stream: 0 }
+    }
+
+    /// A new stream; the first one is number 0.
+    pub(crate) fn open(&mut self) -> u64 {
+        let number = self.next_stream;
+        self.next_stream += 1;
+        self.streams.insert(number, Cursor::default());
+        number
+    }
+
+    /// Where a stream is: what follows this place has not been carried yet.
+    pub(crate) fn position(&self, stream: u64) -> EventId {
+        EventId { stream, event: self.streams.get(&stream).map_or(0, |cursor| cursor.last) }
+    }
+
+    /// Keeps the next event of a stream.
+    pub(crate) fn keep(&mut self, stream: u64, message: &Bytes) -> EventId {
+        let cursor = self.streams.entry(stream).or_default();
+        cursor.last += 1;
+        cursor.kept += 1;
+        let id = EventId { stream, event: cursor.last };
+        self.bytes += message.len();
+        self.kept.push_back((id, message.clone()));
+        while self.kept.len() > 1 && (self.kept.len() > self.max_events || self.bytes > self.max_bytes) {
+            self.lose_oldest();
+        }
+        id
+    }
+
+    fn lose_oldest(&mut self) {
+        let Some((id, message)) = self.kept.pop_front() else { return };
+        self.bytes -= message.len();
+        if let Some(cursor) = self.streams.get_mut(&id.stream) {
+            cursor.lost = id.event;
+            cursor.kept -= 1;
+            if cursor.finished && cursor.kept == 0 {
+                self.streams.remove(&id.stream);
+            }
+        }
+    }
+
+    /// Nothing more comes on a stream; what is kept of it stays.
+    pub(crate) fn finish(&mut self, stream: u64) {
+        if let Some(cursor) = self.streams.get_mut(&stream) {
+            cursor.finished = true;
+            if cursor.kept == 0 {
+                self.streams.remove(&stream);
+            }
+        }
+    }
+
+    /// The events of that stream after that one; `None` if the id is unknown, or some of them have given way.
+    pub(crate) fn after(&self, id: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
+        let cursor = self.streams.get(&id.stream)?;
+        if id.event < cursor.lost || id.event > cursor.last {
+            return None;
+        }
+        let missed = self.kept.iter().filter(|(kept, _)| kept.stream == id.stream && kept.event > id.event);
+        Some(missed.cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(replay: &Replay, id: &str) -> Option<Vec<String>> {
+        let events = replay.after(EventId::parse(id)?)?;
+        Some(events.into_iter().map(|(id, message)| format!("{id}={}", String::from_utf8_lossy(&message))).collect())
+    }
+
+    fn keep(replay: &mut Replay, stream: u64, text: &'static str) -> String {
+        replay.keep(stream, &Bytes::from_static(text.as_bytes())).to_string()
+    }
+
+    #[test]
+    fn http_36_http_37_ids_are_unique_and_name_their_stream() {
+        let mut replay = Replay::new(100, 100);
+        let (a, b) = (replay.open(), replay.open());
+        assert_eq!(replay.position(b).to_string(), "1-0");
+        assert_eq!(
+            [keep(&mut replay, a, "x"), keep(&mut replay, b, "y"), keep(&mut replay, a, "z")],
+            ["0-1", "1-1", "0-2"]
+        );
+        assert_eq!(EventId::parse("1-17"), Some(EventId { stream: 1, event: 17 }));
+        for wrong in ["", "-", "1", "1-", "-1", "+1-2", "1-+2", "1-2-3", "a-b", "1-99999999999999999999"] {
+            assert_eq!(EventId::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn http_39_http_40_what_was_missed_of_that_stream_and_of_no_other() {
+        let mut replay = Replay::new(100, 100);
+        let (a, b) = (replay.open(), replay.open());
+        for (stream, text) in [(a, "1"), (b, "2"), (a, "3")] {
+            keep(&mut replay, stream, text);
+        }
+        assert_eq!(texts(&replay, "0-0").unwrap(), ["0-1=1", "0-2=3"]);
+        assert_eq!(texts(&replay, "0-1").unwrap(), ["0-2=3"]);
+        assert_eq!(texts(&replay, "0-2").unwrap(), [""; 0]);
+        assert_eq!(texts(&replay, "1-0").unwrap(), ["1-1=2"]);
+        for unknown in ["0-3", "2-0", "2-1"] {
+            assert_eq!(texts(&replay, unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn old_events_give_way_and_who_missed_them_is_told() {
+        let mut replay = Replay::new(3, 100);
+        let (a, b) = (replay.open(), replay.open());
+        for stream in [a, b, b, a] {
+            keep(&mut replay, stream, "x");
+        }
+        assert_eq!(texts(&replay, "0-0"), None);
+        assert_eq!(texts(&replay, "0-1").unwrap(), ["0-2=x"]);
+        assert_eq!(texts(&replay, "1-0").unwrap().len(), 2);
+        // By size as well; but the newest stays.
+        let mut replay = Replay::new(100, 10);
+        let stream = replay.open();
+        keep(&mut replay, stream, "12345678");
+        keep(&mut replay, stream, "a long event of its own");
+        assert_eq!(texts(&replay, "0-1").unwrap(), ["0-2=a long event of its own"]);
+        assert_eq!(texts(&replay, "0-0"), None);
+    }
+
+    #[test]
+    fn finished_streams_are_forgotten_with_their_last_event() {
+        let mut replay = Replay::new(2, 100);
+        let (quiet, told, other) = (replay.open(), replay.open(), replay.open());
+        replay.finish(quiet);
+        keep(&mut replay, told, "x");
+        replay.finish(told);
+        assert_eq!(replay.streams.len(), 2);
+        assert_eq!(texts(&replay, "1-0").unwrap(), ["1-1=x"]);
+        keep(&mut replay, other, "y");
+        keep(&mut replay, other, "z");
+        assert_eq!((replay.streams.len(), replay.kept.len(), replay.bytes), (1, 2, 2));
+        assert_eq!(texts(&replay, "1-0"), None);
+    }
+}

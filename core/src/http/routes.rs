@@ -1,0 +1,181 @@
+//! What is found at which path.
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The endpoint of Streamable HTTP.
+    Endpoint,
+    /// The stream of HTTP+SSE.
+    SseStream,
+    /// Where HTTP+SSE takes messages.
+    SseMessages,
+    /// Nothing.
+    Nowhere,
+}
+
+/// The paths of one server. A slash at their end makes no difference.
+#[derive(Debug, Clone)]
+pub(crate) struct Routes {
+    /// The path of the endpoint; a router may have chosen it already.
+    endpoint: Option<String>,
+    sse: Option<SsePaths>,
+}
+
+#[derive(Debug, Clone)]
+struct SsePaths {
+    stream: String,
+    messages: String,
+    /// The stream has the path of the endpoint: who asks without a session means it.
+    shared: bool,
+}
+
+impl Routes {
+    /// `sse`: the paths of the stream and of the messages; the stream may share the path of the endpoint, and its messages
+    /// are then posted there too. `mounted`: a router has chosen the path, of which only the end may be known.
+    pub(crate) fn new(endpoint: &str, sse: Option<(&str, &str)>, mounted: bool) -> Self {
+        let endpoint = normal(endpoint);
+        let sse = sse.map(|(stream, messages)| {
+            let stream = normal(stream);
+            let shared = stream == endpoint;
+            SsePaths { messages: if shared { endpoint.clone() } else { normal(messages) }, stream, shared }
+        });
+        Self { endpoint: (!mounted).then_some(endpoint), sse }
+    }
+
+    /// What a request is for. `in_session`: it names a session of Streamable HTTP; `addressed`: its query names one of HTTP+SSE.
+    pub(crate) fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Place {
+        let path = path.strip_suffix('/').unwrap_or(path);
+        if let Some(sse) = &self.sse {
+            let (stream, messages) = if sse.shared {
+                let here = self.is_endpoint(path);
+                (here, here && addressed)
+            } else {
+                (self.is(path, &sse.stream), self.is(path, &sse.messages))
+            };
+            // Where a router has chosen the path, or it is shared, the endpoint may have the same name.
+            let certain = !sse.shared && self.endpoint.is_some();
+            if stream && (certain || (gets && !in_session)) {
+                return Place::SseStream;
+            }
+            if messages && (certain || (!gets && addressed)) {
+                return Place::SseMessages;
+            }
+        }
+        if self.is_endpoint(path) { Place::Endpoint } else { Place::Nowhere }
+    }
+
+    fn is_endpoint(&self, path: &str) -> bool {
+        self.endpoint.as_ref().is_none_or(|endpoint| is_same(path, endpoint))
+    }
+
+    /// Whether a path is one of ours: the whole of it, or its end if a router may have put something before it.
+    fn is(&self, path: &str, known: &str) -> bool {
+        is_same(path, known) || (self.endpoint.is_none() && path.ends_with(known))
+    }
+
+    /// Where the messages of an HTTP+SSE session are posted (SSE-02), as seen from its stream.
+    pub(crate) fn messages_uri(&self, session: &str) -> String {
+        let query = format!("?sessionId={session}");
+        match &self.sse {
+            Some(sse) if self.endpoint.is_some() => sse.messages.clone() + &query,
+            // The path that the client sees may begin with more than is known here.
+            Some(sse) if !sse.shared => {
+                let up = "../".repeat(sse.stream.matches('/').count().saturating_sub(1));
+                format!("{up}{}{query}", sse.messages.trim_start_matches('/'))
+            }
+            _ => query,
+        }
+    }
+
+    /// The paths, for a text that helps.
+    pub(crate) fn describe(&self) -> String {
+        let endpoint = self.endpoint.as_deref().unwrap_or("/");
+        match self.sse.as_ref().filter(|sse| !sse.shared) {
+            Some(sse) => format!("the MCP endpoint is {endpoint}, that of HTTP+SSE is {}", sse.stream),
+            None => format!("the MCP endpoint is {endpoint}"),
+        }
+    }
+}
+
+/// The root has no slash left once those at the end are gone.
+fn is_same(path: &str, known: &str) -> bool {
+    path == known || (path.is_empty() && known == "/")
+}
+
+/// With a slash in front and none behind.
+pub(crate) fn normal(path: &str) -> String {
+    format!("/{}", path.trim_matches('/'))
+}
+
+/// The session that a query names.
+pub(crate) fn session_of(query: Option<&str>) -> Option<&str> {
+    query?.split('&').find_map(|pair| pair.strip_prefix("sessionId="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SSE: Option<(&str, &str)> = Some(("/sse", "/messages"));
+
+    #[test]
+    fn sse_01_sse_05_two_endpoints_beside_the_one() {
+        let routes = Routes::new("mcp/", SSE, false);
+        for (path, place) in [
+            ("/mcp", Place::Endpoint),
+            ("/mcp/", Place::Endpoint),
+            ("/sse", Place::SseStream),
+            ("/sse/", Place::SseStream),
+            ("/messages", Place::SseMessages),
+            ("/messages/", Place::SseMessages),
+            ("/", Place::Nowhere),
+            ("/mcp/sse", Place::Nowhere),
+            ("/mcp//", Place::Nowhere),
+            ("/MCP", Place::Nowhere),
+        ] {
+            for (gets, in_session, addressed) in [(true, false, false), (false, true, true), (true, true, false)] {
+                assert_eq!(routes.find(path, gets, in_session, addressed), place, "{path}");
+            }
+        }
+        assert_eq!(routes.messages_uri("x"), "/messages?sessionId=x");
+        let root = Routes::new("/", None, false);
+        assert_eq!(root.find("/", true, false, false), Place::Endpoint);
+        assert_eq!(root.find("/sse", true, false, false), Place::Nowhere);
+    }
+
+    #[test]
+    fn a_shared_path_is_told_by_sessions() {
+        for mounted in [false, true] {
+            let routes = Routes::new("/mcp", Some(("/mcp/", "/messages")), mounted);
+            assert_eq!(routes.find("/mcp", true, false, false), Place::SseStream);
+            assert_eq!(routes.find("/mcp/", true, true, false), Place::Endpoint);
+            assert_eq!(routes.find("/mcp", false, false, true), Place::SseMessages);
+            assert_eq!(routes.find("/mcp", false, false, false), Place::Endpoint);
+            let uri = if mounted { "?sessionId=x" } else { "/mcp?sessionId=x" };
+            assert_eq!(routes.messages_uri("x"), uri);
+        }
+    }
+
+    #[test]
+    fn a_mounted_service_knows_only_how_paths_end() {
+        let routes = Routes::new("/mcp", SSE, true);
+        assert_eq!(routes.find("/", false, false, false), Place::Endpoint);
+        assert_eq!(routes.find("/any/where", true, false, false), Place::Endpoint);
+        assert_eq!(routes.find("/any/sse/", true, false, false), Place::SseStream);
+        assert_eq!(routes.find("/any/sse", true, true, false), Place::Endpoint);
+        assert_eq!(routes.find("/any/sse", false, false, false), Place::Endpoint);
+        assert_eq!(routes.find("/any/messages", false, false, true), Place::SseMessages);
+        assert_eq!(routes.find("/any/messages", false, false, false), Place::Endpoint);
+        assert_eq!(routes.find("/any/other-sse", true, false, false), Place::Endpoint);
+        assert_eq!(routes.messages_uri("x"), "messages?sessionId=x");
+        let deep = Routes::new("/mcp", Some(("/old/sse", "/old/messages")), true);
+        assert_eq!(deep.messages_uri("x"), "../old/messages?sessionId=x");
+    }
+
+    #[test]
+    fn queries_name_a_session() {
+        assert_eq!(session_of(Some("a=b&sessionId=x-_9")), Some("x-_9"));
+        assert_eq!(session_of(Some("sessionid=x")), None);
+        assert_eq!(session_of(None), None);
+    }
+}

@@ -1,0 +1,26 @@
+//! What a browser is told about pages of other origins, once the guard has let them in.
+
+use super::body::HttpBody;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+
+const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, Retry-After");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
+/// How long a browser need not ask again, in seconds.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+
+/// Lets the page that the guard allowed read the response.
+pub(super) fn allow(response: &mut Response<HttpBody>, origin: &HeaderValue, request: &HeaderMap) {
+    let refused = response.status() == StatusCode::FORBIDDEN;
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    if refused {
+        return;
+    }
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    if let Some(wanted) = request.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    }
+}

@@ -1,0 +1,223 @@
+//! The endpoint of Streamable HTTP: from a request to a conversation and back.
+
+use super::{
+    body::{Events, HttpBody},
+    history::History,
+    post,
+    reply::{self, empty, method_not_allowed},
+    service::Shared,
+    session::Session,
+    stream::{self, Kind, Stream},
+};
+use crate::{
+    http::{
+        classify::{self, Posted},
+        content::{self, Accepts},
+        headers, mirror,
+        rejection::Rejection,
+        replay::EventId,
+    },
+    protocol::{Feature, Revision, RpcError, envelope::Frame},
+    server::{Connection, Opening, Outbound},
+    wire_log::Transport,
+};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, request::Parts};
+use http_body::Body;
+use std::sync::Arc;
+
+impl Shared {
+    pub(super) async fn endpoint<B: Body>(
+        self: &Arc<Self>,
+        parts: &Parts,
+        body: B,
+    ) -> Result<Response<HttpBody>, Rejection> {
+        match parts.method {
+            Method::POST => self.post(&parts.headers, body).await,
+            Method::GET => self.get(&parts.headers),
+            Method::DELETE => self.delete(&parts.headers),
+            _ => Ok(method_not_allowed("Send messages with POST", !self.stateless)),
+        }
+    }
+
+    async fn post<B: Body>(self: &Arc<Self>, headers: &HeaderMap, body: B) -> Result<Response<HttpBody>, Rejection> {
+        check_type(headers)?;
+        let accepts = Accepts::of(headers);
+        if !accepts.json && !accepts.events {
+            let text = "Answers are application/json or text/event-stream: accept both";
+            return Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, text));
+        }
+        let frame = self.read(body).await?;
+        let version = version_of(headers);
+        let posted = classify::classify(&frame, version)?;
+        match posted {
+            Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
+            Posted::Modern { streams: true } if !accepts.events => {
+                // It would be answered when the server ends, and until then nothing would be told.
+                let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
+                Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, classify::id_of(&frame), &error))
+            }
+            Posted::Modern { streams } => {
+                let accepts = Accepts { events: accepts.events && (streams || !self.json), ..accepts };
+                let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
+                let kind = Kind::Answer { streams: accepts.events, in_session: true };
+                self.exchange(connection, frame, accepts, kind, Some(headers)).await
+            }
+            Posted::Handshake | Posted::Legacy | Posted::Batch => {
+                let accepts = Accepts { events: accepts.events && !self.json, ..accepts };
+                self.legacy(posted, headers, version, frame, accepts).await
+            }
+        }
+    }
+
+    pub(super) async fn read<B: Body>(&self, body: B) -> Result<Frame, Rejection> {
+        let limits = &self.server.options().limits;
+        let body = post::read(body, limits.max_message_bytes).await?;
+        Ok(Frame::parse(&body, limits.max_nesting))
+    }
+
+    async fn legacy(
+        self: &Arc<Self>,
+        posted: Posted,
+        headers: &HeaderMap,
+        version: Option<&str>,
+        frame: Frame,
+        accepts: Accepts,
+    ) -> Result<Response<HttpBody>, Rejection> {
+        let revision = match posted {
+            // The body of initialize decides.
+            Posted::Handshake => Revision::HEADERLESS,
+            _ => classify::legacy_revision(Some(&frame), version)?,
+        };
+        if self.stateless {
+            if posted == Posted::Batch {
+                classify::check_batch(Some(revision))?;
+            }
+            let connection = self.connect(Arc::clone(&self.nowhere), Opening::Stateless(revision));
+            let kind = Kind::Answer { streams: accepts.events, in_session: false };
+            return self.exchange(connection, frame, accepts, kind, None).await;
+        }
+        let Some(id) = session_id(headers) else {
+            return match posted {
+                Posted::Handshake => self.open_session(frame, accepts).await,
+                _ => Err(classify::no_session(&frame)),
+            };
+        };
+        let session = self.sessions.touch(&self.runtime, id).ok_or_else(|| classify::unknown_session(Some(&frame)))?;
+        let revision = session.connection.revision();
+        if posted == Posted::Batch {
+            classify::check_batch(revision)?;
+        }
+        let kind = match session.history {
+            // HTTP-20: before polling existed, a stream was not to end before its answer.
+            Some(history) if accepts.events => Kind::Resumable { history, polls: primes(revision) },
+            _ => Kind::Answer { streams: accepts.events, in_session: true },
+        };
+        self.exchange(session.connection, frame, accepts, kind, None).await
+    }
+
+    pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: Opening) -> Arc<Connection> {
+        self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening)
+    }
+
+    /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
+    async fn open_session(self: &Arc<Self>, frame: Frame, accepts: Accepts) -> Result<Response<HttpBody>, Rejection> {
+        let request = classify::id_of(&frame).cloned();
+        let history = self.replay.map(|(events, bytes)| History::new(events, bytes, self.retry));
+        let stream = Stream::new(Kind::Unrelated(history.clone()));
+        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
+        let kind = Kind::Answer { streams: accepts.events, in_session: true };
+        let mut response = self.exchange(Arc::clone(&connection), frame, accepts, kind, None).await?;
+        if connection.revision().is_none() {
+            return Ok(response);
+        }
+        let session = Session { connection, stream, history };
+        let id = self.sessions.open(&self.runtime, session.clone());
+        let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
+            session.end();
+            return Err(Rejection::busy(request.as_ref(), "too many sessions are open"));
+        };
+        response.headers_mut().insert(headers::SESSION_ID, value);
+        Ok(response)
+    }
+
+    /// Gives a frame to a conversation and answers with what comes of it. `modern`: the headers of a modern request.
+    async fn exchange(
+        self: &Arc<Self>,
+        connection: Arc<Connection>,
+        frame: Frame,
+        accepts: Accepts,
+        kind: Kind,
+        modern: Option<&HeaderMap>,
+    ) -> Result<Response<HttpBody>, Rejection> {
+        let (answers, reader) = stream::exchange(kind, modern.map(|_| Arc::clone(&connection)));
+        let mirror = modern.map(mirror::read);
+        let expected = connection
+            .receive(frame, mirror.as_ref(), &answers)
+            .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
+        // From here on only those who may still answer hold this end.
+        drop(answers);
+        reader.expect(expected);
+        if expected == 0 {
+            return Ok(empty(StatusCode::ACCEPTED));
+        }
+        Ok(reply::answer(self, reader, accepts).await)
+    }
+
+    /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where it broke (HTTP-38).
+    fn get(self: &Arc<Self>, headers: &HeaderMap) -> Result<Response<HttpBody>, Rejection> {
+        let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
+            return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
+        };
+        classify::legacy_revision(None, version_of(headers))?;
+        check_accepts_events(headers)?;
+        let session = self.sessions.touch(&self.runtime, id).ok_or_else(|| classify::unknown_session(None))?;
+        let events = |reader| Events::new(reader, self.server.options().keep_alive, self.unlisted());
+        let Some(last) = headers.get(headers::LAST_EVENT_ID) else {
+            let reader = session.stream.attach();
+            let position = reader.open(None).0.filter(|_| primes(session.connection.revision()));
+            return Ok(reply::stream(events(reader).primed(position)));
+        };
+        let last = last.to_str().ok().and_then(EventId::parse);
+        let resumed = last.zip(session.history).and_then(|(last, history)| history.resume(last));
+        Ok(reply::stream(events(resumed.ok_or_else(classify::unknown_event)?)))
+    }
+
+    fn delete(&self, headers: &HeaderMap) -> Result<Response<HttpBody>, Rejection> {
+        let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
+            return Ok(method_not_allowed("There is no session to end", !self.stateless));
+        };
+        classify::legacy_revision(None, version_of(headers))?;
+        let session = self.sessions.remove(id).ok_or_else(|| classify::unknown_session(None))?;
+        session.end();
+        Ok(empty(StatusCode::NO_CONTENT))
+    }
+}
+
+/// Whether a client of the revision knows events that only let it come back (VERSIONS 2.6, 5).
+fn primes(revision: Option<Revision>) -> bool {
+    revision.is_some_and(|revision| revision.supports(Feature::Priming))
+}
+
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Rejection> {
+    if content::is_type(headers, &content::JSON) {
+        return Ok(());
+    }
+    let text = "A message is sent with Content-Type: application/json";
+    Err(Rejection::of_http(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
+}
+
+pub(super) fn check_accepts_events(headers: &HeaderMap) -> Result<(), Rejection> {
+    if Accepts::of(headers).events {
+        return Ok(());
+    }
+    Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, "The stream is text/event-stream: accept it"))
+}
+
+pub(super) fn version_of(headers: &HeaderMap) -> Option<&str> {
+    // A value that is no text is a version that nobody supports.
+    headers.get(headers::PROTOCOL_VERSION).map(|value| value.to_str().unwrap_or_default().trim())
+}
+
+pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(headers::SESSION_ID).map(|value| value.to_str().unwrap_or_default())
+}

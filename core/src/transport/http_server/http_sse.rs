@@ -1,0 +1,91 @@
+//! HTTP+SSE, the transport of 2024-11-05: a stream that carries everything, and a place where messages are posted. Any
+//! revision of the handshake may be negotiated on it (VERSIONS 2.2). A session ends with its stream.
+
+use super::{
+    body::{Events, HttpBody},
+    endpoint::{check_accepts_events, check_type, version_of},
+    reply::{self, empty, not_allowed},
+    service::Shared,
+    session::Session,
+    stream::{Kind, Stream},
+};
+use crate::{
+    http::{
+        classify::{self, Posted},
+        rejection::Rejection,
+        routes,
+    },
+    protocol::{
+        RpcError,
+        envelope::{Frame, Message},
+    },
+    server::{Opening, Outbound},
+};
+use http::{Method, Response, StatusCode, request::Parts};
+use http_body::Body;
+use std::sync::Arc;
+
+impl Shared {
+    /// Opens a session: its first event says where messages are posted (SSE-02).
+    pub(super) fn sse_stream(self: &Arc<Self>, parts: &Parts) -> Result<Response<HttpBody>, Rejection> {
+        if parts.method != Method::GET {
+            return Ok(not_allowed("This is the stream of HTTP+SSE: open it with GET", "GET, OPTIONS"));
+        }
+        check_accepts_events(&parts.headers)?;
+        let stream = Stream::new(Kind::Everything);
+        let reader = stream.attach();
+        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
+        let session = Session { connection, stream, history: None };
+        let Some(id) = self.sse_sessions.open(&self.runtime, session.clone()) else {
+            session.end();
+            return Err(Rejection::busy(None, "too many sessions are open"));
+        };
+        let uri = self.routes.messages_uri(&id);
+        let events = Events::new(reader, self.server.options().keep_alive, self.stream_of(id));
+        Ok(reply::stream(events.with_endpoint(&uri)))
+    }
+
+    /// Takes a message of a session (SSE-03); what answers it goes to the stream (SSE-04).
+    pub(super) async fn sse_message<B: Body>(
+        self: &Arc<Self>,
+        parts: &Parts,
+        body: B,
+    ) -> Result<Response<HttpBody>, Rejection> {
+        if parts.method != Method::POST {
+            return Ok(not_allowed("Messages of HTTP+SSE are sent with POST", "POST, OPTIONS"));
+        }
+        check_type(&parts.headers)?;
+        let id = routes::session_of(parts.uri.query()).unwrap_or_default();
+        let session = self.sse_sessions.touch(&self.runtime, id).ok_or_else(unknown_session)?;
+        let frame = self.read(body).await?;
+        if matches!(
+            classify::classify(&frame, version_of(&parts.headers))?,
+            Posted::Modern { .. } | Posted::ModernNotification
+        ) {
+            let text = "HTTP+SSE carries revisions up to 2025-11-25: later ones go to the MCP endpoint";
+            return Err(Rejection::bad_request(classify::id_of(&frame), &RpcError::invalid_request(text)));
+        }
+        // Answers of the client, and its cancellations, pass whatever it has read.
+        if session.stream.is_congested() && asks(&frame) {
+            return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
+        }
+        let reply: Arc<dyn Outbound> = session.stream;
+        session
+            .connection
+            .receive(frame, None, &reply)
+            .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
+        Ok(empty(StatusCode::ACCEPTED))
+    }
+}
+
+fn unknown_session() -> Rejection {
+    let text = "The sessionId is of no open stream: open one, and post to the URI of its endpoint event";
+    Rejection::of_http(StatusCode::NOT_FOUND, text)
+}
+
+fn asks(frame: &Frame) -> bool {
+    match frame {
+        Frame::Single(message) => matches!(message, Ok(Message::Request(_))),
+        Frame::Batch(_) => true,
+    }
+}

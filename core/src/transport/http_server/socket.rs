@@ -1,0 +1,110 @@
+//! What a server listens on: a TCP port or a Unix socket.
+
+use super::options::HttpOptions;
+use std::{
+    io,
+    net::{Ipv6Addr, SocketAddr},
+    path::Path,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+};
+
+#[cfg(unix)]
+use unix::UnixSocket;
+
+/// A bound socket.
+pub(super) enum Socket {
+    Tcp(TcpListener, SocketAddr),
+    #[cfg(unix)]
+    Unix(UnixSocket),
+}
+
+/// An accepted connection.
+pub(super) type Stream = Box<dyn Duplex>;
+
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
+
+/// Where a server is found.
+#[derive(Debug, Clone)]
+pub(super) enum Address {
+    Tcp(SocketAddr),
+    #[cfg(unix)]
+    Unix(std::path::PathBuf),
+}
+
+impl Socket {
+    /// # Errors
+    /// If the address cannot be had; the text names it.
+    pub(super) async fn bind(options: &HttpOptions) -> io::Result<Self> {
+        if let Some(path) = &options.unix {
+            return bind_unix(path, options.unix_mode);
+        }
+        let HttpOptions { host, port, .. } = options;
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let context = |error: io::Error| named(format!("{host}:{port}"), &error);
+        let listener = TcpListener::bind((bare, *port)).await.map_err(context)?;
+        let address = listener.local_addr().map_err(context)?;
+        Ok(Self::Tcp(listener, address))
+    }
+
+    pub(super) fn address(&self) -> Address {
+        match self {
+            Self::Tcp(_, address) => Address::Tcp(*address),
+            #[cfg(unix)]
+            Self::Unix(socket) => Address::Unix(socket.path().to_owned()),
+        }
+    }
+
+    pub(super) async fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Self::Tcp(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                // Small writes must not wait for the acknowledgement of earlier ones.
+                let _ = stream.set_nodelay(true);
+                Ok(Box::new(stream))
+            }
+            #[cfg(unix)]
+            Self::Unix(socket) => Ok(Box::new(socket.accept().await?)),
+        }
+    }
+}
+
+impl Address {
+    /// The URL of an endpoint, for clients on this machine.
+    pub(super) fn url(&self, endpoint: &str) -> String {
+        match self {
+            Self::Tcp(address) => {
+                let mut address = *address;
+                if address.ip().is_unspecified() {
+                    address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { Ipv6Addr::LOCALHOST.into() });
+                }
+                format!("http://{address}{endpoint}")
+            }
+            #[cfg(unix)]
+            Self::Unix(path) => format!("unix:{}:{endpoint}", path.display()),
+        }
+    }
+}
+
+fn named(address: String, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("Cannot listen on {address}: {error}"))
+}
+
+#[cfg(unix)]
+fn bind_unix(path: &Path, mode: u32) -> io::Result<Socket> {
+    let bound = std::path::absolute(path).and_then(|path| UnixSocket::bind(path, mode));
+    bound.map(Socket::Unix).map_err(|error| named(path.display().to_string(), &error))
+}
+
+#[cfg(not(unix))]
+fn bind_unix(path: &Path, _: u32) -> io::Result<Socket> {
+    let error = io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets");
+    Err(named(path.display().to_string(), &error))
+}
+
+#[cfg(unix)]
+mod unix;

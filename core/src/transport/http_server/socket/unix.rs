@@ -1,0 +1,110 @@
+//! Unix sockets as files: permissions, what a dead server left, and cleaning up.
+
+use rustix::{
+    fs::{Mode, chmod},
+    io::Errno,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with},
+};
+use std::{
+    fs, io,
+    os::unix::fs::{FileTypeExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+use tokio::net::{UnixListener, UnixStream};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+/// A socket that listens, and its file, which goes when it is dropped.
+pub(crate) struct UnixSocket {
+    listener: UnixListener,
+    path: PathBuf,
+    /// Device and inode: by now another server may have put its own file there.
+    file: (u64, u64),
+}
+
+impl UnixSocket {
+    /// Listens at a path; `mode`: who may connect.
+    ///
+    /// # Errors
+    /// If another server listens there, something else is there, or the path cannot be written.
+    pub(crate) fn bind(path: PathBuf, mode: u32) -> io::Result<Self> {
+        remove_stale(&path)?;
+        let socket = new_socket()?;
+        bind(&socket, &SocketAddrUnix::new(&path)?)?;
+        let file = identity(&path)?;
+        let ready = chmod(&path, Mode::from_raw_mode(mode as _))
+            // Nobody could connect before this: the permissions hold from the first connection on.
+            .and_then(|()| listen(&socket, BACKLOG))
+            .map_err(io::Error::from)
+            .and_then(|()| UnixListener::from_std(socket.into()));
+        match ready {
+            Ok(listener) => Ok(Self { listener, path, file }),
+            Err(error) => {
+                remove_own(&path, file);
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
+        Ok(self.listener.accept().await?.0)
+    }
+}
+
+impl Drop for UnixSocket {
+    fn drop(&mut self) {
+        remove_own(&self.path, self.file);
+    }
+}
+
+fn new_socket() -> io::Result<std::os::fd::OwnedFd> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+    let socket =
+        socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+    let socket = {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
+        rustix::io::ioctl_fioclex(&socket)?;
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        socket
+    };
+    Ok(socket)
+}
+
+/// Removes the socket of a server that is dead: nobody answers there.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if !found.file_type().is_socket() {
+        let text = "something that is no socket is there, and is not replaced";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+    }
+    match connect(&new_socket()?, &SocketAddrUnix::new(path)?) {
+        Err(Errno::CONNREFUSED) => fs::remove_file(path),
+        Err(Errno::NOENT) => Ok(()),
+        // Connected, or so many wait that one more would have to: both are alive.
+        Ok(()) | Err(Errno::AGAIN) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+fn remove_own(path: &Path, file: (u64, u64)) {
+    if identity(path).is_ok_and(|found| found == file)
+        && let Err(error) = fs::remove_file(path)
+    {
+        tracing::warn!(target: "trunkline", "the socket {} was not removed: {error}", path.display());
+    }
+}

@@ -1,0 +1,365 @@
+//! Messages on their way from a conversation to whoever reads an HTTP response.
+
+use super::{history::History, queue::Queue};
+use crate::{
+    http::replay::EventId,
+    server::{Connection, Outbound, Outgoing},
+    sync::Mutex,
+};
+use bytes::Bytes;
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+/// The messages of one stream. One response reads them at a time; a newer one takes over, for its client knows best that the
+/// older is dead.
+pub(super) struct Stream {
+    state: Mutex<State>,
+    kind: Kind,
+}
+
+/// What a stream carries, and what a disconnect means for it.
+pub(super) enum Kind {
+    /// The answer of one POST, perhaps with messages before it. What a disconnect leaves unread is dropped.
+    Answer {
+        /// Whether messages before the answer can reach the client.
+        streams: bool,
+        /// Whether answers of the client find their way back to this conversation.
+        in_session: bool,
+    },
+    /// The answer of one POST in a session, whose client can come back for the rest (HTTP-38).
+    Resumable {
+        /// Of the session.
+        history: Arc<History>,
+        /// Whether the revision lets the server close the connection early (HTTP-27).
+        polls: bool,
+    },
+    /// What belongs to no request of a session (HTTP-33); it waits for a reader.
+    Unrelated(Option<Arc<History>>),
+    /// Everything that a session says: HTTP+SSE.
+    Everything,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Queue,
+    waker: Option<Waker>,
+    /// The newest reader.
+    reader: u64,
+    attached: bool,
+    answered: usize,
+    /// How many answers will come; unknown while the frame is being received, and for streams without end.
+    expected: Option<usize>,
+    /// Nothing will be read any more.
+    closed: bool,
+    /// Its number in the session, once a client may have learnt of it.
+    number: Option<u64>,
+    /// The connection is to be closed before the stream ends.
+    hang_up: bool,
+}
+
+impl State {
+    fn has_all(&self) -> bool {
+        self.expected.is_some_and(|expected| self.answered >= expected)
+    }
+}
+
+/// What a reader gets.
+pub(super) enum Item {
+    /// A message, and its place if the client can come back to it.
+    Message(Option<EventId>, Outgoing),
+    /// The connection is closed, and the client may come back after this time. Nothing follows.
+    HungUp(Duration),
+}
+
+/// The end that the HTTP response holds. Dropping it is a disconnect, unless everything has been read.
+pub(super) struct Reader {
+    stream: Arc<Stream>,
+    number: u64,
+    /// What an earlier reader had taken, and its client missed.
+    missed: VecDeque<(EventId, Bytes)>,
+    hung_up: bool,
+    /// A disconnect cancels what is read here: only in the modern era (HTTP-22, HTTP-24).
+    cancels: Option<Arc<Connection>>,
+}
+
+impl Stream {
+    pub(super) fn new(kind: Kind) -> Arc<Self> {
+        let history = match &kind {
+            Kind::Unrelated(history) => history.clone(),
+            _ => None,
+        };
+        let stream = Arc::new(Self { state: Mutex::default(), kind });
+        if let Some(history) = history {
+            stream.state.lock().number = Some(history.open(&stream));
+        }
+        stream
+    }
+
+    /// One on which nothing more comes.
+    pub(super) fn finished() -> Arc<Self> {
+        let stream = Self::new(Kind::Answer { streams: true, in_session: false });
+        stream.finish();
+        stream
+    }
+
+    fn history(&self) -> Option<&Arc<History>> {
+        match &self.kind {
+            Kind::Resumable { history, .. } | Kind::Unrelated(Some(history)) => Some(history),
+            _ => None,
+        }
+    }
+
+    /// Starts to read what has not been read; who read before, ends.
+    pub(super) fn attach(self: &Arc<Self>) -> Reader {
+        self.attach_with(&mut self.state.lock(), VecDeque::new())
+    }
+
+    /// Starts to read after an event. `None`: what followed it is not kept any more.
+    pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<Reader> {
+        let mut state = self.state.lock();
+        // With the stream locked: nobody takes a message meanwhile.
+        let missed = self.history()?.after(last)?;
+        Some(self.attach_with(&mut state, missed))
+    }
+
+    fn attach_with(self: &Arc<Self>, state: &mut State, missed: VecDeque<(EventId, Bytes)>) -> Reader {
+        state.reader += 1;
+        state.attached = true;
+        state.hang_up = false;
+        state.waker.take().into_iter().for_each(Waker::wake);
+        Reader { stream: Arc::clone(self), number: state.reader, missed, hung_up: false, cancels: None }
+    }
+
+    /// Whether someone reads.
+    pub(super) fn is_attached(&self) -> bool {
+        self.state.lock().attached
+    }
+
+    /// Nothing more comes: readers end when they have read what there is.
+    pub(super) fn finish(&self) {
+        let waker = {
+            let mut state = self.state.lock();
+            state.expected = Some(0);
+            state.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// When everything has come and nobody reads, what is unread waits with what was read: within the same bounds.
+    fn settle(&self, state: &mut State) {
+        if state.attached || !state.has_all() {
+            return;
+        }
+        if let (Some(history), Some(number)) = (self.history(), state.number) {
+            while let Some(outgoing) = state.queue.pop() {
+                history.keep(number, &outgoing);
+            }
+        }
+    }
+
+    /// No more answers come than have come.
+    fn end(&self) {
+        let waker = {
+            let mut state = self.state.lock();
+            state.answered = usize::MAX;
+            self.settle(&mut state);
+            state.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Outbound for Stream {
+    fn send(&self, outgoing: Outgoing) {
+        let waker = {
+            let mut state = self.state.lock();
+            let early = matches!(outgoing, Outgoing::Notification(_) | Outgoing::Request(_));
+            if !early {
+                state.answered = state.answered.saturating_add(1);
+            }
+            let unwanted = match &self.kind {
+                Kind::Answer { streams: false, .. } => early,
+                // That a list changed is as true when it is said once.
+                Kind::Unrelated(_) => state.queue.holds(&outgoing),
+                _ => false,
+            };
+            if state.closed || unwanted {
+                return;
+            }
+            if !matches!(outgoing, Outgoing::Abandoned) {
+                state.queue.push(outgoing);
+            }
+            self.settle(&mut state);
+            state.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn is_congested(&self) -> bool {
+        matches!(self.kind, Kind::Everything) && self.state.lock().queue.is_congested()
+    }
+
+    /// Without a stream there is nothing to carry a request, and without a session its answer would find nobody.
+    fn can_ask(&self) -> bool {
+        let possible = match self.kind {
+            Kind::Answer { streams, in_session } => streams && in_session,
+            _ => true,
+        };
+        possible && !self.state.lock().closed
+    }
+
+    fn close_stream(&self) {
+        if !matches!(self.kind, Kind::Resumable { polls: true, .. }) {
+            return;
+        }
+        let waker = {
+            let mut state = self.state.lock();
+            state.hang_up = state.attached;
+            state.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let number = self.state.lock().number;
+        if let (Some(history), Some(number)) = (self.history(), number) {
+            history.finish(number);
+        }
+    }
+}
+
+/// The end that a conversation holds. When the last copy is gone without an answer, none will ever come.
+pub(super) struct Answers(Arc<Stream>);
+
+impl Outbound for Answers {
+    fn send(&self, outgoing: Outgoing) {
+        self.0.send(outgoing);
+    }
+
+    fn can_ask(&self) -> bool {
+        self.0.can_ask()
+    }
+
+    fn close_stream(&self) {
+        self.0.close_stream();
+    }
+}
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Both ends of a new stream for the answer of one POST. `cancels`: whom a disconnect cancels.
+pub(super) fn exchange(kind: Kind, cancels: Option<Arc<Connection>>) -> (Arc<dyn Outbound>, Reader) {
+    let stream = Stream::new(kind);
+    let mut reader = stream.attach();
+    reader.cancels = cancels;
+    (Arc::new(Answers(stream)), reader)
+}
+
+impl Reader {
+    /// What an ended stream had carried.
+    pub(super) fn of_the_past(missed: VecDeque<(EventId, Bytes)>) -> Self {
+        let mut reader = Stream::finished().attach();
+        reader.missed = missed;
+        reader
+    }
+
+    /// Says how many answers will come.
+    pub(super) fn expect(&self, answers: usize) {
+        self.stream.state.lock().expected = Some(answers);
+    }
+
+    /// The next message; `None` after the last, or when another reader took over.
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Item>> {
+        let mut state = self.stream.state.lock();
+        if self.hung_up || state.closed || state.reader != self.number {
+            return Poll::Ready(None);
+        }
+        if let Some((id, message)) = self.missed.pop_front() {
+            return Poll::Ready(Some(Item::Message(Some(id), Outgoing::Notification(message))));
+        }
+        if let Some(outgoing) = state.queue.pop() {
+            // Counted while the stream is locked: who attaches now has either missed it, or will read it.
+            let id = self.stream.history().zip(state.number).and_then(|(history, it)| history.keep(it, &outgoing));
+            return Poll::Ready(Some(Item::Message(id, outgoing)));
+        }
+        if state.has_all() {
+            return Poll::Ready(None);
+        }
+        if state.hang_up
+            && let Some(history) = self.stream.history()
+        {
+            self.hung_up = true;
+            return Poll::Ready(Some(Item::HungUp(history.retry())));
+        }
+        match &mut state.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+
+    /// The response becomes an event stream, which begins with what was read already: its place, and the place before it,
+    /// if the client can come back.
+    pub(super) fn open(&self, first: Option<&Outgoing>) -> (Option<EventId>, Option<EventId>) {
+        let mut state = self.stream.state.lock();
+        let Some(history) = self.stream.history() else { return (None, None) };
+        let number = *state.number.get_or_insert_with(|| history.open(&self.stream));
+        let position = history.position(number);
+        (Some(position), first.and_then(|outgoing| history.keep(number, outgoing)))
+    }
+
+    /// Whether every message has been read and no more will come.
+    pub(super) fn is_done(&self) -> bool {
+        let state = self.stream.state.lock();
+        self.missed.is_empty() && state.has_all() && state.queue.is_empty()
+    }
+
+    /// Whose calls a disconnect cancels: there is one in the modern era only.
+    pub(super) fn cancels(&self) -> Option<&Arc<Connection>> {
+        self.cancels.as_ref()
+    }
+
+    /// Whether a client that is told early of this stream can poll it.
+    pub(super) fn polls(&self) -> bool {
+        matches!(self.stream.kind, Kind::Resumable { polls: true, .. })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.state.lock();
+        if state.reader != self.number {
+            return;
+        }
+        state.attached = false;
+        state.waker = None;
+        let waits = match self.stream.kind {
+            Kind::Answer { .. } => false,
+            Kind::Resumable { .. } => state.number.is_some(),
+            Kind::Unrelated(_) | Kind::Everything => true,
+        };
+        if waits {
+            return self.stream.settle(&mut state);
+        }
+        state.closed = true;
+        state.queue.clear();
+        let answered = state.has_all();
+        drop(state);
+        if let Some(connection) = self.cancels.as_ref().filter(|_| !answered) {
+            connection.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

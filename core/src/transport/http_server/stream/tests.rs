@@ -1,0 +1,147 @@
+use super::*;
+
+fn next(reader: &mut Reader) -> Poll<Option<Item>> {
+    reader.poll_next(&mut Context::from_waker(Waker::noop()))
+}
+
+/// What is read: the message with its place.
+fn read(reader: &mut Reader) -> String {
+    match next(reader) {
+        Poll::Ready(Some(Item::Message(id, outgoing))) => {
+            let text = String::from_utf8_lossy(outgoing.message().unwrap()).into_owned();
+            id.map_or(text.clone(), |id| format!("{id} {text}"))
+        }
+        Poll::Ready(Some(Item::HungUp(pause))) => format!("retry {}", pause.as_millis()),
+        Poll::Ready(None) => "end".into(),
+        Poll::Pending => "pending".into(),
+    }
+}
+
+fn note(text: &'static str) -> Outgoing {
+    Outgoing::Notification(Bytes::from_static(text.as_bytes()))
+}
+
+fn answer(text: &'static str) -> Outgoing {
+    Outgoing::result(Bytes::from_static(text.as_bytes()))
+}
+
+fn history() -> Arc<History> {
+    History::new(100, 1000, Duration::from_millis(5))
+}
+
+fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, Reader) {
+    let (answers, reader) = exchange(Kind::Resumable { history: Arc::clone(history), polls: true }, None);
+    reader.expect(1);
+    (answers, reader)
+}
+
+fn resume(history: &Arc<History>, id: &str) -> Option<Reader> {
+    history.resume(EventId::parse(id).unwrap())
+}
+
+#[test]
+fn http_33_messages_wait_for_a_stream_and_are_said_once() {
+    let stream = Stream::new(Kind::Unrelated(None));
+    for text in ["a", "b", "a"] {
+        stream.send(note(text));
+    }
+    let mut reader = stream.attach();
+    assert_eq!([read(&mut reader), read(&mut reader), read(&mut reader)], ["a", "b", "pending"]);
+}
+
+#[test]
+fn http_35_a_newer_stream_takes_over() {
+    let stream = Stream::new(Kind::Unrelated(None));
+    let (mut first, mut second) = (stream.attach(), stream.attach());
+    stream.send(note("a"));
+    assert_eq!(read(&mut first), "end");
+    drop(first);
+    assert!(stream.is_attached());
+    assert_eq!(read(&mut second), "a");
+    stream.send(note("last"));
+    stream.finish();
+    assert_eq!([read(&mut second), read(&mut second)], ["last", "end"]);
+    drop(second);
+    assert!(!stream.is_attached());
+}
+
+#[test]
+fn http_38_to_40_a_broken_stream_goes_on_where_it_broke() {
+    let history = history();
+    let (answers, mut reader) = resumable(&history);
+    answers.send(note("a"));
+    reader.open(None);
+    assert_eq!(read(&mut reader), "0-1 a");
+    answers.send(note("b"));
+    drop(reader);
+    answers.send(note("c"));
+    // Taken over while it lives, and again: each time what that client has not seen.
+    let mut second = resume(&history, "0-0").unwrap();
+    assert_eq!([read(&mut second), read(&mut second)], ["0-1 a", "0-2 b"]);
+    let mut third = resume(&history, "0-1").unwrap();
+    assert_eq!(read(&mut second), "end");
+    drop(second);
+    assert_eq!([read(&mut third), read(&mut third), read(&mut third)], ["0-2 b", "0-3 c", "pending"]);
+    assert!(answers.can_ask());
+    answers.send(answer("done"));
+    assert_eq!([read(&mut third), read(&mut third)], ["0-4 done", "end"]);
+    assert!(third.is_done());
+    drop((answers, third));
+    // Even when it has ended.
+    let mut late = resume(&history, "0-3").unwrap();
+    assert_eq!([read(&mut late), read(&mut late)], ["0-4 done", "end"]);
+    assert!(resume(&history, "0-5").is_none() && resume(&history, "1-0").is_none());
+}
+
+#[test]
+fn http_22_an_answer_that_nobody_reads_waits_for_its_client() {
+    let history = history();
+    let (answers, reader) = resumable(&history);
+    reader.open(None);
+    drop(reader);
+    answers.send(note("a"));
+    answers.send(answer("done"));
+    drop(answers);
+    let mut late = resume(&history, "0-0").unwrap();
+    assert_eq!([read(&mut late), read(&mut late), read(&mut late)], ["0-1 a", "0-2 done", "end"]);
+    // A client that was never told of the stream cannot come back, and nothing is kept for it.
+    let (answers, reader) = resumable(&history);
+    drop(reader);
+    answers.send(answer("lost"));
+    assert!(!answers.can_ask() && resume(&history, "1-0").is_none());
+}
+
+#[test]
+fn http_27_a_stream_is_closed_early_and_polled() {
+    let history = history();
+    let (answers, mut reader) = resumable(&history);
+    answers.close_stream();
+    answers.send(note("a"));
+    reader.open(None);
+    assert_eq!([read(&mut reader), read(&mut reader), read(&mut reader)], ["0-1 a", "retry 5", "end"]);
+    drop(reader);
+    // With nobody there to hang up on, nothing happens.
+    answers.close_stream();
+    let mut again = resume(&history, "0-1").unwrap();
+    assert_eq!(read(&mut again), "pending");
+    answers.send(answer("done"));
+    answers.close_stream();
+    assert_eq!([read(&mut again), read(&mut again)], ["0-2 done", "end"]);
+
+    let kind = Kind::Resumable { history: Arc::clone(&history), polls: false };
+    let (answers, mut reader) = exchange(kind, None);
+    reader.expect(1);
+    answers.close_stream();
+    assert_eq!(read(&mut reader), "pending");
+}
+
+#[test]
+fn without_an_answer_the_stream_ends_when_nobody_can_give_one() {
+    let (answers, mut reader) = exchange(Kind::Answer { streams: false, in_session: true }, None);
+    reader.expect(1);
+    answers.send(note("dropped"));
+    assert!(!answers.can_ask());
+    assert_eq!(read(&mut reader), "pending");
+    drop(answers);
+    assert_eq!(read(&mut reader), "end");
+}

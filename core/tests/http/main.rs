@@ -1,0 +1,9 @@
+//! HTTP as it goes over the wire: a real server, and a client that writes its bytes by hand.
+
+mod resumption;
+mod sse;
+mod streamable;
+mod support;
+#[cfg(unix)]
+mod unix;
+mod versions;
