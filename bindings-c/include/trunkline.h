@@ -5,7 +5,7 @@
  * - Outputs go through pointers and are written only on success. `error` may be NULL; it is written only on failure, is yours
  *   then (trunkline_error_free), and whatever was there before is not freed.
  * - A pointer that is NULL but must not be gives TRUNKLINE_NULL. `const` means that the object is only read.
- * - Objects are opaque. What a function with `_new`, `_connect_`, `_listen_`, `_retain` or a `trunkline_text **` gives you is yours: free it
+ * - Objects are opaque. What a function with `_new`, `_connect_`, `_listen_`, `_mount_`, `_http_request`, `_retain` or a `trunkline_text **` gives you is yours: free it
  *   with the `_free` function of its type, once; NULL is fine there. Everything else is borrowed, for as long as its comment says.
  * - Text is UTF-8. JSON goes in and out as text; objects and arrays are the specification's, under its names.
  * - Functions that block say so. They run the callbacks of their port while they wait; callbacks run nowhere else.
@@ -206,6 +206,11 @@ typedef struct trunkline_client_options trunkline_client_options;
 typedef struct trunkline_error trunkline_error;
 
 /**
+ * A request that is being answered. Freed with `trunkline_http_exchange_free`.
+ */
+typedef struct trunkline_http_exchange trunkline_http_exchange;
+
+/**
  * Options of an HTTP listener. Made by `trunkline_http_options_new`, read by
  * `trunkline_server_listen_http`, freed by `trunkline_http_options_free`. Defaults: 127.0.0.1,
  * port 8000, path /mcp.
@@ -302,6 +307,42 @@ typedef void (*trunkline_reply_callback)(enum trunkline_result result,
 typedef void (*trunkline_notification_callback)(struct trunkline_str method,
                                                 struct trunkline_str params,
                                                 void *user_data);
+
+/**
+ * A header of a request or response. Its value may have any bytes that HTTP allows.
+ */
+typedef struct trunkline_http_header {
+  /**
+   * The name.
+   */
+  struct trunkline_str name;
+  /**
+   * The value.
+   */
+  struct trunkline_str value;
+} trunkline_http_header;
+
+/**
+ * Status and headers of a response, borrowed until the callback returns.
+ */
+typedef void (*trunkline_http_head_callback)(uint16_t status,
+                                             const struct trunkline_http_header *headers,
+                                             size_t header_count,
+                                             void *user_data);
+
+/**
+ * The next bytes of a response, borrowed until the callback returns. Grant them again with
+ * `trunkline_http_credit` when they were passed on.
+ */
+typedef void (*trunkline_http_chunk_callback)(const void *data, size_t len, void *user_data);
+
+/**
+ * The response is over: `TRUNKLINE_OK`, or why it is not complete. `error` is borrowed until the
+ * callback returns; NULL on success.
+ */
+typedef void (*trunkline_http_end_callback)(enum trunkline_result result,
+                                            const struct trunkline_error *error,
+                                            void *user_data);
 
 /**
  * One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
@@ -748,6 +789,57 @@ const char *trunkline_result_name(uint32_t result);
 void trunkline_error_free(struct trunkline_error *error);
 
 /**
+ * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is what the
+ * request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
+ * end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
+ * `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
+ * `trunkline_http_exchange_free`. What is no HTTP request is answered with status 400.
+ */
+enum trunkline_result trunkline_http_request(struct trunkline_listener *listener,
+                                             struct trunkline_str method,
+                                             struct trunkline_str target,
+                                             const struct trunkline_http_header *headers,
+                                             size_t header_count,
+                                             bool end_of_request,
+                                             trunkline_http_head_callback head,
+                                             trunkline_http_chunk_callback chunk,
+                                             trunkline_http_end_callback end,
+                                             void *user_data,
+                                             trunkline_destructor destructor,
+                                             struct trunkline_http_exchange **exchange,
+                                             struct trunkline_error **error);
+
+/**
+ * Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0). They are
+ * copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they are not if the
+ * body is too long or the request was refused already. The response comes all the same.
+ */
+enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchange,
+                                          const void *data,
+                                          size_t len,
+                                          bool end,
+                                          bool *wanted,
+                                          struct trunkline_error **error);
+
+/**
+ * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant the
+ * length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+ */
+enum trunkline_result trunkline_http_credit(struct trunkline_http_exchange *exchange, size_t len);
+
+/**
+ * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An exchange
+ * that is over is left as it is.
+ */
+enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exchange);
+
+/**
+ * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May be
+ * called inside its callbacks. NULL is allowed.
+ */
+void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
+
+/**
  * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
  * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
  * is nothing at that place, `TRUNKLINE_INVALID` if `json` is not JSON.
@@ -784,7 +876,7 @@ enum trunkline_result trunkline_json_string(struct trunkline_str text,
                                             struct trunkline_error **error);
 
 /**
- * The URL of an HTTP listener; empty for stdio. Borrowed: valid until the listener is freed.
+ * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
  */
 struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
 
@@ -957,6 +1049,18 @@ enum trunkline_result trunkline_server_listen_http(struct trunkline_server *serv
                                                    const struct trunkline_http_options *options,
                                                    struct trunkline_listener **listener,
                                                    struct trunkline_error **error);
+
+/**
+ * Mounts the server in a web server of the program's own: no socket is opened, requests come with
+ * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a path
+ * every path is served. Only requests that name this machine in their Host header are answered unless
+ * others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as with
+ * `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
+ */
+enum trunkline_result trunkline_server_mount_http(struct trunkline_server *server,
+                                                  const struct trunkline_http_options *options,
+                                                  struct trunkline_listener **listener,
+                                                  struct trunkline_error **error);
 
 /**
  * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use crate::call::trunkline_call;
 use crate::error::{trunkline_error, trunkline_result};
+use crate::http::trunkline_http_header;
 use crate::text::trunkline_str;
 
 /// Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
@@ -46,6 +47,26 @@ pub type trunkline_reply_callback = Option<
 pub type trunkline_log_callback = Option<
     unsafe extern "C" fn(level: trunkline_str, target: trunkline_str, message: trunkline_str, user_data: *mut c_void),
 >;
+
+/// Status and headers of a response, borrowed until the callback returns.
+pub type trunkline_http_head_callback = Option<
+    unsafe extern "C" fn(
+        status: u16,
+        headers: *const trunkline_http_header,
+        header_count: usize,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// The next bytes of a response, borrowed until the callback returns. Grant them again with
+/// `trunkline_http_credit` when they were passed on.
+pub type trunkline_http_chunk_callback =
+    Option<unsafe extern "C" fn(data: *const c_void, len: usize, user_data: *mut c_void)>;
+
+/// The response is over: `TRUNKLINE_OK`, or why it is not complete. `error` is borrowed until the
+/// callback returns; NULL on success.
+pub type trunkline_http_end_callback =
+    Option<unsafe extern "C" fn(result: trunkline_result, error: *const trunkline_error, user_data: *mut c_void)>;
 
 /// The host's data, freed once, when the last owner lets go.
 pub(crate) struct UserData {
@@ -143,5 +164,46 @@ impl LogCallback {
     pub(crate) fn run(&self, level: trunkline_str, target: trunkline_str, message: trunkline_str) {
         // SAFETY: the host's function with the host's data; all arguments live until it returns.
         unsafe { (self.function)(level, target, message, self.data.pointer) }
+    }
+}
+
+/// What takes a response, with the data that its functions share.
+pub(crate) struct HttpReceiver {
+    head: trunkline_http_head_callback,
+    chunk: trunkline_http_chunk_callback,
+    end: trunkline_http_end_callback,
+    data: UserData,
+}
+
+impl HttpReceiver {
+    pub(crate) fn new(
+        head: trunkline_http_head_callback,
+        chunk: trunkline_http_chunk_callback,
+        end: trunkline_http_end_callback,
+        data: UserData,
+    ) -> Self {
+        Self { head, chunk, end, data }
+    }
+
+    pub(crate) fn head(&self, status: u16, headers: &[trunkline_http_header]) {
+        if let Some(head) = self.head {
+            // SAFETY: the host's function with the host's data; the headers live until it returns.
+            unsafe { head(status, headers.as_ptr(), headers.len(), self.data.pointer) }
+        }
+    }
+
+    pub(crate) fn chunk(&self, bytes: &[u8]) {
+        if let Some(chunk) = self.chunk {
+            // SAFETY: the host's function with the host's data; the bytes live until it returns.
+            unsafe { chunk(bytes.as_ptr().cast(), bytes.len(), self.data.pointer) }
+        }
+    }
+
+    pub(crate) fn end(&self, result: trunkline_result, error: Option<&trunkline_error>) {
+        if let Some(end) = self.end {
+            let error = error.map_or(std::ptr::null(), std::ptr::from_ref);
+            // SAFETY: the host's function with the host's data; the error lives until it returns.
+            unsafe { end(result, error, self.data.pointer) }
+        }
     }
 }

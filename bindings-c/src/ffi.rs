@@ -134,6 +134,27 @@ macro_rules! text {
     };
 }
 
+/// A text argument that may hold any bytes.
+macro_rules! bytes {
+    ($text:ident) => {
+        // SAFETY: the conventions of the header: `data` points to `len` readable bytes during the
+        // call.
+        unsafe { $text.read_bytes(stringify!($text)) }?
+    };
+}
+
+/// An array argument; NULL is allowed if it is empty.
+macro_rules! slice {
+    ($pointer:ident, $count:ident) => {
+        match ($pointer.is_null(), $count) {
+            (_, 0) => &[],
+            (true, _) => return Err($crate::error::Failure::null(stringify!($pointer))),
+            // SAFETY: the conventions of the header: so many readable elements during the call.
+            (false, count) => unsafe { std::slice::from_raw_parts($pointer, count) },
+        }
+    };
+}
+
 /// Frees an object that the library gave away.
 macro_rules! free {
     ($pointer:ident) => {
@@ -145,4 +166,4 @@ macro_rules! free {
     };
 }
 
-pub(crate) use {changed, free, handle, optional, out, text};
+pub(crate) use {bytes, changed, free, handle, optional, out, slice, text};

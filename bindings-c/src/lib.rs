@@ -19,6 +19,7 @@ mod client;
 mod client_options;
 mod error;
 mod ffi;
+mod http;
 mod hub;
 mod json;
 mod listener;

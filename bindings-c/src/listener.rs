@@ -34,6 +34,14 @@ impl Listener {
         Ok(Arc::new(Self { hub: hub.clone(), handle, url: url(&facts), session }))
     }
 
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    pub(crate) fn handle(&self) -> u64 {
+        self.handle
+    }
+
     pub(crate) fn close(&self, deadline_ms: u64) -> Result<(), Failure> {
         self.hub.close(self.handle, &self.session, deadline_ms)
     }
@@ -48,7 +56,7 @@ fn url(facts: &Bytes) -> Text {
     Text::copy(facts["url"].as_str().unwrap_or_default().as_bytes())
 }
 
-/// The URL of an HTTP listener; empty for stdio. Borrowed: valid until the listener is freed.
+/// The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_url(listener: *const trunkline_listener) -> trunkline_str {
     value_or(trunkline_str::empty(), || Ok(handle!(listener).inner.url.lend()))

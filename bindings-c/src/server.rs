@@ -292,6 +292,29 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
     })
 }
 
+/// Mounts the server in a web server of the program's own: no socket is opened, requests come with
+/// `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a path
+/// every path is served. Only requests that name this machine in their Host header are answered unless
+/// others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as with
+/// `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_mount_http(
+    server: *mut trunkline_server,
+    options: *const trunkline_http_options,
+    listener: *mut *mut trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, listener) = (handle!(server), out!(listener));
+        let mut transport = optional!(options).map(|options| options.transport.clone()).unwrap_or_default();
+        put(&mut transport, "type", "http")?;
+        put(&mut transport, "mounted", true)?;
+        let inner = server.listen(&Value::Object(transport))?;
+        listener.put(crate::ffi::give(trunkline_listener { inner }));
+        Ok(())
+    })
+}
+
 /// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
 /// calls in flight getting the drain deadline. `TRUNKLINE_BLOCKING` inside a callback of the same
 /// port.

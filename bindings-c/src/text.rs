@@ -26,16 +26,24 @@ impl trunkline_str {
     /// # Safety
     /// `data` is NULL or points to `len` bytes that are readable and unchanged for `'a`.
     pub(crate) unsafe fn read<'a>(self, name: &str) -> Result<&'a str, Failure> {
+        // SAFETY: promised by the caller.
+        std::str::from_utf8(unsafe { self.read_bytes(name) }?)
+            .map_err(|reason| Failure::invalid(format!("the argument `{name}` is not UTF-8: {reason}")))
+    }
+
+    /// The bytes as the caller passed them.
+    ///
+    /// # Safety
+    /// As [`trunkline_str::read`].
+    pub(crate) unsafe fn read_bytes<'a>(self, name: &str) -> Result<&'a [u8], Failure> {
         if self.len == 0 {
-            return Ok("");
+            return Ok(&[]);
         }
         if self.data.is_null() {
             return Err(Failure::null(name));
         }
         // SAFETY: promised by the caller.
-        let bytes = unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), self.len) };
-        std::str::from_utf8(bytes)
-            .map_err(|reason| Failure::invalid(format!("the argument `{name}` is not UTF-8: {reason}")))
+        Ok(unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), self.len) })
     }
 
     pub(crate) fn empty() -> Self {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use trunkline::bridge::{Event, EventKind};
 
 use crate::call::trunkline_call;
-use crate::callback::{LogCallback, NotificationCallback, ProgressCallback, ReplyCallback};
+use crate::callback::{HttpReceiver, LogCallback, NotificationCallback, ProgressCallback, ReplyCallback};
 use crate::error::{Failure, trunkline_result};
 use crate::hub::Hub;
 use crate::text::{Text, trunkline_str};
@@ -23,6 +23,8 @@ pub(crate) struct State {
     pub(crate) waiters: HashMap<u64, Waiter>,
     /// Listeners and connections.
     pub(crate) sessions: HashMap<u64, Arc<Session>>,
+    /// Requests of a web server that are being answered.
+    pub(crate) exchanges: HashMap<u64, Arc<HttpReceiver>>,
     pub(crate) log: Option<Arc<LogCallback>>,
     pub(crate) due: VecDeque<Work>,
     /// A thread is running due work.
@@ -79,6 +81,7 @@ pub(crate) enum Work {
     Notification { callback: Arc<NotificationCallback>, event: Event },
     Progress { request: Arc<StartedRequest>, event: Event },
     Completion { request: Arc<StartedRequest>, event: Event },
+    Http { receiver: Arc<HttpReceiver>, event: Event },
     Log { callback: Option<Arc<LogCallback>>, records: Bytes },
 }
 
@@ -114,8 +117,18 @@ impl State {
                 self.stopped = true;
                 true
             }
-            // Nothing here opens a mounted listener.
-            EventKind::HttpHead | EventKind::HttpChunk | EventKind::HttpEnd => false,
+            EventKind::HttpHead | EventKind::HttpChunk => {
+                if let Some(receiver) = self.exchanges.get(&event.ticket).cloned() {
+                    self.due.push_back(Work::Http { receiver, event });
+                }
+                false
+            }
+            EventKind::HttpEnd => {
+                if let Some(receiver) = self.exchanges.remove(&event.ticket) {
+                    self.due.push_back(Work::Http { receiver, event });
+                }
+                false
+            }
         }
     }
 
@@ -230,6 +243,7 @@ impl Work {
                 }
             }
             Work::Completion { request, event } => request.complete(outcome(&event)),
+            Work::Http { receiver, event } => crate::http::tell(&receiver, &event),
             Work::Log { callback, records } => log(callback.as_deref(), &records),
         }
     }

@@ -52,7 +52,7 @@ macro_rules! scenarios {
 scenarios! {
     names_and_version json_helpers null_arguments wrong_arguments memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
-    closing requests_to_the_client stdio http many_threads options event_loop notifications waking forked
+    closing requests_to_the_client stdio http mounted many_threads options event_loop notifications waking forked
     stop_in_signal_handler
 }
 

@@ -741,6 +741,196 @@ static void http(void) {
   trunkline_server_free(server);
 }
 
+/* ---- mounted in a web server of the program's own ---- */
+
+/* What came of a response. */
+typedef struct {
+  trunkline_http_exchange *exchange; /* granted at once if it is there */
+  int status, headers, heads, chunks, ends, freed;
+  char session[128], type[64];
+  size_t length;
+  char body[4096];
+  trunkline_result result;
+} response;
+
+static void see_head(uint16_t status, const trunkline_http_header *headers, size_t count, void *user_data) {
+  response *seen = (response *)user_data;
+  size_t index;
+  CHECK(seen->heads++ == 0 && seen->ends == 0);
+  seen->status = status;
+  seen->headers = (int)count;
+  for (index = 0; index < count; ++index) {
+    if (same(headers[index].name, "mcp-session-id")) {
+      CHECK(headers[index].value.len < sizeof seen->session);
+      strcpy(seen->session, headers[index].value.data);
+    }
+    if (same(headers[index].name, "content-type")) {
+      CHECK(headers[index].value.len < sizeof seen->type);
+      strcpy(seen->type, headers[index].value.data);
+    }
+  }
+}
+
+static void see_chunk(const void *data, size_t len, void *user_data) {
+  response *seen = (response *)user_data;
+  CHECK(seen->heads == 1 && seen->ends == 0);
+  ++seen->chunks;
+  if (seen->length + len < sizeof seen->body) memcpy(seen->body + seen->length, data, len);
+  seen->length += len;
+  if (seen->exchange) CHECK(trunkline_http_credit(seen->exchange, len) == TRUNKLINE_OK);
+}
+
+static void see_end(trunkline_result result, const trunkline_error *error, void *user_data) {
+  response *seen = (response *)user_data;
+  CHECK((error == NULL) == (result == TRUNKLINE_OK));
+  ++seen->ends;
+  seen->result = result;
+}
+
+static void response_freed(void *user_data) { ++((response *)user_data)->freed; }
+
+static trunkline_http_exchange *post(trunkline_listener *listener, response *seen, const char *session, const char *host,
+                                     const char *message) {
+  trunkline_http_exchange *exchange = NULL;
+  size_t half = strlen(message) / 2;
+  bool wanted = false;
+  trunkline_http_header headers[5];
+  headers[0].name = S("Host"), headers[0].value = trunkline_str_of(host);
+  headers[1].name = S("Content-Type"), headers[1].value = S("application/json");
+  headers[2].name = S("Accept"), headers[2].value = S("application/json, text/event-stream");
+  headers[3].name = S("X-Bytes"), headers[3].value = S("caf\xe9"); /* not UTF-8, but HTTP */
+  headers[4].name = S("Mcp-Session-Id"), headers[4].value = trunkline_str_of(session);
+  memset(seen, 0, sizeof *seen);
+  OK(trunkline_http_request(listener, S("POST"), S("/mcp?a=b"), headers, *session ? 5 : 4, false, see_head, see_chunk,
+                            see_end, seen, response_freed, &exchange, &error));
+  OK(trunkline_http_body(exchange, message, half, false, &wanted, &error));
+  OK(trunkline_http_body(exchange, message + half, strlen(message) - half, true, NULL, &error));
+  return exchange;
+}
+
+static void answered(trunkline_server *server, response *seen) {
+  uint64_t deadline = now_ms() + 10000;
+  while (!seen->ends && now_ms() < deadline) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  CHECK(seen->ends == 1);
+}
+
+static void big(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  size_t length = 1000000;
+  trunkline_str text;
+  char *letters = (char *)malloc(length);
+  (void)arguments, (void)user_data;
+  CHECK(letters != NULL);
+  memset(letters, 'x', length);
+  text.data = letters, text.len = length;
+  CHECK(trunkline_call_return_text(call, text) == TRUNKLINE_OK);
+  free(letters);
+}
+
+#define OPENING                                                                                              \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"," \
+  "\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
+#define CALLING(tool) \
+  "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\",\"arguments\":{\"message\":\"hi\"}}}"
+
+static void mounted(void) {
+  trunkline_server *server = new_server();
+  trunkline_http_options *options = NULL;
+  trunkline_listener *listener = NULL, *socket = NULL, *open = NULL;
+  trunkline_http_exchange *exchange = NULL;
+  response seen, later;
+  char session[128];
+  int freed = 0;
+  add(server, S("{\"name\":\"big\",\"inputSchema\":{\"type\":\"object\"}}"), big, NULL);
+  add(server, S("{\"name\":\"kept\",\"inputSchema\":{\"type\":\"object\"}}"), keep, NULL);
+  OK(trunkline_server_mount_http(server, NULL, &listener, &error));
+  CHECK(trunkline_listener_url(listener).len == 0);
+
+  /* A session and a call in it. */
+  exchange = post(listener, &seen, "", "localhost", OPENING);
+  answered(server, &seen);
+  CHECK(seen.status == 200 && seen.result == TRUNKLINE_OK && strcmp(seen.type, "application/json") == 0 && seen.freed == 1);
+  CHECK(seen.length > 0 && strstr(seen.body, "\"serverInfo\"") != NULL && seen.session[0] != '\0');
+  strcpy(session, seen.session);
+  trunkline_http_exchange_free(exchange);
+  exchange = post(listener, &seen, session, "localhost:80", CALLING("echo"));
+  answered(server, &seen);
+  CHECK(seen.status == 200 && strstr(seen.body, "\"text\":\"hi\"") != NULL);
+  CHECK(trunkline_http_cancel(exchange) == TRUNKLINE_OK && trunkline_http_credit(exchange, 1) == TRUNKLINE_OK);
+  trunkline_http_exchange_free(exchange);
+
+  /* No more than was granted. */
+  exchange = post(listener, &seen, session, "localhost", CALLING("big"));
+  while (seen.length < 65536) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  OK(trunkline_dispatch(trunkline_server_port(server), 100, NULL, &error));
+  CHECK(seen.length == 65536 && seen.ends == 0);
+  seen.exchange = exchange;
+  CHECK(trunkline_http_credit(exchange, 65536) == TRUNKLINE_OK);
+  answered(server, &seen);
+  CHECK(seen.length > 1000000 && seen.chunks > 10);
+  trunkline_http_exchange_free(exchange);
+
+  /* Another host, and what is no request. */
+  exchange = post(listener, &seen, "", "mcp.example", OPENING);
+  answered(server, &seen);
+  CHECK(seen.status == 403 && strstr(seen.body, "allowedHosts") != NULL);
+  trunkline_http_exchange_free(exchange);
+  OK(trunkline_http_options_new(&options, &error));
+  CHECK(trunkline_http_options_allow_host(options, S("mcp.example")) == TRUNKLINE_OK);
+  OK(trunkline_server_mount_http(server, options, &open, &error));
+  exchange = post(open, &seen, "", "mcp.example", OPENING);
+  answered(server, &seen);
+  CHECK(seen.status == 200);
+  trunkline_http_exchange_free(exchange);
+  memset(&seen, 0, sizeof seen);
+  OK(trunkline_http_request(listener, S("NO METHOD"), S("/"), NULL, 0, true, see_head, NULL, see_end, &seen, NULL,
+                            &exchange, &error));
+  answered(server, &seen);
+  CHECK(seen.status == 400);
+  trunkline_http_exchange_free(exchange);
+
+  /* A client that goes away: told to the end's callback, or to nobody once the exchange is freed. */
+  exchange = post(listener, &seen, session, "localhost", CALLING("kept"));
+  while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  CHECK(trunkline_http_cancel(exchange) == TRUNKLINE_OK);
+  answered(server, &seen);
+  CHECK(seen.heads == 0 && seen.result == TRUNKLINE_CANCELLED && seen.freed == 1);
+  trunkline_http_exchange_free(exchange);
+  trunkline_call_free(kept), kept = NULL;
+  exchange = post(listener, &seen, session, "localhost", CALLING("echo"));
+  trunkline_http_exchange_free(exchange);
+  CHECK(seen.freed == 1);
+  exchange = post(listener, &later, session, "localhost", CALLING("echo"));
+  answered(server, &later);
+  CHECK(seen.heads == 0 && seen.ends == 0);
+  trunkline_http_exchange_free(exchange);
+
+  /* Closing. */
+  exchange = post(listener, &seen, session, "localhost", CALLING("kept"));
+  while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  OK(trunkline_listener_close(listener, 50, &error));
+  CHECK(trunkline_listener_closed(listener) && seen.ends == 1 && seen.result == TRUNKLINE_CLOSED);
+  trunkline_http_exchange_free(exchange);
+  trunkline_call_free(kept), kept = NULL;
+  FAILS(TRUNKLINE_CLOSED, "closed", trunkline_http_request(listener, S("GET"), S("/"), NULL, 0, true, NULL, NULL, NULL, &freed,
+                                                     count_up, &exchange, &error));
+  FAILS(TRUNKLINE_NULL, "headers", trunkline_http_request(listener, S("GET"), S("/"), NULL, 1, true, NULL, NULL, NULL,
+                                                          &freed, count_up, &exchange, &error));
+  socket = listen_http(server);
+  FAILS(TRUNKLINE_INVALID, "mounted", trunkline_http_request(socket, S("GET"), S("/"), NULL, 0, true, NULL, NULL, NULL,
+                                                             &freed, count_up, &exchange, &error));
+  CHECK(freed == 3);
+  CHECK(trunkline_http_credit(NULL, 1) == TRUNKLINE_NULL && trunkline_http_cancel(NULL) == TRUNKLINE_NULL);
+  FAILS(TRUNKLINE_NULL, "exchange", trunkline_http_body(NULL, "", 0, true, NULL, &error));
+  trunkline_http_exchange_free(NULL);
+  CHECK(trunkline_http_options_set_port(options, 8000) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID, "transport.host", trunkline_server_mount_http(server, options, &open, &error));
+  trunkline_http_options_free(options);
+  trunkline_listener_free(socket);
+  trunkline_listener_free(open);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}
+
 static trunkline_client *shared_client;
 
 static void many_calls(void *data) {
@@ -1089,6 +1279,7 @@ static const struct {
     {"requests_to_the_client", requests_to_the_client},
     {"stdio", stdio},
     {"http", http},
+    {"mounted", mounted},
     {"many_threads", many_threads},
     {"options", options},
     {"event_loop", event_loop},
