@@ -363,6 +363,8 @@ impl Inner {
             {
                 self.acknowledged.keep(());
             }
+            // What a server cancels is a subscription that has ended with its answer (CAN-11), or a request that was answered at once.
+            ClientReceived::Notification(Notification { method, .. }) if &*method == method::CANCELLED => {}
             ClientReceived::Notification(Notification { method, params }) => {
                 self.events.notification(&method, params.as_ref());
             }

@@ -431,6 +431,10 @@ impl Connection {
                     method::SUBSCRIPTIONS_LISTEN,
                     false,
                 );
+                // CAN-11: where no stream of its own is closed, the end is said in so many words.
+                if self.transport != Transport::Http {
+                    subscription.cancelled();
+                }
             }
         }
     }

@@ -98,6 +98,11 @@ impl Subscription {
         json!({"_meta": self.tag()})
     }
 
+    /// Tells that nothing more will come.
+    pub(super) fn cancelled(&self) {
+        self.send(method::CANCELLED, json!({"requestId": self.id}));
+    }
+
     /// Every message of the stream names it (SUB-03).
     fn send(&self, method: &str, mut params: Value) {
         params["_meta"] = self.tag();
