@@ -53,7 +53,7 @@ impl Routes {
                 (self.is(path, &sse.stream), self.is(path, &sse.messages))
             };
             // Where a router has chosen the path, or it is shared, the endpoint may have the same name.
-            let certain = !sse.shared && self.endpoint.is_some();
+            let certain = !sse.shared && self.endpoint.as_ref().is_some_and(|endpoint| !is_same(path, endpoint));
             if stream && (certain || (gets && !in_session)) {
                 return Place::SseStream;
             }
@@ -138,6 +138,10 @@ mod tests {
             }
         }
         assert_eq!(routes.messages_uri("x"), "/messages?sessionId=x");
+        // A path that was chosen for the endpoint is the endpoint's.
+        let routes = Routes::new("/messages", SSE, false);
+        assert_eq!(routes.find("/messages", false, false, false), Place::Endpoint);
+        assert_eq!(routes.find("/messages", false, false, true), Place::SseMessages);
         let root = Routes::new("/", None, false);
         assert_eq!(root.find("/", true, false, false), Place::Endpoint);
         assert_eq!(root.find("/sse", true, false, false), Place::Nowhere);

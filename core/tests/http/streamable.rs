@@ -6,9 +6,15 @@ use std::{
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
-use tokio::{io::AsyncWriteExt, net::TcpStream, time::sleep};
+use tokio::{
+    io::AsyncWriteExt,
+    net::TcpStream,
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 use trunkline::{
-    server::{ServerOptions, ToolEntry},
+    server::{Call, Context, Outcome, ServerOptions, ToolEntry},
     transport::HttpOptions,
 };
 
@@ -160,6 +166,67 @@ async fn http_24_a_modern_client_that_goes_away_cancels() {
     stream.until(": keep-alive").await;
     drop(stream);
     eventually("the streamed call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+async fn http_25_nothing_more_is_sent_for_a_call_whose_client_went_away() {
+    let fixture = Fixture::new().await;
+    let (keep, mut kept) = mpsc::unbounded_channel();
+    let tool = json!({"name": "kept", "inputSchema": {"type": "object"}});
+    let handler = move |call: Call| {
+        call.facts().progress(1.0, None, None);
+        let _ = keep.send(call);
+    };
+    fixture.server.add_tool(ToolEntry::new(tool, handler)).unwrap();
+    let mut stream = fixture.modern("tools/call", call_with_progress("kept")).start().await;
+    stream.until("notifications/progress").await;
+    let call = kept.recv().await.unwrap();
+    let (told, cancelled) = oneshot::channel();
+    call.facts().on_cancel(move |_| {
+        let _ = told.send(());
+    });
+    drop(stream);
+    timeout(PATIENCE, cancelled).await.expect("the call was not cancelled").unwrap();
+    call.facts().progress(2.0, None, None);
+    assert!(!call.complete(Outcome::Text("too late".into())), "an answer that nobody waits for");
+}
+
+#[tokio::test]
+async fn http_19_no_request_is_sent_on_a_modern_stream() {
+    let fixture = Fixture::new().await;
+    let ask = |context: Context| async move {
+        context.progress(1.0, None).await;
+        Ok(format!("{:?}", context.ping().await.is_err()))
+    };
+    fixture.server.add_tool(ToolEntry::typed("ask", "Asks its client.", ask)).unwrap();
+    let events = fixture.modern("tools/call", call_with_progress("ask")).send().await.events();
+    assert_eq!(events.len(), 2);
+    assert!(events.iter().all(|event| event.get("id").is_none() || event.get("method").is_none()), "{events:?}");
+    assert_eq!(events[1]["result"]["content"][0]["text"], "true");
+}
+
+#[tokio::test]
+async fn requests_at_once_are_answered_each_in_both_eras() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    let mut calls = JoinSet::new();
+    for number in 0..20 {
+        let mut list = request("tools/list", json!({}));
+        list["id"] = number.into();
+        calls.spawn(fixture.ask("POST").json(&list).header("Mcp-Session-Id", &id).send());
+        calls.spawn(fixture.modern("tools/list", json!({})).send());
+    }
+    let mut ids = Vec::new();
+    for answer in calls.join_all().await {
+        assert_eq!(answer.status, 200);
+        let body = answer.json();
+        assert!(body["result"]["tools"].is_array());
+        if body["result"].get("resultType").is_none() {
+            ids.push(body["id"].as_i64().unwrap());
+        }
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, (0..20).collect::<Vec<_>>());
 }
 
 #[tokio::test]
@@ -326,6 +393,37 @@ async fn http_30_to_33_the_get_stream_carries_what_belongs_to_no_request() {
 }
 
 /// HTTP-52, H26-14: without the header it is 2025-03-26, the only revision with batches.
+#[tokio::test]
+async fn http_34_answers_go_to_their_post_and_not_to_the_get_stream() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    let get = fixture.ask("GET").header("Mcp-Session-Id", &id).header("Accept", "text/event-stream");
+    let mut stream = get.header("Connection", "close").start().await;
+    stream.until("data: \n\n").await;
+    let count = fixture.ask("POST").json(&request("tools/call", call_with_progress("count")));
+    assert_eq!(count.header("Mcp-Session-Id", &id).send().await.events().len(), 4);
+    let start = Instant::now();
+    fixture.listener.close(PATIENCE).await;
+    assert!(start.elapsed() < Duration::from_secs(2), "an open stream must not hold up the end");
+    assert!(stream.finish().await.events().is_empty());
+}
+
+#[tokio::test]
+async fn http_53_get_and_delete_name_only_versions_that_a_session_can_have() {
+    let fixture = Fixture::new().await;
+    let id = fixture.session("2025-11-25").await;
+    for method in ["GET", "DELETE"] {
+        for version in ["2026-07-28", "2099-01-01", "nonsense"] {
+            let ask = fixture.ask(method).header("Mcp-Session-Id", &id).header("Accept", "text/event-stream");
+            let answer = ask.header("MCP-Protocol-Version", version).send().await;
+            assert_eq!(answer.error(), (400, -32600), "{method} {version}");
+            let supported = answer.json()["error"]["data"]["supported"].clone();
+            assert_eq!(supported, json!(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]));
+        }
+    }
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &id)], &request("ping", json!({}))).await.status, 200);
+}
+
 #[tokio::test]
 async fn http_13_batches_where_2025_03_26_governs() {
     let fixture = Fixture::new().await;

@@ -31,6 +31,7 @@ const ENDPOINT: &str = "/mcp";
 pub struct HttpConnector {
     url: Url,
     /// The Unix socket that leads there.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is none"))]
     socket: Option<PathBuf>,
     headers: HeaderMap,
     limits: Limits,

@@ -145,3 +145,55 @@ fn without_an_answer_the_stream_ends_when_nobody_can_give_one() {
     drop(answers);
     assert_eq!(read(&mut reader), "end");
 }
+
+/// What may happen to a stream and its readers.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Send,
+    Read,
+    Disconnect,
+    Resume,
+    Close,
+}
+
+proptest::proptest! {
+    /// Whatever breaks when: a client that comes back with the last event it saw has every message once, in order.
+    #[test]
+    fn http_38_no_message_is_lost_or_repeated(steps in proptest::collection::vec(0..5u8, 0..60)) {
+        let history = history();
+        let (answers, first) = resumable(&history);
+        first.open(None);
+        let (mut reader, mut last, mut sent, mut seen) = (Some(first), "0-0".to_owned(), 0, Vec::new());
+        let mut take = |reader: &mut Reader, last: &mut String| -> bool {
+            match next(reader) {
+                Poll::Ready(Some(Item::Message(id, outgoing))) => {
+                    *last = id.expect("a place").to_string();
+                    seen.push(String::from_utf8_lossy(outgoing.message().unwrap()).into_owned());
+                    true
+                }
+                Poll::Ready(Some(Item::HungUp(_))) => true,
+                Poll::Ready(None) | Poll::Pending => false,
+            }
+        };
+        for step in steps {
+            match [Step::Send, Step::Read, Step::Disconnect, Step::Resume, Step::Close][usize::from(step)] {
+                Step::Send => {
+                    answers.send(Outgoing::Notification(sent.to_string().into()));
+                    sent += 1;
+                }
+                Step::Read => drop(reader.as_mut().map(|reader| take(reader, &mut last))),
+                Step::Disconnect => drop(reader.take()),
+                Step::Resume => reader = resume(&history, &last),
+                Step::Close => answers.close_stream(),
+            }
+        }
+        answers.send(answer("done"));
+        drop(answers);
+        // Whatever was left is there for who comes back, even after the stream has ended.
+        drop(reader);
+        let mut reader = resume(&history, &last).expect("the stream is forgotten");
+        while take(&mut reader, &mut last) {}
+        let expected: Vec<_> = (0..sent).map(|number| number.to_string()).chain(["done".to_owned()]).collect();
+        proptest::prop_assert_eq!(seen, expected);
+    }
+}
