@@ -1,13 +1,13 @@
 //! What a server may ask a client for while it serves a request: elicitation, sampling and roots.
 
-use super::{asking::AskError, capabilities::covers};
+use super::asking::AskError;
 use crate::{
     engine::Scope,
     protocol::{
-        Era, RawJson, RpcError, method,
+        Era, RawJson, RpcError,
+        input::{self, AnswerError, InputError},
+        method,
         model::{CreateMessageParams, ElicitParams},
-        project,
-        schema::Schema,
     },
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -106,25 +106,10 @@ impl InputRequest {
 
     /// Whether a client's answer can be used: `Err` says why not.
     pub(super) fn check_answer(&self, answer: &Value) -> Result<(), Unusable> {
-        let shape = |fits: bool| if fits { Ok(()) } else { Err(Unusable::Shape) };
-        match self.kind {
-            InputKind::Roots => shape(answer["roots"].is_array()),
-            InputKind::Sampling => {
-                shape(answer["role"].is_string() && answer["model"].is_string() && !answer["content"].is_null())
-            }
-            InputKind::Elicitation => match answer["action"].as_str() {
-                Some("accept") => match self.params.get("requestedSchema") {
-                    Some(schema) => {
-                        let empty = json!({});
-                        let content = answer.get("content").unwrap_or(&empty);
-                        check_content(schema, content).map_err(Unusable::Content)
-                    }
-                    None => Ok(()),
-                },
-                Some("decline" | "cancel") => Ok(()),
-                _ => Err(Unusable::Shape),
-            },
-        }
+        input::check_answer(self.kind.method(), &self.params, answer).map_err(|error| match error {
+            AnswerError::Malformed(_) => Unusable::Shape,
+            AnswerError::Mismatch(problem) => Unusable::Content(problem.to_string()),
+        })
     }
 }
 
@@ -161,27 +146,16 @@ impl InputKind {
 
 /// The request in the words of the client's revision, if the client declared what it needs (MRTR-04, DISC-14).
 pub(super) fn check(mut request: InputRequest, scope: &Scope) -> Result<InputRequest, Refused> {
-    let wrong = |text: String| Refused { error: RpcError::invalid_params(text) };
-    if request.kind == InputKind::Elicitation {
-        check_question(&request.params).map_err(|problem| wrong(format!("elicitation/create: {problem}")))?;
-    }
-    let needed = needs(&request);
     let declared: Value = scope.client_capabilities.parse().unwrap_or_default();
-    let lacks = |needed: Value| Refused { error: lacking(scope, needed) };
-    if !declares(&declared, &needed) {
-        return Err(lacks(needed));
-    }
-    let projected = match request.kind {
-        InputKind::Elicitation => project::project_elicit_params(&mut request.params, scope.revision, new_id),
-        InputKind::Sampling => project::project_sampling_params(&mut request.params, scope.revision),
-        InputKind::Roots => Ok(()),
-    };
-    match projected {
+    let method = request.kind.method();
+    match input::prepare(method, &mut request.params, &declared, scope.revision, new_id) {
         Ok(()) => Ok(request),
-        Err(unsupported) => {
-            let mut refused = lacks(unsupported.required);
-            refused.error.message = unsupported.why;
-            Err(refused)
+        Err(InputError::Invalid(problem)) => {
+            Err(Refused { error: RpcError::invalid_params(format!("{method}: {problem}")) })
+        }
+        Err(InputError::Unsupported(unsupported)) => {
+            let error = RpcError { message: unsupported.why, ..lacking(scope, unsupported.required) };
+            Err(Refused { error })
         }
     }
 }
@@ -192,31 +166,6 @@ fn new_id() -> String {
     // Without randomness there is no TLS either.
     getrandom::fill(&mut bytes).expect("the system gives random bytes");
     URL_SAFE_NO_PAD.encode(bytes)
-}
-
-/// The client capabilities that a request needs.
-fn needs(request: &InputRequest) -> Value {
-    match request.kind {
-        InputKind::Roots => json!({"roots": {}}),
-        InputKind::Elicitation if request.params["mode"] == "url" => json!({"elicitation": {"url": {}}}),
-        InputKind::Elicitation => json!({"elicitation": {"form": {}}}),
-        InputKind::Sampling => {
-            let mut sampling = json!({});
-            if request.params.get("tools").is_some() || request.params.get("toolChoice").is_some() {
-                sampling["tools"] = json!({});
-            }
-            json!({"sampling": sampling})
-        }
-    }
-}
-
-/// An elicitation capability without modes means forms (ELI-03).
-fn declares(declared: &Value, needed: &Value) -> bool {
-    let forms = needed["elicitation"].get("form").is_some()
-        && declared["elicitation"]
-            .as_object()
-            .is_some_and(|modes| modes.get("url").is_none() || modes.contains_key("form"));
-    forms || covers(declared, needed)
 }
 
 /// DISC-15; in the handshake era there is no code of its own for it.
@@ -240,20 +189,4 @@ pub(super) fn read_answer(request: &InputRequest, answer: Result<RawJson, AskErr
         Err(Unusable::Shape) => Err(AskError::Invalid(format!("it is no result of {}", request.kind.method()))),
         Err(Unusable::Content(problem)) => Err(AskError::Invalid(problem)),
     }
-}
-
-/// ELI-07
-fn check_question(params: &Value) -> Result<(), &'static str> {
-    match (params["mode"].as_str().unwrap_or("form"), params) {
-        (_, params) if !params["message"].is_string() => Err("params.message must be a text"),
-        ("form", params) if !params["requestedSchema"].is_object() => Err("params.requestedSchema must be an object"),
-        ("url", params) if !params["url"].is_string() => Err("params.url must be a URL"),
-        ("form" | "url", _) => Ok(()),
-        _ => Err("params.mode must be form or url"),
-    }
-}
-
-fn check_content(schema: &Value, content: &Value) -> Result<(), String> {
-    let schema = Schema::compile(schema).map_err(|error| error.to_string())?;
-    schema.validate(content).map_err(|problem| problem.to_string())
 }
