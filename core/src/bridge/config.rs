@@ -80,6 +80,9 @@ struct ServerOptionsConfig {
     input_timeout_ms: Option<u64>,
     #[serde(default)]
     replay: bool,
+    task_ttl_ms: Option<u64>,
+    task_poll_interval_ms: Option<u64>,
+    max_tasks: Option<usize>,
     #[serde(default)]
     extensions: Map<String, Value>,
     #[serde(default)]
@@ -119,6 +122,9 @@ impl ServerConfig {
             max_rounds: given.max_rounds.unwrap_or(defaults.max_rounds),
             input_timeout: millis(given.input_timeout_ms, defaults.input_timeout),
             replay: given.replay,
+            task_ttl: millis(given.task_ttl_ms, defaults.task_ttl),
+            task_poll_interval: millis(given.task_poll_interval_ms, defaults.task_poll_interval),
+            max_tasks: given.max_tasks.unwrap_or(defaults.max_tasks),
             extensions: settings_by_name("extensions", &given.extensions)?,
             experimental: settings_by_name("experimental", &given.experimental)?,
         })
@@ -317,6 +323,9 @@ pub(super) struct CallNoticeConfig {
     pub(super) once: Option<OnceConfig>,
     #[serde(default)]
     pub(super) close_stream: bool,
+    #[serde(default)]
+    pub(super) start_task: bool,
+    pub(super) task_message: Option<String>,
 }
 
 #[derive(Deserialize)]

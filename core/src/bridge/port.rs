@@ -379,6 +379,12 @@ fn notify_call(facts: &CallFacts, given: CallNoticeConfig) {
     if given.close_stream {
         facts.close_stream();
     }
+    if given.start_task {
+        facts.start_task();
+    }
+    if let Some(message) = given.task_message {
+        facts.set_task_message(&message);
+    }
 }
 
 /// What a server tells its clients beyond what its catalog says by itself.

@@ -24,6 +24,8 @@ struct ToolConfig {
     #[serde(default)]
     wrap_output: bool,
     requires: Option<Value>,
+    #[serde(default)]
+    defer_task: bool,
 }
 
 #[derive(Deserialize)]
@@ -91,7 +93,8 @@ fn addition(kind: &str, rest: Value) -> Result<Addition, BridgeError> {
             let given: ToolConfig = read(kind, rest)?;
             Box::new(move |server, handler| {
                 let registration = Registration::Item(Category::Tools, key(&given.tool, "name"));
-                let mut entry = ToolEntry::new(given.tool, handler).wrap_output(given.wrap_output);
+                let mut entry =
+                    ToolEntry::new(given.tool, handler).wrap_output(given.wrap_output).defer_task(given.defer_task);
                 if let Some(requires) = given.requires {
                     entry = entry.requires(requires);
                 }

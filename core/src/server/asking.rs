@@ -3,10 +3,10 @@
 use super::{
     call::CallInner,
     connection::Connection,
-    input::{self, InputKind, InputRequest, Unusable},
+    input::{self, InputKind, InputRequest},
     outbound::{Outbound, Outgoing},
-    rounds::Answer,
     serving::Serving,
+    tasks::Task,
 };
 use crate::{
     engine::{Patience, later},
@@ -22,10 +22,15 @@ use std::{
 pub(crate) type Asked = Box<dyn FnOnce(Result<RawJson, AskError>) + Send>;
 
 /// A question on its way.
-#[derive(Debug, Clone)]
-pub struct Asking {
-    /// `None`: answered already.
-    pub(super) id: Option<RequestId>,
+#[derive(Clone)]
+pub struct Asking(pub(super) Way);
+
+/// Where the answer comes from.
+#[derive(Clone)]
+pub(super) enum Way {
+    Answered,
+    Sent(RequestId),
+    OfTask(Arc<Task>, String),
 }
 
 /// Why a client gave no answer.
@@ -79,7 +84,7 @@ impl CallInner {
         let serving = &self.serving;
         let Some(kind) = InputKind::of(method) else {
             let id = serving.connection.ask(serving, patience, method, params, asked)?;
-            return Ok(Asking { id: Some(id) });
+            return Ok(Asking(Way::Sent(id)));
         };
         if !serving.takes_input {
             let text = format!("While {} is served, the client cannot be asked for input", serving.method);
@@ -90,35 +95,33 @@ impl CallInner {
         })?;
         let request = InputRequest::new(method, params.unwrap_or_else(|| json!({}))).map_err(AskError::Refused)?;
         let by_rounds = serving.scope.revision.supports(Feature::InputRequired);
-        if !by_rounds && !serving.reply.can_ask() {
+        let task = serving.task();
+        if !by_rounds && task.is_none() && !serving.reply.can_ask() {
             return Err(AskError::NoWayBack);
         }
         let checked =
             input::check(request.clone(), &serving.scope).map_err(|refused| AskError::Refused(refused.error))?;
+        if let Some(task) = task {
+            let key = key.map_or_else(|| self.next_key(kind.word()), str::to_owned);
+            let asked = move |answer: Result<Value, AskError>| asked(answer.and_then(|answer| raw(&answer)));
+            let key = task.ask(&key, checked, patience, Box::new(asked))?;
+            return Ok(Asking(Way::OfTask(Arc::clone(task), key)));
+        }
         if !by_rounds && !serving.server().options().replay {
             let asked = move |answer: Result<Value, AskError>| asked(answer.and_then(|answer| raw(&answer)));
             let id = serving.connection.ask_input(serving, patience, &checked, Box::new(asked))?;
-            return Ok(Asking { id: Some(id) });
+            return Ok(Asking(Way::Sent(id)));
         }
         let key = key.map_or_else(|| self.next_key(kind.word()), str::to_owned);
-        match serving.rounds.answer(&key) {
-            Some(Answer::Refused(error)) => asked(Err(AskError::Refused(error))),
-            Some(Answer::Given(answer)) => match checked.check_answer(&answer) {
-                Ok(()) => asked(raw(&answer)),
-                Err(Unusable::Content(problem)) => asked(Err(AskError::Invalid(problem))),
-                // MRTR-10: an answer to something else is no answer.
-                Err(Unusable::Shape) => {
-                    serving.rounds.forget(&key);
-                    serving.rounds.note(key, request);
-                    return Err(AskError::Suspended);
-                }
-            },
-            None => {
+        match serving.rounds.answer(&key).map(|answer| checked.read(answer)) {
+            None | Some(Err(AskError::Suspended)) => {
+                serving.rounds.forget(&key);
                 serving.rounds.note(key, request);
                 return Err(AskError::Suspended);
             }
+            Some(answer) => asked(answer.and_then(|answer| raw(&answer))),
         }
-        Ok(Asking { id: None })
+        Ok(Asking(Way::Answered))
     }
 }
 

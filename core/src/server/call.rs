@@ -1,10 +1,9 @@
 //! One call on its way through a handler.
 
 use super::{
-    asking::{AskError, Asking},
+    asking::{AskError, Asking, Way},
     cancellation::Cancelled,
     input::InputKind,
-    outbound::Outgoing,
     outcome::Outcome,
     serving::{Serving, Sink, Target},
 };
@@ -14,13 +13,16 @@ use crate::{
     sync::Mutex,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// A call to answer. Dropping it unanswered fails the call.
 pub struct Call {
     facts: CallFacts,
     input: RawJson,
-    sink: Option<Sink>,
 }
 
 /// What is known about a call, and what may be done while it runs. Cheap to clone.
@@ -32,13 +34,15 @@ pub struct CallFacts {
 pub(super) struct CallInner {
     pub(super) serving: Arc<Serving>,
     pub(super) target: Arc<dyn Target>,
+    /// Who waits for the result; nobody once it is given.
+    sink: Mutex<Option<Sink>>,
     /// How often each kind of input was asked for without a key.
     unnamed: Mutex<BTreeMap<&'static str, u32>>,
 }
 
 impl CallInner {
-    pub(super) fn new(serving: Arc<Serving>, target: Arc<dyn Target>) -> Self {
-        Self { serving, target, unnamed: Mutex::default() }
+    pub(super) fn new(serving: Arc<Serving>, target: Arc<dyn Target>, sink: Sink) -> Self {
+        Self { serving, target, sink: Mutex::new(Some(sink)), unnamed: Mutex::default() }
     }
 
     /// A key for input that was asked for without one: the same at each run of a handler that asks in the same order.
@@ -54,8 +58,8 @@ impl CallInner {
 }
 
 impl Call {
-    pub(super) fn new(inner: Arc<CallInner>, input: RawJson, sink: Sink) -> Self {
-        Self { facts: CallFacts { inner }, input, sink: Some(sink) }
+    pub(super) fn new(inner: Arc<CallInner>, input: RawJson) -> Self {
+        Self { facts: CallFacts { inner }, input }
     }
 
     /// What the handler needs to know, as its registration says: the arguments of a tool or prompt, say. Valid already.
@@ -74,8 +78,8 @@ impl Call {
     }
 
     fn finish(&mut self, outcome: Outcome) -> bool {
-        let Some(sink) = self.sink.take() else { return false };
         let inner = &self.facts.inner;
+        let Some(sink) = inner.sink.lock().take() else { return false };
         inner.serving.complete(inner, self.input.clone(), sink, outcome)
     }
 }
@@ -104,10 +108,7 @@ impl CallFacts {
 
     /// Reports progress, if the client asked for it. Values that do not rise are dropped (PRG-02).
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let serving = &self.inner.serving;
-        if let Some(message) = serving.connection.progress_of(serving, progress, total, message) {
-            serving.reply.send(Outgoing::Notification(message));
-        }
+        self.inner.serving.progress(progress, total, message);
     }
 
     /// Sends a log message to the client of this call, if it wants messages of that level (LOG-02, LOG-04).
@@ -146,9 +147,11 @@ impl CallFacts {
 
     /// Cancels a request of [`Self::ask`] and tells the client; its outcome is [`AskError::Cancelled`].
     pub fn cancel_asked(&self, asking: &Asking, reason: &str) {
-        if let Some(id) = &asking.id {
-            let serving = &self.inner.serving;
-            serving.connection.give_up(id, reason, &*serving.reply, AskError::Cancelled);
+        let serving = &self.inner.serving;
+        match &asking.0 {
+            Way::Sent(id) => serving.connection.give_up(id, reason, &*serving.reply, AskError::Cancelled),
+            Way::OfTask(task, key) => task.withdraw(key),
+            Way::Answered => {}
         }
     }
 
@@ -199,6 +202,24 @@ impl CallFacts {
     /// 2025-11-25 (HTTP-27). The client is told when to ask again. Elsewhere nothing happens.
     pub fn close_stream(&self) {
         self.inner.serving.reply.close_stream();
+    }
+
+    /// From here on the call is a task, if its tool defers tasks ([`super::ToolEntry::defer_task`]) and the client can have one:
+    /// the client gets the task now, and its result later. Otherwise nothing happens.
+    pub fn start_task(&self) {
+        let serving = &self.inner.serving;
+        if !serving.may_become_task.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let mut slot = self.inner.sink.lock();
+        *slot = slot.take().map(|sink| serving.start_task(None, sink).unwrap_or_else(|(sink, _)| sink));
+    }
+
+    /// Says what the task does now. On a call that is none, nothing happens.
+    pub fn set_task_message(&self, message: &str) {
+        if let Some(task) = self.inner.serving.task() {
+            task.set_message(message);
+        }
     }
 
     /// Whether the call is no longer wanted.

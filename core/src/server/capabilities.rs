@@ -4,7 +4,7 @@ use super::{
     Server,
     catalog::{Changes, Snapshot},
 };
-use crate::protocol::{Revision, project};
+use crate::protocol::{Feature, Revision, extension, project};
 use serde_json::{Value, json};
 
 impl Server {
@@ -23,6 +23,13 @@ impl Server {
         }
         if snapshot.completes {
             declared["completions"] = json!({});
+        }
+        if snapshot.has_tasks {
+            // EXT-05: whoever registers a tool that may run as a task opts in, in the form of the revision (TKX-48).
+            declared["tasks"] = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+            if revision.supports(Feature::TasksExtension) {
+                declared["extensions"][extension::TASKS.id] = json!({});
+            }
         }
         for (name, settings) in &self.options().extensions {
             declared["extensions"][name.as_str()] = settings.clone();

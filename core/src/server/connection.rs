@@ -11,19 +11,21 @@ use super::{
     outbound::{Outbound, Outgoing},
     serving::Serving,
     subscriptions::Subscription,
+    tasks::{Owner, Task},
 };
 use crate::sync::Mutex;
 use crate::{
-    engine::{CallKey, IncomingCall, Mirror, Progress, Received, Refusal, ServerConversation},
+    engine::{CallKey, IncomingCall, Mirror, Progress, Received, Refusal, Scope, ServerConversation},
     protocol::{
         Feature, RawJson, RequestId, Revision, RpcError,
         envelope::{self, Frame, Malformed, Message},
-        method,
+        extension, method,
     },
     runtime::Runtime,
     wire_log::{Direction, Exchange, Side, Transport},
 };
 use bytes::Bytes;
+use serde_json::Value;
 use std::{
     collections::HashMap,
     future::poll_fn,
@@ -49,6 +51,7 @@ pub(crate) struct Connection {
     number: u64,
     runtime: Arc<dyn Runtime>,
     transport: Transport,
+    stateless: bool,
     unrelated: Arc<dyn Outbound>,
     conversation: Mutex<ServerConversation<Reply, Asked>>,
     calls: Mutex<HashMap<CallKey, Started>>,
@@ -97,6 +100,7 @@ impl Connection {
             server,
             runtime,
             transport,
+            stateless: matches!(opening, Opening::Stateless(_)),
             unrelated,
             calls: Mutex::default(),
             subscriptions: Mutex::default(),
@@ -124,6 +128,11 @@ impl Connection {
 
     pub(super) fn transport(&self) -> Transport {
         self.transport
+    }
+
+    /// Whether this is one exchange without a session.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.stateless
     }
 
     /// Where messages go that belong to no request.
@@ -313,7 +322,8 @@ impl Connection {
         let opened = {
             // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
             let mut subscriptions = self.subscriptions.lock();
-            Subscription::open(call.id.clone(), call.params.as_ref(), offered, Arc::new(logged))
+            let sees_task = |id: &str| self.sees_task(&call.scope, id);
+            Subscription::open(call.id.clone(), call.params.as_ref(), offered, sees_task, Arc::new(logged))
                 .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
         };
         if let Err(error) = opened {
@@ -391,6 +401,28 @@ impl Connection {
     pub(super) fn listen(self: &Arc<Self>) {
         if !self.listening.swap(true, Ordering::AcqRel) {
             self.server.listen_to_changes(self);
+        }
+    }
+
+    /// Whether a request may hear of a task (TKX-21).
+    fn sees_task(&self, scope: &Scope, id: &str) -> Result<bool, RpcError> {
+        let declared: Value = scope.client_capabilities.parse().unwrap_or_default();
+        if !extension::TASKS.is_in(&declared) {
+            return Err(RpcError::missing_client_capability(extension::TASKS.required()));
+        }
+        let owner = Owner { principal: scope.principal(), session: None };
+        Ok(self.server.tasks().find(id, &owner).is_ok())
+    }
+
+    /// Tells how a task is to who asked for it: streams of the modern era, and the session that made it.
+    pub(super) fn tell_task(&self, task: &Task) {
+        let modern = task.to_json(Revision::LATEST);
+        self.subscriptions.lock().values().for_each(|subscription| subscription.tell_task(task.id(), &modern));
+        if let Some(revision) = self.revision().filter(|revision| Task::is_core(*revision))
+            && task.session() == Some(self.number)
+        {
+            let params = task.to_json(revision).to_string();
+            self.notify_session(method::TASKS_STATUS, Some(params.as_bytes()));
         }
     }
 

@@ -39,6 +39,16 @@ impl Context {
         self.facts.progress(progress, total, Some(message));
     }
 
+    /// From here on the call is a task, as [`super::CallFacts::start_task`] says.
+    pub fn start_task(&self) {
+        self.facts.start_task();
+    }
+
+    /// Says what the task does now.
+    pub fn set_task_message(&self, message: &str) {
+        self.facts.set_task_message(message);
+    }
+
     /// Completes when the call is cancelled. A handler that does not await it is dropped at its next await.
     pub async fn cancelled(&self) {
         self.facts.cancelled().await;

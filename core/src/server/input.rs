@@ -1,6 +1,6 @@
 //! What a server may ask a client for while it serves a request: elicitation, sampling and roots.
 
-use super::asking::AskError;
+use super::{asking::AskError, random::unguessable, rounds::Answer, tasks::Task};
 use crate::{
     engine::Scope,
     protocol::{
@@ -10,7 +10,6 @@ use crate::{
         model::{CreateMessageParams, ElicitParams},
     },
 };
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -104,6 +103,23 @@ impl InputRequest {
         }
     }
 
+    /// Ties the request to a task.
+    pub(super) fn relate(&mut self, task: &Task) {
+        task.relate(&mut self.params);
+    }
+
+    /// What an answer says. [`AskError::Suspended`]: it answers something else, so the question is still open (MRTR-10).
+    pub(super) fn read(&self, answer: Answer) -> Result<Value, AskError> {
+        match answer {
+            Answer::Refused(error) => Err(AskError::Refused(error)),
+            Answer::Given(value) => match self.check_answer(&value) {
+                Ok(()) => Ok(value),
+                Err(Unusable::Content(problem)) => Err(AskError::Invalid(problem)),
+                Err(Unusable::Shape) => Err(AskError::Suspended),
+            },
+        }
+    }
+
     /// Whether a client's answer can be used: `Err` says why not.
     pub(super) fn check_answer(&self, answer: &Value) -> Result<(), Unusable> {
         input::check_answer(self.kind.method(), &self.params, answer).map_err(|error| match error {
@@ -148,7 +164,7 @@ impl InputKind {
 pub(super) fn check(mut request: InputRequest, scope: &Scope) -> Result<InputRequest, Refused> {
     let declared: Value = scope.client_capabilities.parse().unwrap_or_default();
     let method = request.kind.method();
-    match input::prepare(method, &mut request.params, &declared, scope.revision, new_id) {
+    match input::prepare(method, &mut request.params, &declared, scope.revision, unguessable) {
         Ok(()) => Ok(request),
         Err(InputError::Invalid(problem)) => {
             Err(Refused { error: RpcError::invalid_params(format!("{method}: {problem}")) })
@@ -158,14 +174,6 @@ pub(super) fn check(mut request: InputRequest, scope: &Scope) -> Result<InputReq
             Err(Refused { error })
         }
     }
-}
-
-/// An elicitation's id: nobody can guess it (ELI-28).
-fn new_id() -> String {
-    let mut bytes = [0; 16];
-    // Without randomness there is no TLS either.
-    getrandom::fill(&mut bytes).expect("the system gives random bytes");
-    URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// DISC-15; in the handshake era there is no code of its own for it.

@@ -1,10 +1,7 @@
 //! Log messages to clients: which of them a client wants, and on which stream they go.
 
-use super::{
-    outbound::Outgoing,
-    serving::{Prepared, Serving},
-};
-use crate::protocol::{Feature, RawJson, RpcError, envelope, method, model::LoggingLevel};
+use super::serving::{Prepared, Serving};
+use crate::protocol::{Feature, RawJson, RpcError, method, model::LoggingLevel};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -44,16 +41,13 @@ impl Serving {
         } else {
             level as u8 >= self.connection.log_level().0.load(Ordering::Acquire)
         };
-        if !wanted || self.reply.is_congested() || !self.connection.conversation().is_open(self.key) {
+        if !wanted || self.reply.is_congested() || !self.is_wanted() {
             return;
         }
         let mut params = json!({"level": level.as_str(), "data": data});
         if let Some(logger) = logger {
             params["logger"] = logger.into();
         }
-        let params = serde_json::to_vec(&params).unwrap_or_default();
-        let outgoing = Outgoing::Notification(envelope::encode_notification(method::LOG_MESSAGE, Some(&params)));
-        self.connection.log_sent(&outgoing, Some(self.scope.revision), method::LOG_MESSAGE);
-        self.reply.send(outgoing);
+        self.notify(method::LOG_MESSAGE, params);
     }
 }

@@ -21,11 +21,13 @@ mod options;
 mod outbound;
 mod outcome;
 mod prompts;
+mod random;
 mod resources;
 mod rounds;
 mod serving;
 mod state;
 mod subscriptions;
+mod tasks;
 mod tools;
 mod typed;
 
@@ -35,7 +37,7 @@ pub use cache::{CacheHints, CacheScope};
 pub use call::{Call, CallFacts};
 pub use catalog::{
     Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
-    Registration, ResourceEntry, ResourceTemplateEntry, ToolEntry,
+    Registration, ResourceEntry, ResourceTemplateEntry, TaskSupport, ToolEntry,
 };
 pub use context::Context;
 pub use handler::Handler;
@@ -66,6 +68,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
+use tasks::Tasks;
 
 /// A server: what it offers, independent of any transport. Cheap to clone; clones are the same server.
 ///
@@ -75,12 +78,22 @@ pub struct Server {
     inner: Arc<Inner>,
 }
 
+/// A server that may be gone.
+struct WeakServer(Weak<Inner>);
+
+impl WeakServer {
+    fn upgrade(&self) -> Option<Server> {
+        self.0.upgrade().map(|inner| Server { inner })
+    }
+}
+
 struct Inner {
     info: Value,
     instructions: Option<String>,
     options: ServerOptions,
     catalog: ArcSwap<Snapshot>,
     sealer: Sealer,
+    tasks: Tasks,
     /// Held while the catalog is changed; readers never wait for it.
     edit: Mutex<()>,
     /// Conversations that want to hear of changes.
@@ -109,6 +122,7 @@ impl Server {
                 options,
                 catalog: ArcSwap::from_pointee(Snapshot::default()),
                 sealer,
+                tasks: Tasks::default(),
                 edit: Mutex::new(()),
                 listeners: Mutex::new(HashMap::new()),
                 next_number: AtomicU64::new(1),
@@ -236,6 +250,15 @@ impl Server {
 
     fn snapshot(&self) -> Arc<Snapshot> {
         self.inner.catalog.load_full()
+    }
+
+    fn tasks(&self) -> &Tasks {
+        &self.inner.tasks
+    }
+
+    /// The same server, without keeping it.
+    fn downgrade(&self) -> WeakServer {
+        WeakServer(Arc::downgrade(&self.inner))
     }
 
     fn sealer(&self) -> &Sealer {

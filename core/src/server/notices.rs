@@ -1,6 +1,6 @@
 //! News for clients that belong to no request: lists that changed, resources that were updated, elicitations that are complete.
 
-use super::{Server, catalog::Changes, connection::Connection, outbound::Outgoing};
+use super::{Server, catalog::Changes, connection::Connection, outbound::Outgoing, tasks::Task};
 use crate::protocol::{Feature, Revision, RpcError, envelope, method};
 use crate::sync::Mutex;
 use serde_json::{Value, json};
@@ -80,6 +80,13 @@ impl Server {
     /// `false`: no client that is connected was sent it.
     pub fn elicitation_complete(&self, elicitation_id: &str) -> bool {
         self.listeners().iter().any(|connection| connection.elicitation_complete(elicitation_id))
+    }
+
+    /// Tells how a task is now.
+    pub(super) fn tell_task(&self, task: &Task) {
+        for connection in self.listeners() {
+            connection.tell_task(task);
+        }
     }
 
     pub(super) fn tell_all(&self, notices: &Notices) {
@@ -190,7 +197,7 @@ impl Connection {
         }
     }
 
-    fn notify_session(&self, method: &str, params: Option<&[u8]>) {
+    pub(super) fn notify_session(&self, method: &str, params: Option<&[u8]>) {
         let outgoing = Outgoing::Notification(envelope::encode_notification(method, params));
         self.log_sent(&outgoing, self.revision(), method);
         self.unrelated().send(outgoing);

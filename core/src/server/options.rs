@@ -36,6 +36,12 @@ pub struct ServerOptions {
     /// Runs handlers again from the top for each answer in the handshake era too, as 2026-07-28 does: shows handlers that cannot stand it. For
     /// tests. Default `false`.
     pub replay: bool,
+    /// How long a task is kept at most, and where the client names no time. Default 1 h.
+    pub task_ttl: Duration,
+    /// How often clients should ask for a task. Default 500 ms.
+    pub task_poll_interval: Duration,
+    /// Tasks that are kept at once. Default 10,000; further ones are refused as busy.
+    pub max_tasks: usize,
     /// Extensions that are declared, by their ids, with their settings (EXT-01). Default: none.
     pub extensions: Map<String, Value>,
     /// What is declared under `capabilities.experimental`. Default: nothing.
@@ -52,6 +58,8 @@ impl ServerOptions {
             &mut self.keep_alive,
             &mut self.state_lifetime,
             &mut self.input_timeout,
+            &mut self.task_ttl,
+            &mut self.task_poll_interval,
         ];
         for duration in durations {
             *duration = (*duration).min(YEAR);
@@ -76,6 +84,9 @@ impl Default for ServerOptions {
             max_rounds: 16,
             input_timeout: Duration::from_secs(600),
             replay: false,
+            task_ttl: Duration::from_secs(3600),
+            task_poll_interval: Duration::from_millis(500),
+            max_tasks: 10_000,
             extensions: Map::new(),
             experimental: Map::new(),
         }

@@ -4,6 +4,7 @@
 //! the handshake era the client's request stays open, and the same is kept here.
 
 use super::{
+    asking::AskError,
     call::CallInner,
     input::{self, InputRequest},
     serving::{Serving, Sink},
@@ -186,7 +187,7 @@ impl Serving {
     ) -> bool {
         match self.check_requirement(requests, &user) {
             Err(error) => self.deliver(sink, Err(error)),
-            Ok(requests) if self.scope.revision.supports(Feature::InputRequired) => {
+            Ok(requests) if self.scope.revision.supports(Feature::InputRequired) && self.task().is_none() => {
                 let result = self.input_required(&requests, user);
                 self.deliver(sink, result)
             }
@@ -254,17 +255,27 @@ impl Serving {
             let gathering = Arc::clone(&gathering);
             let kept = Arc::clone(&gathering);
             let name = key.clone();
-            let asked = self.connection.ask_input(
-                self,
-                patience,
-                &request,
-                Box::new(move |answer| gathering.take(key, answer)),
-            );
-            if let Err(error) = asked {
+            let asked = Box::new(move |answer| gathering.take(key, answer));
+            if let Err(error) = self.ask_one(&name, patience, request, asked) {
                 kept.take(name, Err(error));
             }
         }
         gathering.one_less();
+    }
+}
+
+impl Serving {
+    fn ask_one(
+        self: &Arc<Self>,
+        key: &str,
+        patience: Patience,
+        request: InputRequest,
+        asked: Box<dyn FnOnce(Result<Value, AskError>) + Send>,
+    ) -> Result<(), AskError> {
+        match self.task() {
+            Some(task) => task.ask(key, request, patience, asked).map(drop),
+            None => self.connection.ask_input(self, patience, &request, asked).map(drop),
+        }
     }
 }
 
@@ -290,7 +301,7 @@ struct Waiting {
 }
 
 impl Gathering {
-    fn take(self: &Arc<Self>, key: String, answer: Result<Value, super::asking::AskError>) {
+    fn take(self: &Arc<Self>, key: String, answer: Result<Value, AskError>) {
         let answer = match answer {
             Ok(value) => Answer::Given(value),
             Err(error) => Answer::Refused(error.into_rpc()),

@@ -9,20 +9,22 @@ use super::{
     connection::Connection,
     handler::Handler,
     lists, logging,
-    outbound::Outbound,
+    outbound::{Outbound, Outgoing},
     outcome::{self, Outcome},
     prompts, resources,
     rounds::Rounds,
+    tasks::{self, Task},
     tools,
 };
 use crate::{
     engine::{CallKey, IncomingCall, Scope},
-    protocol::{RawJson, RpcError, method},
+    protocol::{RawJson, RpcError, envelope, method},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
 };
 
 /// A request that is being served. One request sees one snapshot of the catalog.
@@ -39,6 +41,9 @@ pub(super) struct Serving {
     pub(super) reply: Arc<dyn Outbound>,
     pub(super) cancellation: Cancellation,
     pub(super) rounds: Rounds,
+    /// Whether the handler may make a task of it.
+    pub(super) may_become_task: AtomicBool,
+    pub(super) task: OnceLock<Arc<Task>>,
 }
 
 /// What a handler's outcome becomes.
@@ -58,8 +63,15 @@ pub(super) trait Target: Send + Sync + 'static {
 /// A request that may go to its handler, or the result that answers it already.
 pub(super) enum Prepared {
     Run(Arc<dyn Target>, RawJson),
+    /// The same as a task, kept for so long if the client said so.
+    RunAsTask(Arc<dyn Target>, RawJson, Option<Duration>),
     Answer(RawJson),
+    /// Something else answers when it is time.
+    Later(Later),
 }
+
+/// Answers a request at some time.
+pub(super) type Later = Box<dyn FnOnce(&Arc<Serving>, Sink) + Send>;
 
 /// Who waits for a result.
 pub(super) enum Sink {
@@ -87,6 +99,8 @@ impl Serving {
             reply: Arc::clone(reply),
             cancellation,
             rounds: Rounds::default(),
+            may_become_task: AtomicBool::new(false),
+            task: OnceLock::new(),
         });
         match serving.rounds.resume(&serving) {
             Ok(()) => serving.step(0, serving.params.clone(), Sink::Client),
@@ -113,6 +127,11 @@ impl Serving {
         let prepared = catch_unwind(AssertUnwindSafe(|| self.prepare(params.as_ref())));
         match prepared {
             Ok(Ok(Prepared::Run(target, input))) => self.run(target, input, sink),
+            Ok(Ok(Prepared::RunAsTask(target, input, ttl))) => match self.start_task(ttl, sink) {
+                Ok(sink) => self.run(target, input, sink),
+                Err((sink, error)) => drop(self.deliver(sink, Err(error))),
+            },
+            Ok(Ok(Prepared::Later(answer))) => answer(self, sink),
             Ok(Ok(Prepared::Answer(result))) => {
                 self.deliver(sink, Ok(result));
             }
@@ -140,6 +159,11 @@ impl Serving {
             method::PROMPTS_GET => prompts::get(self, params),
             method::COMPLETION_COMPLETE => completion::complete(self, params),
             method::LOGGING_SET_LEVEL => logging::set_level(self, params),
+            method::TASKS_GET => tasks::get(self, params),
+            method::TASKS_RESULT => tasks::result(self, params),
+            method::TASKS_CANCEL => tasks::cancel(self, params),
+            method::TASKS_LIST => tasks::list(self, params),
+            method::TASKS_UPDATE => tasks::update(self, params),
             method::DISCOVER => {
                 let server = self.server();
                 Ok(Prepared::Answer(
@@ -154,9 +178,9 @@ impl Serving {
     /// Hands the request to a handler.
     pub(super) fn run(self: &Arc<Self>, target: Arc<dyn Target>, input: RawJson, sink: Sink) {
         let handler = Arc::clone(target.handler());
-        let inner = Arc::new(CallInner::new(Arc::clone(self), target));
+        let inner = Arc::new(CallInner::new(Arc::clone(self), target, sink));
         // A handler that panics drops its call, which fails it.
-        let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(inner, input, sink))));
+        let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(inner, input))));
         if called.is_err() {
             tracing::error!(target: "trunkline", "a handler of {} panicked", self.method);
         }
@@ -170,7 +194,7 @@ impl Serving {
         sink: Sink,
         outcome: Outcome,
     ) -> bool {
-        if !self.connection.conversation().is_open(self.key) {
+        if !self.is_wanted() {
             return false;
         }
         // What was asked of the client and not answered yet decides, whatever the handler made of it.
@@ -184,6 +208,56 @@ impl Serving {
                 let rendered = call.target.render(self.server(), &self.scope, outcome);
                 self.deliver(sink, rendered)
             }
+        }
+    }
+
+    /// Reports progress, if the client asked for it and the value rises (PRG-02).
+    pub(super) fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        match (self.task(), &self.scope.progress_token) {
+            (Some(task), Some(token)) => {
+                // PRG-07: the token of the request stays in use until its task is over.
+                if Task::is_core(self.scope.revision) && task.advance(progress) {
+                    let mut params = json!({"progressToken": token, "progress": progress});
+                    if let Some(total) = total.filter(|total| total.is_finite()) {
+                        params["total"] = total.into();
+                    }
+                    if let Some(message) = message {
+                        params["message"] = message.into();
+                    }
+                    self.notify(method::PROGRESS, params);
+                }
+            }
+            (None, _) => {
+                if let Some(message) = self.connection.progress_of(self, progress, total, message) {
+                    self.reply.send(Outgoing::Notification(message));
+                }
+            }
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Sends a notification that belongs to this request: on its stream, or as news of the task that it has become.
+    pub(super) fn notify(&self, method: &str, mut params: Value) {
+        let reply = match self.task() {
+            None => &self.reply,
+            Some(task) if Task::is_core(self.scope.revision) => {
+                task.relate(&mut params);
+                self.connection.unrelated()
+            }
+            // TKX-22: the extension has no place for it.
+            Some(_) => return,
+        };
+        let params = serde_json::to_vec(&params).unwrap_or_default();
+        let outgoing = Outgoing::Notification(envelope::encode_notification(method, Some(&params)));
+        self.connection.log_sent(&outgoing, Some(self.scope.revision), method);
+        reply.send(outgoing);
+    }
+
+    /// Whether anyone still waits for what comes of this.
+    pub(super) fn is_wanted(&self) -> bool {
+        match self.task() {
+            Some(task) => !task.is_final(),
+            None => self.connection.conversation().is_open(self.key),
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) struct Subscription {
     id: RequestId,
     lists: Changes,
     resources: BTreeSet<String>,
+    tasks: BTreeSet<String>,
     reply: Arc<dyn Outbound>,
 }
 
@@ -25,8 +26,8 @@ const FILTERS: [(&str, Changes); 3] = [
     ("promptsListChanged", Changes::PROMPTS),
 ];
 
-/// Resources that one stream may name.
-const MAX_RESOURCES: usize = 10_000;
+/// Resources, and tasks, that one stream may name.
+const MAX_NAMED: usize = 10_000;
 
 impl Subscription {
     /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is honoured.
@@ -34,6 +35,7 @@ impl Subscription {
         id: RequestId,
         params: Option<&RawJson>,
         offered: Changes,
+        sees_task: impl Fn(&str) -> Result<bool, RpcError>,
         reply: Arc<dyn Outbound>,
     ) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
@@ -59,19 +61,33 @@ impl Subscription {
                 Some(_) => return Err(wrong(&format!("notifications.{name} must be true or false"))),
             }
         }
-        let resources: BTreeSet<String> = match filter.get("resourceSubscriptions") {
-            None => BTreeSet::new(),
-            Some(uris) => serde_json::from_value(uris.clone())
-                .map_err(|_| wrong(&"notifications.resourceSubscriptions must be an array of URIs"))?,
+        let texts = |name: &str| -> Result<BTreeSet<String>, RpcError> {
+            let given: BTreeSet<String> = match filter.get(name) {
+                None => BTreeSet::new(),
+                Some(texts) => serde_json::from_value(texts.clone())
+                    .map_err(|_| wrong(&format!("notifications.{name} must be an array of strings")))?,
+            };
+            if given.len() > MAX_NAMED {
+                return Err(wrong(&format!("notifications.{name} may hold at most {MAX_NAMED}")));
+            }
+            Ok(given)
         };
-        if resources.len() > MAX_RESOURCES {
-            return Err(wrong(&format!("more than {MAX_RESOURCES} resources on one stream")));
-        }
+        let resources = texts("resourceSubscriptions")?;
         let resources = if offered.has(Changes::RESOURCES) { resources } else { BTreeSet::new() };
         if !resources.is_empty() {
             honoured["resourceSubscriptions"] = json!(resources);
         }
-        let subscription = Self { id, lists, resources, reply };
+        let mut tasks = BTreeSet::new();
+        for task in texts("taskIds")? {
+            if sees_task(&task)? {
+                tasks.insert(task);
+            }
+        }
+        if filter.contains_key("taskIds") {
+            // TKX-42
+            honoured["taskIds"] = json!(tasks);
+        }
+        let subscription = Self { id, lists, resources, tasks, reply };
         subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
         Ok(subscription)
     }
@@ -85,6 +101,13 @@ impl Subscription {
         }
         for uri in notices.resources.intersection(&self.resources) {
             self.send(method::RESOURCES_UPDATED, json!({"uri": uri}));
+        }
+    }
+
+    /// Tells how a task is, if the stream asked for it (TKX-42, TKX-43).
+    pub(super) fn tell_task(&self, id: &str, task: &Value) {
+        if self.tasks.contains(id) {
+            self.send(method::TASKS_CHANGED, task.clone());
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
     mirrored,
     outcome::{self, Outcome, invalid_arguments},
     serving::{Prepared, Serving, Target},
+    tasks,
 };
 use crate::{
     engine::Scope,
@@ -45,7 +46,13 @@ pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
     mirrored::check(tool, scope, &value)?;
     check_capabilities(tool, scope)?;
     match tool.input.validate(&value).map_err(|problem| invalid_arguments(&tool.name, &problem)) {
-        Ok(()) => Ok(Prepared::Run(Arc::new(Calling(Arc::clone(tool))), arguments)),
+        Ok(()) => {
+            let target = Arc::new(Calling(Arc::clone(tool)));
+            Ok(match tasks::mode(serving, tool, raw)? {
+                tasks::Mode::Call => Prepared::Run(target, arguments),
+                tasks::Mode::Task(ttl) => Prepared::RunAsTask(target, arguments, ttl),
+            })
+        }
         Err(problem) if scope.revision.supports(Feature::InputErrorsAsResults) => {
             Ok(Prepared::Answer(outcome::tool_error(server, scope.revision, &problem)))
         }

@@ -11,7 +11,7 @@ pub use completion::{CompletionEntry, CompletionTarget};
 pub use hook::{MiddlewareEntry, ProviderEntry};
 pub use prompt::PromptEntry;
 pub use resource::{ResourceEntry, ResourceTemplateEntry};
-pub use tool::ToolEntry;
+pub use tool::{TaskSupport, ToolEntry};
 
 pub(crate) use hook::{RegisteredMiddleware, RegisteredProvider};
 pub(crate) use list::{Descriptor, List, Listed, Page, list_members};
@@ -108,6 +108,8 @@ pub(crate) struct Snapshot {
     pub(super) offered: Changes,
     /// Whether completions were ever registered.
     pub(super) completes: bool,
+    /// Whether tools that may run as tasks were ever registered.
+    pub(super) has_tasks: bool,
 }
 
 /// One thing to put into the catalog.
@@ -138,6 +140,7 @@ impl Snapshot {
         let mut next = self.clone();
         let changed = match addition {
             Addition::Tool(tool) => {
+                next.has_tasks |= tool.task_support != TaskSupport::Forbidden;
                 next.tools = Arc::new(self.tools.with(tool)?);
                 Changes::TOOLS
             }

@@ -18,13 +18,45 @@ pub struct ToolEntry {
     descriptor: Value,
     wrap_output: bool,
     requires: Option<Value>,
+    defers_task: bool,
     handler: Arc<dyn Handler>,
+}
+
+/// Whether a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision that has tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// Never.
+    #[default]
+    Forbidden,
+    /// If the client can.
+    Optional,
+    /// Only; clients that cannot are refused.
+    Required,
+}
+
+impl TaskSupport {
+    fn of(descriptor: &Value) -> Result<Self, &'static str> {
+        match descriptor.get("execution").and_then(|execution| execution.get("taskSupport")).map(Value::as_str) {
+            None | Some(Some("forbidden")) => Ok(Self::Forbidden),
+            Some(Some("optional")) => Ok(Self::Optional),
+            Some(Some("required")) => Ok(Self::Required),
+            Some(_) => Err("execution.taskSupport must be forbidden, optional or required"),
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::Optional => "optional",
+            Self::Required => "required",
+        }
+    }
 }
 
 impl ToolEntry {
     /// A tool from its descriptor, a Tool object. A missing `inputSchema` means an object without properties.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        Self { descriptor, wrap_output: false, requires: None, handler: Arc::new(handler) }
+        Self { descriptor, wrap_output: false, requires: None, defers_task: false, handler: Arc::new(handler) }
     }
 
     /// The output schema describes `{"result": value}`, not the value.
@@ -39,6 +71,18 @@ impl ToolEntry {
         self
     }
 
+    /// Whether the tool may run as a task.
+    pub fn task(self, support: TaskSupport) -> Self {
+        self.with("execution", json!({"taskSupport": support.as_str()}))
+    }
+
+    /// On 2026-07-28 a call begins as a call, and becomes a task when its handler says so with
+    /// [`crate::server::CallFacts::start_task`]: after it has asked for input in rounds, say. On 2025-11-25 the client decides.
+    pub fn defer_task(mut self, defer: bool) -> Self {
+        self.defers_task = defer;
+        self
+    }
+
     /// Adds or replaces a member of the descriptor, such as `title` or `annotations`.
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.descriptor[member] = value;
@@ -46,7 +90,7 @@ impl ToolEntry {
     }
 
     pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredTool, RegisterError> {
-        let Self { mut descriptor, wrap_output, requires, handler } = self;
+        let Self { mut descriptor, wrap_output, requires, defers_task, handler } = self;
         let Some(members) = descriptor.as_object_mut() else {
             return Err(RegisterError("A tool's descriptor must be an object".into()));
         };
@@ -76,8 +120,20 @@ impl ToolEntry {
         }
         // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let descriptor = Descriptor::new(descriptor, project::project_tool);
-        Ok(RegisteredTool { name, number, descriptor, input, mirrored, output, requires, handler })
+        Ok(RegisteredTool {
+            name,
+            number,
+            descriptor,
+            input,
+            mirrored,
+            output,
+            requires,
+            task_support,
+            defers_task,
+            handler,
+        })
     }
 }
 
@@ -102,6 +158,8 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) mirrored: Vec<HeaderParameter>,
     pub(in crate::server) output: Option<Output>,
     pub(in crate::server) requires: Option<Value>,
+    pub(in crate::server) task_support: TaskSupport,
+    pub(in crate::server) defers_task: bool,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 

@@ -1,0 +1,60 @@
+//! The tasks of a server, by id.
+
+use super::task::{Owner, Task};
+use crate::{protocol::RpcError, sync::Mutex};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+/// Every task that is kept.
+#[derive(Default)]
+pub(in crate::server) struct Tasks {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    by_id: HashMap<String, Arc<Task>>,
+    /// Oldest first, for lists.
+    by_number: BTreeMap<u64, Arc<Task>>,
+}
+
+impl Tasks {
+    /// Keeps a task, unless there are too many (TSK-35).
+    pub(super) fn insert(&self, task: &Arc<Task>, max: usize) -> Result<(), RpcError> {
+        let mut table = self.table.lock();
+        if table.by_id.len() >= max {
+            return Err(RpcError::busy("too many tasks are kept"));
+        }
+        table.by_id.insert(task.id().to_owned(), Arc::clone(task));
+        table.by_number.insert(task.number(), Arc::clone(task));
+        Ok(())
+    }
+
+    /// Forgets a task whose time is over.
+    pub(super) fn remove(&self, task: &Task) {
+        let mut table = self.table.lock();
+        table.by_id.remove(task.id());
+        table.by_number.remove(&task.number());
+    }
+
+    /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32, TKX-24).
+    pub(in crate::server) fn find(&self, id: &str, owner: &Owner) -> Result<Arc<Task>, RpcError> {
+        let task = self.table.lock().by_id.get(id).cloned();
+        task.filter(|task| task.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))
+    }
+
+    /// One page of an owner's tasks, after the one of that number; and whether more follow.
+    pub(super) fn page(&self, after: u64, size: usize, owner: &Owner) -> (Vec<Arc<Task>>, bool) {
+        let table = self.table.lock();
+        let mut visible = table
+            .by_number
+            .range(after.saturating_add(1)..)
+            .map(|(_, task)| task)
+            .filter(|task| task.is_visible_to(owner));
+        let page: Vec<_> = visible.by_ref().take(size.max(1)).cloned().collect();
+        let more = visible.next().is_some();
+        (page, more)
+    }
+}

@@ -1,0 +1,370 @@
+//! One task: its status, its result, and what it waits for.
+
+use super::timestamp::iso_8601;
+use crate::{
+    engine::Patience,
+    protocol::{Feature, RawJson, Revision, RpcError, meta, model::TaskStatus, project},
+    runtime::Runtime,
+    server::{
+        AskError, Server,
+        cancellation::Cancellation,
+        input::InputRequest,
+        rounds::Answer,
+        serving::{Serving, Sink},
+    },
+    sync::Mutex,
+};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+/// Who made a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) struct Owner {
+    pub(in crate::server) principal: String,
+    /// The session of the handshake era.
+    pub(in crate::server) session: Option<u64>,
+}
+
+/// A task. Its handler runs in this process.
+pub(in crate::server) struct Task {
+    id: String,
+    number: u64,
+    owner: Owner,
+    server: Server,
+    runtime: Arc<dyn Runtime>,
+    cancellation: Cancellation,
+    created: Duration,
+    ttl: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    status: TaskStatus,
+    message: Option<String>,
+    updated: Duration,
+    outcome: Option<Result<RawJson, RpcError>>,
+    progress: Option<f64>,
+    questions: BTreeMap<String, Question>,
+    /// Keys are never used again (TKX-12).
+    used: BTreeSet<String>,
+    /// Requests for the result, which wait for it (TSK-20).
+    fetchers: Vec<Fetcher>,
+}
+
+/// What the task asks its client.
+struct Question {
+    request: InputRequest,
+    patience: Patience,
+    asked: Box<dyn FnOnce(Result<Value, AskError>) + Send>,
+    /// In the handshake era: it is on its way to the client.
+    sent: bool,
+}
+
+struct Fetcher {
+    serving: Arc<Serving>,
+    sink: Sink,
+}
+
+/// What a new task is made of.
+pub(super) struct NewTask {
+    pub(super) id: String,
+    pub(super) number: u64,
+    pub(super) owner: Owner,
+    pub(super) cancellation: Cancellation,
+    pub(super) ttl: Duration,
+}
+
+impl Task {
+    pub(super) fn new(new: NewTask, server: Server, runtime: Arc<dyn Runtime>) -> Arc<Self> {
+        let NewTask { id, number, owner, cancellation, ttl } = new;
+        let created = runtime.unix_time();
+        let state = State {
+            status: TaskStatus::Working,
+            message: None,
+            updated: created,
+            outcome: None,
+            progress: None,
+            questions: BTreeMap::new(),
+            used: BTreeSet::new(),
+            fetchers: Vec::new(),
+        };
+        Arc::new(Self { id, number, owner, server, runtime, cancellation, created, ttl, state: Mutex::new(state) })
+    }
+
+    pub(in crate::server) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(in crate::server) fn session(&self) -> Option<u64> {
+        self.owner.session
+    }
+
+    /// With a principal, its tasks; without, in a session its own, and elsewhere whatever id is known: ids cannot be guessed (TSK-33).
+    pub(super) fn is_visible_to(&self, owner: &Owner) -> bool {
+        let same_session = owner.session.is_none() || owner.session == self.owner.session;
+        self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
+    }
+
+    pub(in crate::server) fn is_final(&self) -> bool {
+        self.state.lock().status.is_final()
+    }
+
+    /// The task as the extension shows it (TKX-10, TKX-27), projected to a revision.
+    pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
+        let state = self.state.lock();
+        let mut task = json!({
+            "taskId": self.id,
+            "status": state.status.as_str(),
+            "createdAt": iso_8601(self.created),
+            "lastUpdatedAt": iso_8601(state.updated),
+            "ttlMs": self.ttl.as_millis() as u64,
+            "pollIntervalMs": self.server.options().task_poll_interval.as_millis() as u64,
+        });
+        if let Some(message) = &state.message {
+            task["statusMessage"] = message.as_str().into();
+        }
+        match (&state.status, &state.outcome) {
+            (TaskStatus::InputRequired, _) => {
+                let open: Map<_, _> =
+                    state.questions.iter().map(|(key, question)| (key.clone(), question.request.to_json())).collect();
+                task["inputRequests"] = open.into();
+            }
+            (TaskStatus::Completed, Some(Ok(result))) => task["result"] = result.parse().unwrap_or_default(),
+            (TaskStatus::Failed, Some(Err(error))) => task["error"] = json!(error),
+            _ => {}
+        }
+        project::project_task(&mut task, revision);
+        task
+    }
+
+    /// Says what the task does now.
+    pub(in crate::server) fn set_message(&self, message: &str) {
+        {
+            let mut state = self.state.lock();
+            if state.status.is_final() {
+                return;
+            }
+            state.message = Some(message.to_owned());
+            state.updated = self.runtime.unix_time();
+        }
+        self.server.tell_task(self);
+    }
+
+    /// Whether a value of progress may be told: it rises, and the task goes on (PRG-07).
+    pub(in crate::server) fn advance(&self, progress: f64) -> bool {
+        let mut state = self.state.lock();
+        let rises = progress.is_finite() && state.progress.is_none_or(|last| progress > last);
+        if state.status.is_final() || !rises {
+            return false;
+        }
+        state.progress = Some(progress);
+        true
+    }
+
+    /// The task has come to its result. A task that is over stays as it is (TSK-13).
+    pub(super) fn finish(self: &Arc<Self>, outcome: Result<RawJson, RpcError>) {
+        let status = if outcome.is_ok() { TaskStatus::Completed } else { TaskStatus::Failed };
+        self.end(status, outcome);
+    }
+
+    /// The task is no longer wanted: it is cancelled now, and its handler is told (TSK-30). `false`: it was over already.
+    pub(super) fn cancel(self: &Arc<Self>, reason: &str) -> bool {
+        let ended = self.end(TaskStatus::Cancelled, Err(RpcError::invalid_request("The task was cancelled")));
+        if ended {
+            self.cancellation.cancel(reason);
+        }
+        ended
+    }
+
+    fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
+        let (fetchers, questions) = {
+            let mut state = self.state.lock();
+            if !state.status.may_become(status) {
+                return false;
+            }
+            state.status = status;
+            state.updated = self.runtime.unix_time();
+            if let Err(error) = &outcome {
+                state.message = Some(error.message.clone());
+            }
+            state.outcome = Some(outcome);
+            (std::mem::take(&mut state.fetchers), std::mem::take(&mut state.questions))
+        };
+        for question in questions.into_values() {
+            (question.asked)(Err(AskError::Cancelled));
+        }
+        self.server.tell_task(self);
+        for Fetcher { serving, sink } in fetchers {
+            serving.deliver(sink, self.payload(&serving));
+        }
+        true
+    }
+
+    /// What the request would have given, tied to the task (TSK-18, TSK-21).
+    fn payload(&self, serving: &Serving) -> Result<RawJson, RpcError> {
+        let outcome = self.state.lock().outcome.clone().ok_or_else(RpcError::internal)?;
+        let mut result: Value = outcome?.parse().map_err(|_| RpcError::internal())?;
+        self.relate(&mut result);
+        Ok(serving.server().seal_object(result, serving.scope.revision))
+    }
+
+    /// Ties a message to the task (TSK-15).
+    pub(in crate::server) fn relate(&self, message: &mut Value) {
+        message["_meta"][meta::RELATED_TASK] = json!({"taskId": self.id});
+    }
+
+    /// Answers `tasks/result` as soon as the task is over.
+    pub(super) fn fetch(self: &Arc<Self>, serving: &Arc<Serving>, sink: Sink) {
+        {
+            let mut state = self.state.lock();
+            if !state.status.is_final() {
+                state.fetchers.push(Fetcher { serving: Arc::clone(serving), sink });
+                drop(state);
+                let task = Arc::downgrade(self);
+                let gone = serving.key;
+                serving.cancellation.on_cancel(Box::new(move |_| {
+                    if let Some(task) = task.upgrade() {
+                        task.state.lock().fetchers.retain(|fetcher| fetcher.serving.key != gone);
+                    }
+                }));
+                self.send_questions();
+                return;
+            }
+        }
+        serving.deliver(sink, self.payload(serving));
+    }
+
+    /// Asks the client; the task waits for it (TSK-14). Gives the key of the question.
+    pub(in crate::server) fn ask(
+        self: &Arc<Self>,
+        key: &str,
+        mut request: InputRequest,
+        patience: Patience,
+        asked: Box<dyn FnOnce(Result<Value, AskError>) + Send>,
+    ) -> Result<String, AskError> {
+        let key = {
+            let mut state = self.state.lock();
+            if state.status.is_final() {
+                return Err(AskError::Cancelled);
+            }
+            let key = unused(&state.used, key);
+            state.used.insert(key.clone());
+            if self.owner.session.is_some() {
+                request.relate(self);
+            }
+            state.questions.insert(key.clone(), Question { request, patience, asked, sent: false });
+            state.status = TaskStatus::InputRequired;
+            state.updated = self.runtime.unix_time();
+            key
+        };
+        self.server.tell_task(self);
+        self.send_questions();
+        self.give_up_later(key.clone(), patience);
+        Ok(key)
+    }
+
+    fn give_up_later(self: &Arc<Self>, key: String, patience: Patience) {
+        let task = Arc::downgrade(self);
+        let runtime = Arc::clone(&self.runtime);
+        let until = crate::engine::later(runtime.now(), patience.timeout);
+        self.runtime.spawn(Box::pin(async move {
+            runtime.sleep_until(until).await;
+            if let Some(task) = task.upgrade() {
+                task.answered(&key, Err(AskError::Timeout));
+            }
+        }));
+    }
+
+    /// In the handshake era, questions go out on the stream of a request for the result (TSK-19).
+    fn send_questions(self: &Arc<Self>) {
+        let (serving, questions) = {
+            let mut state = self.state.lock();
+            let way_back = state.fetchers.iter().find(|fetcher| fetcher.serving.reply.can_ask());
+            let Some(serving) = way_back.map(|fetcher| Arc::clone(&fetcher.serving)) else { return };
+            let unsent = state.questions.iter_mut().filter(|(_, question)| !question.sent);
+            let questions: Vec<_> = unsent
+                .map(|(key, question)| {
+                    question.sent = true;
+                    (key.clone(), question.request.clone(), question.patience)
+                })
+                .collect();
+            (serving, questions)
+        };
+        for (key, request, patience) in questions {
+            let task = Arc::clone(self);
+            let name = key.clone();
+            let asked = Box::new(move |answer| task.answered_or_unsent(&name, answer));
+            if let Err(error) = serving.connection.ask_input(&serving, patience, &request, asked) {
+                self.answered_or_unsent(&key, Err(error));
+            }
+        }
+    }
+
+    /// A question whose stream went away can go out on the next.
+    fn answered_or_unsent(self: &Arc<Self>, key: &str, answer: Result<Value, AskError>) {
+        match answer {
+            Err(AskError::Cancelled | AskError::Closed | AskError::NoWayBack) => {
+                if let Some(question) = self.state.lock().questions.get_mut(key) {
+                    question.sent = false;
+                }
+            }
+            answer => self.answered(key, answer),
+        }
+    }
+
+    /// A question has its answer; with the last one the task goes on.
+    fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, AskError>) {
+        let question = {
+            let mut state = self.state.lock();
+            let Some(question) = state.questions.remove(key) else { return };
+            if state.questions.is_empty() && state.status == TaskStatus::InputRequired {
+                state.status = TaskStatus::Working;
+            }
+            state.updated = self.runtime.unix_time();
+            question
+        };
+        self.server.tell_task(self);
+        (question.asked)(answer);
+    }
+
+    /// Takes the answers of `tasks/update`. Keys that are not open are ignored (TKX-18), and so is what answers something else.
+    pub(super) fn update(self: &Arc<Self>, responses: Map<String, Value>) {
+        for (key, response) in responses {
+            let request = self.state.lock().questions.get(&key).map(|question| question.request.clone());
+            let Some(request) = request else { continue };
+            match request.read(Answer::Given(response)) {
+                Err(AskError::Suspended) => {}
+                answer => self.answered(&key, answer),
+            }
+        }
+    }
+
+    /// A question that the handler does not wait for any more.
+    pub(in crate::server) fn withdraw(self: &Arc<Self>, key: &str) {
+        self.answered(key, Err(AskError::Cancelled));
+    }
+
+    /// Whether the core form of a task is told to this revision.
+    pub(in crate::server) fn is_core(revision: Revision) -> bool {
+        revision.supports(Feature::CoreTasks)
+    }
+}
+
+/// The key, or one like it that was not used yet.
+fn unused(used: &BTreeSet<String>, key: &str) -> String {
+    let mut candidate = key.to_owned();
+    let mut count = 1;
+    while used.contains(&candidate) {
+        count += 1;
+        candidate = format!("{key}-{count}");
+    }
+    candidate
+}
