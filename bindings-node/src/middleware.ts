@@ -1,4 +1,4 @@
-// A server for node:http and the frameworks on top of it: Express, Connect, Fastify's middleware.
+// A server for node:http and the frameworks on top of it, such as Express.
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { CancelledError, thrownBy, TrunklineError } from "./errors.js";

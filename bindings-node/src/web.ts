@@ -1,4 +1,4 @@
-// A server for everything that speaks web-standard requests and responses: Hono, Next.js, Deno, Bun, tests.
+// A server for everything that speaks web-standard requests and responses, such as Hono.
 import { CancelledError, type TrunklineError } from "./errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";

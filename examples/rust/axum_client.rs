@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server =
         Server::builder("mounted", "1.0.0").tool("hello", "Greets.", || async { Ok("Hello from axum") }).build();
     let application =
-        Router::new().route("/", get(|| async { "An ordinary page" })).route_service("/mcp", server.into_service());
+        Router::new().route("/", get(|| async { "An ordinary page" })).nest_service("/mcp", server.into_service());
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

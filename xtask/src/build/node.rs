@@ -31,9 +31,12 @@ pub(crate) fn install_and_compile(house: &House) -> Result<()> {
     link_into_tree(house)
 }
 
-/// Lets the fixtures, examples and benches of the tree import the package by its name.
+/// Lets the fixtures, examples and benches of the tree import the package by its name, and the frameworks of its tests.
 fn link_into_tree(house: &House) -> Result<()> {
-    if house.path("node_modules/trunkline").exists() {
+    if ["trunkline", "express", "hono", "@hono/node-server"]
+        .iter()
+        .all(|name| house.path("node_modules").join(name).exists())
+    {
         return Ok(());
     }
     let mut node = house.command("node");

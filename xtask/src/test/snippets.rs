@@ -1,4 +1,4 @@
-//! The code in the README is code that runs: every block names its file, stands there word for word, and the files are run (examples.rs).
+//! The code in the README and on the pages is code that runs: every block names its file, stands there word for word, and the files are run (examples.rs).
 
 use anyhow::{Context, Result};
 
@@ -8,33 +8,42 @@ use crate::test::{Choice, Count};
 /// What a reader can run, so that it has to name its file.
 const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
 
+/// The documents whose code is checked.
+const PAGES: [&str; 2] = ["README.md", "docs/frameworks.md"];
+
 /// Blocks begin with ```` ```python examples/python/server.py ````.
 pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
-    let text = readme(house)?;
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    for block in blocks(&text) {
-        match block.fault(house) {
-            None => count.passed += 1,
-            Some(fault) => {
-                count.failed += 1;
-                count.said.push_str(&format!("README.md:{}: {fault}\n", block.line));
+    for page in PAGES {
+        let blocks = blocks(&text(house, page)?);
+        for block in &blocks {
+            match block.fault(house) {
+                None => count.passed += 1,
+                Some(fault) => {
+                    count.failed += 1;
+                    count.said.push_str(&format!("{page}:{}: {fault}\n", block.line));
+                }
             }
         }
-    }
-    if count.passed + count.failed == 0 {
-        count.failed = 1;
-        count.said = "README.md shows no code".to_owned();
+        if blocks.is_empty() {
+            count.failed += 1;
+            count.said.push_str(&format!("{page} shows no code\n"));
+        }
     }
     Ok(count)
 }
 
-/// The files that the README shows.
+/// The files that the documents show.
 pub(crate) fn files(house: &House) -> Result<Vec<String>> {
-    Ok(blocks(&readme(house)?).into_iter().filter_map(|block| block.file).collect())
+    let mut files = Vec::new();
+    for page in PAGES {
+        files.extend(blocks(&text(house, page)?).into_iter().filter_map(|block| block.file));
+    }
+    Ok(files)
 }
 
-fn readme(house: &House) -> Result<String> {
-    std::fs::read_to_string(house.path("README.md")).context("cannot read README.md")
+fn text(house: &House, page: &str) -> Result<String> {
+    std::fs::read_to_string(house.path(page)).with_context(|| format!("cannot read {page}"))
 }
 
 struct Block {

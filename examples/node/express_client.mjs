@@ -1,0 +1,21 @@
+// A server mounted in an Express application, and a client that calls it there.
+import { once } from "node:events";
+
+import express from "express";
+import { Client, Server } from "trunkline";
+
+const server = new Server({ name: "mounted", version: "1.0.0" });
+server.registerTool("hello", { description: "Greets." }, () => "Hello from Express");
+
+const app = express();
+app.use("/mcp", server.handler());
+app.get("/", (_, response) => response.send("An ordinary page"));
+
+const web = app.listen(0, "127.0.0.1");
+await once(web, "listening");
+const client = await Client.connect(`http://127.0.0.1:${web.address().port}/mcp`);
+const result = await client.callTool("hello");
+console.log(result.content[0].text);
+await client.close();
+await server.close();
+web.close();

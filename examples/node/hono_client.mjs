@@ -1,0 +1,23 @@
+// A server mounted in a Hono application, and a client that calls it there.
+import { once } from "node:events";
+
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { mount } from "hono/mount";
+import { Client, Server } from "trunkline";
+
+const server = new Server({ name: "mounted", version: "1.0.0" });
+server.registerTool("hello", { description: "Greets." }, () => "Hello from Hono");
+
+const app = new Hono();
+app.all("/mcp/*", mount(server.fetch));
+app.get("/", (context) => context.text("An ordinary page"));
+
+const web = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+if (!web.listening) await once(web, "listening");
+const client = await Client.connect(`http://127.0.0.1:${web.address().port}/mcp`);
+const result = await client.callTool("hello");
+console.log(result.content[0].text);
+await client.close();
+await server.close();
+web.close();
