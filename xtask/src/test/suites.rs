@@ -11,11 +11,13 @@ use crate::house::House;
 use crate::language::Language;
 use crate::matrix;
 use crate::peers as meetings;
-use crate::process::run;
+use crate::process::{Output, run};
 use crate::stamp::files_under;
 use crate::test::{Choice, Count, counts};
+use crate::workers;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
+const LANGUAGES_AT_ONCE: usize = 2;
 
 /// Everything in the workspace, where one test of bindings-c builds and runs the C programs; and then xtask itself (see build/rust.rs why
 /// it is apart).
@@ -49,34 +51,31 @@ pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
 
 /// The wire vectors, played to each fixture server by the core's own player (core/tests/it/vectors.rs).
 pub(crate) fn vectors(house: &House, choice: &Choice) -> Result<Count> {
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    for language in &choice.languages {
+    let play = |language: &Language| {
         let mut cargo = house.cargo();
-        cargo.args(["test", "--quiet"]).args(PACKAGES).args([
-            "--test",
-            "it",
-            "--",
-            "--exact",
-            "vectors::every_vector_holds",
-            "--nocapture",
-        ]);
+        cargo.args(["test", "--quiet"]).args(PACKAGES);
+        cargo.args(["--test", "it", "--", "--exact", "vectors::every_vector_holds", "--nocapture"]);
         cargo.env("TRUNKLINE_VECTOR_SERVER", language.server(house));
-        let output = run(cargo, DEADLINE)?;
-        let ended =
-            |how: &str| output.text.lines().filter(|line| line.starts_with("vector ") && line.ends_with(how)).count();
-        let (passed, failed) = (ended(": ok"), ended(": FAILED"));
+        run(cargo, DEADLINE)
+    };
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut add = |language: &Language, output: Output| {
+        let lines = || output.text.lines().filter(|line| line.starts_with("vector "));
+        let passed = lines().filter(|line| line.ends_with(": ok")).count();
+        let failed = lines().filter(|line| line.ends_with(": FAILED")).count();
         count.passed += passed;
-        count.failed += if output.success() && passed > 0 { failed } else { failed.max(1) };
-        if !output.success() {
-            count.said.push_str(&format!(
-                "the server in {}:\n{}\n[{}]\n",
-                language.name(),
-                output.text,
-                output.ending()
-            ));
+        if !output.success() || passed == 0 {
+            count.failed += failed.max(1);
+            let (name, ending) = (language.name(), output.ending());
+            count.said.push_str(&format!("the server in {name}:\n{}\n[{ending}]\n", output.text));
         }
-    }
-    Ok(count)
+    };
+    let mut unstarted = None;
+    workers::run(LANGUAGES_AT_ONCE, &choice.languages, play, |index, outcome| match outcome {
+        Ok(output) => add(&choice.languages[index], output),
+        Err(error) => unstarted = Some(error),
+    });
+    unstarted.map_or(Ok(count), Err)
 }
 
 pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
