@@ -5,7 +5,6 @@ import socket
 
 import uvicorn
 from fastapi import FastAPI
-
 from trunkline import Client, Server
 
 server = Server("mounted", version="1.0.0")

@@ -8,7 +8,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
-
 from trunkline import Client, Server
 
 server = Server("mounted", version="1.0.0")
