@@ -93,6 +93,11 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_INTERNAL = 11,
   /**
+   * No failure: the handler of a call asked its client for input and runs again with the answer; see
+   * `trunkline_answer_callback`.
+   */
+  TRUNKLINE_SUSPENDED = 12,
+  /**
    * A pointer that must not be NULL is NULL.
    */
   TRUNKLINE_NULL = 100,
@@ -111,31 +116,35 @@ typedef enum trunkline_result {
 } trunkline_result;
 
 /**
- * How the JSON given to `trunkline_call_return_json` becomes a result.
+ * How the JSON given to `trunkline_call_return_json` becomes a result of a tool, a resource or a prompt. Completions and the
+ * lists of providers are `TRUNKLINE_SHAPE_VALUE`, what middleware answers is `TRUNKLINE_SHAPE_RESULT`.
  */
 typedef enum trunkline_shape {
   /**
-   * Not JSON but plain text: one text block. The same as `trunkline_call_return_text`.
+   * Not JSON but plain text. The same as `trunkline_call_return_text`.
    */
   TRUNKLINE_SHAPE_TEXT = 0,
   /**
-   * One content block or an array of content blocks: the content, as it is.
+   * One part or an array of them: content blocks of a tool; ResourceContents with `text` or `blob` (`uri` and `mimeType` are
+   * filled in); PromptMessages, or content blocks and texts as messages of the user.
    */
   TRUNKLINE_SHAPE_CONTENT = 1,
   /**
-   * An object: its JSON as a text block and, where an output schema is known, as structured
-   * content.
+   * An object: its JSON as text and, where a tool's output schema is known, as structured content.
    */
   TRUNKLINE_SHAPE_OBJECT = 2,
   /**
-   * Any value: its JSON as a text block and, where an output schema is known, `{"result":
-   * value}` as structured content.
+   * Any value: its JSON as text and, where a tool's output schema is known, `{"result": value}` as structured content.
    */
   TRUNKLINE_SHAPE_VALUE = 3,
   /**
-   * A full CallToolResult, as it is.
+   * A full result, as it is.
    */
   TRUNKLINE_SHAPE_RESULT = 4,
+  /**
+   * Input of the client first. The same as `trunkline_call_require_input`.
+   */
+  TRUNKLINE_SHAPE_INPUT = 5,
 } trunkline_shape;
 
 /**
@@ -143,7 +152,7 @@ typedef enum trunkline_shape {
  */
 typedef enum trunkline_limit {
   /**
-   * Tools on one page of a list. Default 1000.
+   * Things on one page of a list. Default 1000.
    */
   TRUNKLINE_LIMIT_PAGE_SIZE = 1,
   /**
@@ -178,12 +187,24 @@ typedef enum trunkline_limit {
    * Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s.
    */
   TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
+  /**
+   * Milliseconds that a `requestState` may travel. Default one hour.
+   */
+  TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
+  /**
+   * Rounds of input that one request may need. Default 16.
+   */
+  TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
+  /**
+   * Milliseconds that a person gets to answer, up to 2025-11-25. Default 10 minutes.
+   */
+  TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
 } trunkline_limit;
 
 /**
- * A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`
- * and `trunkline_call_fail*` functions succeeds, later ones give `TRUNKLINE_DONE`. A call that is
- * let go of without an answer fails. Its functions may be used on any thread.
+ * A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`,
+ * `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give `TRUNKLINE_DONE`. A call that
+ * is let go of without an answer, and without having asked for anything, fails. Its functions may be used on any thread.
  */
 typedef struct trunkline_call trunkline_call;
 
@@ -235,12 +256,12 @@ typedef struct trunkline_port trunkline_port;
 /**
  * Options of a request. Made by `trunkline_request_options_new`, freed by
  * `trunkline_request_options_free`. What is not set is the client's; for a request to the client of
- * a call, 60 s and 10 minutes.
+ * a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
  */
 typedef struct trunkline_request_options trunkline_request_options;
 
 /**
- * A server: one set of tools, reachable over any number of transports. Freed with
+ * A server: one set of tools, resources and prompts, reachable over any number of transports. Freed with
  * `trunkline_server_free`.
  */
 typedef struct trunkline_server trunkline_server;
@@ -280,15 +301,28 @@ typedef struct trunkline_str {
 } trunkline_str;
 
 /**
- * A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
+ * The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with its error. All of it is
+ * borrowed until the callback returns: answer the call, ask again, or keep it with `trunkline_call_retain`.
+ *
+ * `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from the top with the answer, as
+ * a new call. Free what you have and return; what this call is answered with, if at all, is dropped.
  */
-typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *user_data);
+typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
+                                          enum trunkline_result result,
+                                          struct trunkline_str json,
+                                          const struct trunkline_error *error,
+                                          void *user_data);
 
 /**
  * Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
  * function that received it failed. It may run on any thread.
  */
 typedef void (*trunkline_destructor)(void *user_data);
+
+/**
+ * A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
+ */
+typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *user_data);
 
 /**
  * The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
@@ -345,6 +379,13 @@ typedef void (*trunkline_http_end_callback)(enum trunkline_result result,
                                             void *user_data);
 
 /**
+ * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
+ * against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
+ * the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+ */
+typedef void (*trunkline_call_callback)(struct trunkline_call *call, struct trunkline_str arguments, void *user_data);
+
+/**
  * One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
  * callback returns.
  */
@@ -359,33 +400,12 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
  */
 typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
 
-/**
- * A tool. `call` and `arguments` (a JSON object, valid against the input schema) are borrowed
- * until the callback returns; keep the call with `trunkline_call_retain` to answer later. Must not
- * throw or `longjmp`.
- */
-typedef void (*trunkline_tool_callback)(struct trunkline_call *call, struct trunkline_str arguments, void *user_data);
-
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /**
- * The arguments again, a JSON object. Borrowed: valid as long as the call. Empty for NULL.
- */
-struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
-
-/**
- * Facts about the call as JSON: `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`,
- * `progress`. `info` is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID`
- * once the call is answered.
- */
-enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
-                                          struct trunkline_text **info,
-                                          struct trunkline_error **error);
-
-/**
- * Answers with one text block.
+ * Answers with a text: one text block of a tool, the text of a resource, or one message of the user.
  */
 enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, struct trunkline_str text);
 
@@ -399,7 +419,7 @@ enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
                                                  struct trunkline_error **error);
 
 /**
- * Answers with a full CallToolResult as JSON. The same as `trunkline_call_return_json` with
+ * Answers with a full result as JSON, such as a CallToolResult. The same as `trunkline_call_return_json` with
  * `TRUNKLINE_SHAPE_RESULT`.
  */
 enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
@@ -407,8 +427,17 @@ enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
                                                    struct trunkline_error **error);
 
 /**
- * Answers that the tool failed, with a message for the model: a result with `isError` and that
- * text.
+ * Answers that input of the client is needed first: `{"inputRequests": {key: {"method", "params"}}, "state": any}`. When the
+ * answers are there, the handler is called again, as a new call; `trunkline_call_fact` has "/inputResponses" (the answers of
+ * this round, by key) and "/state". The state travels sealed. For tools, prompts and resources.
+ */
+enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
+                                                   struct trunkline_str json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers that a tool failed, with a message for the model: a result with `isError` and that
+ * text. Where results cannot tell failures (everything but tools), a JSON-RPC error with it.
  */
 enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call, struct trunkline_str message);
 
@@ -436,14 +465,102 @@ enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
                                                    struct trunkline_error **error);
 
 /**
- * Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
- * 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
- * Never waits.
+ * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a JSON-RPC error as it came,
+ * anything else as `trunkline_call_fail` does. Does no harm after `TRUNKLINE_SUSPENDED`.
  */
-enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
-                                              double progress,
-                                              double total,
-                                              struct trunkline_str message);
+enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
+                                               const struct trunkline_error *failure);
+
+/**
+ * Asks the user of the call's client: `params` are those of `elicitation/create`, a form (`{"message", "requestedSchema"}`) or
+ * a page (`{"mode": "url", "message", "url"}`). The outcome, `{"action", "content"}`, comes to `callback`, inside
+ * `trunkline_dispatch` or another blocking function of the port; the call lives until then.
+ *
+ * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
+ * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
+ * empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_keep`.
+ *
+ * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
+ * with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
+ */
+enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
+
+/**
+ * Asks the model of the call's client, otherwise as `trunkline_call_elicit`: `params` are those of `sampling/createMessage`
+ * (`{"messages", "maxTokens", …}`), and the outcome is a CreateMessageResult.
+ */
+enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
+
+/**
+ * Asks for the roots of the call's client, otherwise as `trunkline_call_elicit`: the outcome is `{"roots"}`.
+ */
+enum trunkline_result trunkline_call_roots(struct trunkline_call *call,
+                                           struct trunkline_str key,
+                                           trunkline_answer_callback callback,
+                                           void *user_data,
+                                           trunkline_destructor destructor,
+                                           struct trunkline_error **error);
+
+/**
+ * Makes any request to the client of the call, otherwise as `trunkline_call_elicit`; those three are the ones that work in both
+ * eras. Others, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code -32601 afterwards.
+ * `params` is JSON, or empty for none; `options` and `callback` may be NULL.
+ */
+enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
+                                                   struct trunkline_str method,
+                                                   struct trunkline_str params,
+                                                   const struct trunkline_request_options *options,
+                                                   trunkline_answer_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   struct trunkline_error **error);
+
+/**
+ * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty, as it came. The outcome comes
+ * to `callback`, which answers the call, most often with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL
+ * callback answers it with the outcome as it is.
+ */
+enum trunkline_result trunkline_call_next(struct trunkline_call *call,
+                                          struct trunkline_str params,
+                                          trunkline_answer_callback callback,
+                                          void *user_data,
+                                          trunkline_destructor destructor,
+                                          struct trunkline_error **error);
+
+/**
+ * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for NULL.
+ */
+struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
+
+/**
+ * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
+ * the caller asked for it), `auth` (who the caller is, an object with at least `subject`), `inputResponses` and `state` (what the
+ * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_keep`). `info` is yours:
+ * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
+ */
+enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
+                                          struct trunkline_text **info,
+                                          struct trunkline_error **error);
+
+/**
+ * One of these facts, by JSON pointer: "/auth/subject", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+ * and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+ */
+enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
+                                          struct trunkline_str pointer,
+                                          struct trunkline_text **value);
 
 /**
  * Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
@@ -460,23 +577,6 @@ enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
                                                trunkline_cancel_callback callback,
                                                void *user_data,
                                                trunkline_destructor destructor);
-
-/**
- * Makes a request to the client of the call, such as `TRUNKLINE_METHOD_PING`, without waiting: `callback` gets the
- * result inside `trunkline_dispatch` or another blocking function of the port. `params` is JSON, or empty for none;
- * `options` may be NULL. Only the revisions up to 2025-11-25 know such requests: `TRUNKLINE_PROTOCOL` with the code -32601
- * on others. `TRUNKLINE_CLOSED` if the call is answered already, or no longer wanted. To
- * answer the call in `callback`, keep it with `trunkline_call_retain`. `destructor` fires exactly once, also if this
- * function fails.
- */
-enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
-                                                   struct trunkline_str method,
-                                                   struct trunkline_str params,
-                                                   const struct trunkline_request_options *options,
-                                                   trunkline_reply_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   struct trunkline_error **error);
 
 /**
  * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
@@ -901,6 +1001,230 @@ enum trunkline_result trunkline_listener_close(struct trunkline_listener *listen
 void trunkline_listener_free(struct trunkline_listener *listener);
 
 /**
+ * Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
+ * 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
+ * Never waits.
+ */
+enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
+                                              double progress,
+                                              double total,
+                                              struct trunkline_str message);
+
+/**
+ * Sends a log message to the client of the call, if it wants messages of that level: "debug", "info", "notice", "warning",
+ * "error", "critical", "alert" or "emergency". Never waits.
+ */
+enum trunkline_result trunkline_call_log(struct trunkline_call *call,
+                                         struct trunkline_str level,
+                                         struct trunkline_str message);
+
+/**
+ * The same with any JSON instead of a text, and with the name of a logger (may be empty).
+ */
+enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
+                                              struct trunkline_str level,
+                                              struct trunkline_str logger,
+                                              struct trunkline_str data,
+                                              struct trunkline_error **error);
+
+/**
+ * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
+ * is asked for input is done once, and its outcome kept under a name.
+ */
+enum trunkline_result trunkline_call_keep(struct trunkline_call *call,
+                                          struct trunkline_str name,
+                                          struct trunkline_str value,
+                                          struct trunkline_error **error);
+
+/**
+ * What this run or one before has kept under that name. `value` is JSON and yours: `trunkline_text_free`.
+ * `TRUNKLINE_NOT_FOUND` if it is nothing.
+ */
+enum trunkline_result trunkline_call_kept(const struct trunkline_call *call,
+                                          struct trunkline_str name,
+                                          struct trunkline_text **value);
+
+/**
+ * Closes the HTTP response of the call early, where the client can come back for the answer; otherwise it does nothing.
+ */
+enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
+
+/**
+ * Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
+ * the specification's objects of the newest revision. What `callback` gets as arguments, and what it answers the call with
+ * (`trunkline_call_return_json` has the shapes):
+ *
+ * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}}`; the arguments.
+ * - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
+ * - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`; `{"uri", "variables": {name: text}}`.
+ * - "prompt": `{"prompt": Prompt}`; the arguments.
+ * - "completion": `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`; `{"ref", "argument":
+ *   {"name", "value"}, "context"}`, answered with a value: an array of texts, or `{"values", "total", "hasMore"}`.
+ * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that are not registered;
+ *   `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or
+ *   URI that is not registered, answered as the thing would be; the value `null` says that there is none.
+ * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost; `{"method", "params"}`, see
+ *   `trunkline_call_next`; answered with a full result.
+ *
+ * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID` if the entry or a
+ * schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
+ * `user_data` any more, or at once if this function fails.
+ */
+enum trunkline_result trunkline_server_add(struct trunkline_server *server,
+                                           struct trunkline_str kind,
+                                           struct trunkline_str entry,
+                                           trunkline_call_callback callback,
+                                           void *user_data,
+                                           trunkline_destructor destructor,
+                                           uint64_t *registration,
+                                           struct trunkline_error **error);
+
+/**
+ * Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not disturbed.
+ * `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+ */
+enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
+                                              uint64_t registration,
+                                              struct trunkline_error **error);
+
+/**
+ * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
+ * `{"name": …, "description": …, "inputSchema": …}`.
+ */
+enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
+                                                struct trunkline_str descriptor,
+                                                trunkline_call_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                struct trunkline_error **error);
+
+/**
+ * Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
+ */
+enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *server,
+                                                     struct trunkline_str descriptor,
+                                                     const struct trunkline_tool_options *options,
+                                                     trunkline_call_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     struct trunkline_error **error);
+
+/**
+ * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource as JSON:
+ * `{"uri": …, "name": …, "mimeType": …}`.
+ */
+enum trunkline_result trunkline_server_add_resource(struct trunkline_server *server,
+                                                    struct trunkline_str descriptor,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    struct trunkline_error **error);
+
+/**
+ * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's ResourceTemplate as JSON:
+ * `{"uriTemplate": …, "name": …, "mimeType": …}`.
+ */
+enum trunkline_result trunkline_server_add_resource_template(struct trunkline_server *server,
+                                                             struct trunkline_str descriptor,
+                                                             trunkline_call_callback callback,
+                                                             void *user_data,
+                                                             trunkline_destructor destructor,
+                                                             struct trunkline_error **error);
+
+/**
+ * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as JSON:
+ * `{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}`.
+ */
+enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *server,
+                                                  struct trunkline_str descriptor,
+                                                  trunkline_call_callback callback,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor,
+                                                  struct trunkline_error **error);
+
+/**
+ * Completes an argument of a prompt, or a variable of a resource template, as `trunkline_server_add` does. `reference` is
+ * `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", "uri": …}`.
+ */
+enum trunkline_result trunkline_server_add_completion(struct trunkline_server *server,
+                                                      struct trunkline_str reference,
+                                                      struct trunkline_str argument,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      struct trunkline_error **error);
+
+/**
+ * Adds a provider, as `trunkline_server_add` does. `category` is "tools", "resources", "resourceTemplates" or "prompts".
+ */
+enum trunkline_result trunkline_server_add_provider(struct trunkline_server *server,
+                                                    struct trunkline_str category,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    struct trunkline_error **error);
+
+/**
+ * Adds middleware, as `trunkline_server_add` does. `methods` is a JSON array of methods; empty text: all that can be wrapped.
+ */
+enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *server,
+                                                      struct trunkline_str methods,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      struct trunkline_error **error);
+
+/**
+ * Removes the tool of that name, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *server,
+                                                   struct trunkline_str name,
+                                                   struct trunkline_error **error);
+
+/**
+ * Removes the resource of that URI, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *server,
+                                                       struct trunkline_str uri,
+                                                       struct trunkline_error **error);
+
+/**
+ * Removes the resource template of that text, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_resource_template(struct trunkline_server *server,
+                                                                struct trunkline_str uri_template,
+                                                                struct trunkline_error **error);
+
+/**
+ * Removes the prompt of that name, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *server,
+                                                     struct trunkline_str name,
+                                                     struct trunkline_error **error);
+
+/**
+ * Tells the clients that subscribed to the resource that it has changed.
+ */
+enum trunkline_result trunkline_server_resource_updated(struct trunkline_server *server,
+                                                        struct trunkline_str uri,
+                                                        struct trunkline_error **error);
+
+/**
+ * Tells clients that a list has changed that a provider gives: "tools", "resources" or "prompts". What is added and removed
+ * here is told without it.
+ */
+enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
+                                                    struct trunkline_str category,
+                                                    struct trunkline_error **error);
+
+/**
+ * Tells the client that was sent to a page that it is done there; `id` is the `elicitationId` of the elicitation.
+ */
+enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_server *server,
+                                                            struct trunkline_str id,
+                                                            struct trunkline_error **error);
+
+/**
  * Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
  */
 enum trunkline_result trunkline_port_new(struct trunkline_port **port, struct trunkline_error **error);
@@ -963,6 +1287,12 @@ enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkl
                                                                    uint64_t timeout_ms);
 
 /**
+ * Sets which answer of the client belongs to the request, for requests on a call: see `trunkline_call_elicit`.
+ */
+enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
+                                                        struct trunkline_str key);
+
+/**
  * Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
  * thread that made it. `destructor` fires exactly once, when neither the options nor a request
  * uses `user_data`.
@@ -993,38 +1323,6 @@ enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
                                                 const struct trunkline_server_options *options,
                                                 struct trunkline_server **server,
                                                 struct trunkline_error **error);
-
-/**
- * Adds a tool, also while the server runs. `descriptor` is the specification's Tool as JSON:
- * `{"name": …, "description": …, "inputSchema": …}`. `TRUNKLINE_INVALID` if it or a schema in it
- * is wrong. `destructor` fires exactly once: when the tool is removed or the server freed and no
- * call uses `user_data` any more, or at once if this function fails.
- */
-enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
-                                                struct trunkline_str descriptor,
-                                                trunkline_tool_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                struct trunkline_error **error);
-
-/**
- * Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
- */
-enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *server,
-                                                     struct trunkline_str descriptor,
-                                                     const struct trunkline_tool_options *options,
-                                                     trunkline_tool_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     struct trunkline_error **error);
-
-/**
- * Removes the tool of that name. Connected clients are told; calls that run are not disturbed.
- * `TRUNKLINE_NOT_FOUND` if there is none.
- */
-enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *server,
-                                                   struct trunkline_str name,
-                                                   struct trunkline_error **error);
 
 /**
  * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
@@ -1081,7 +1379,7 @@ enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
 struct trunkline_port *trunkline_server_port(const struct trunkline_server *server);
 
 /**
- * Frees a server: closes its listeners without waiting and removes its tools. Not inside one of
+ * Frees a server: closes its listeners without waiting and removes what it offers. Not inside one of
  * its callbacks, and not while another thread runs it. Calls that were kept with
  * `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
  */
@@ -1140,6 +1438,40 @@ enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server
 enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
                                                          uint32_t limit,
                                                          uint64_t value);
+
+/**
+ * Sets how long clients may keep lists and what the server says about itself: `ttl_ms` milliseconds, "private" to one user or
+ * "public". Default 0 and private. Resources have their own: `trunkline_server_add`.
+ */
+enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
+                                                         uint64_t ttl_ms,
+                                                         struct trunkline_str scope);
+
+/**
+ * Adds a key that seals the state of requests that need input in rounds: 32 bytes in Base64, for servers of several processes.
+ * The first one seals, all of them open. Without any, a random key of this process.
+ */
+enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_server_options *options,
+                                                             struct trunkline_str key);
+
+/**
+ * Runs handlers again for each answer of the client on all revisions, as 2026-07-28 always does: a test mode.
+ */
+enum trunkline_result trunkline_server_options_set_replay(struct trunkline_server_options *options, bool replay);
+
+/**
+ * Declares an extension: its identifier and its settings, a JSON object.
+ */
+enum trunkline_result trunkline_server_options_set_extension(struct trunkline_server_options *options,
+                                                             struct trunkline_str id,
+                                                             struct trunkline_str settings);
+
+/**
+ * Declares an experimental capability: its name and its settings, a JSON object.
+ */
+enum trunkline_result trunkline_server_options_set_experimental(struct trunkline_server_options *options,
+                                                                struct trunkline_str name,
+                                                                struct trunkline_str settings);
 
 /**
  * Frees options. NULL is allowed.

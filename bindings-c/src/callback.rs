@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use crate::call::trunkline_call;
-use crate::error::{trunkline_error, trunkline_result};
+use crate::error::{Failure, trunkline_error, trunkline_result};
 use crate::http::trunkline_http_header;
 use crate::text::trunkline_str;
 
@@ -11,11 +11,26 @@ use crate::text::trunkline_str;
 /// function that received it failed. It may run on any thread.
 pub type trunkline_destructor = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
-/// A tool. `call` and `arguments` (a JSON object, valid against the input schema) are borrowed
-/// until the callback returns; keep the call with `trunkline_call_retain` to answer later. Must not
-/// throw or `longjmp`.
-pub type trunkline_tool_callback =
+/// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
+/// against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
+/// the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+pub type trunkline_call_callback =
     Option<unsafe extern "C" fn(call: *mut trunkline_call, arguments: trunkline_str, user_data: *mut c_void)>;
+
+/// The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with its error. All of it is
+/// borrowed until the callback returns: answer the call, ask again, or keep it with `trunkline_call_retain`.
+///
+/// `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from the top with the answer, as
+/// a new call. Free what you have and return; what this call is answered with, if at all, is dropped.
+pub type trunkline_answer_callback = Option<
+    unsafe extern "C" fn(
+        call: *mut trunkline_call,
+        result: trunkline_result,
+        json: trunkline_str,
+        error: *const trunkline_error,
+        user_data: *mut c_void,
+    ),
+>;
 
 /// A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
 pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: trunkline_str, user_data: *mut c_void)>;
@@ -108,26 +123,48 @@ impl<F> Callback<F> {
     pub(crate) fn new(function: Option<F>, data: UserData) -> Option<Self> {
         function.map(|function| Self { function, data })
     }
+
+    /// The same, where there must be a function.
+    pub(crate) fn required(function: Option<F>, data: UserData) -> Result<Self, Failure> {
+        Self::new(function, data).ok_or_else(|| Failure::null("callback"))
+    }
 }
 
-type ToolFn = unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void);
+type CallFn = unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void);
+type AnswerFn =
+    unsafe extern "C" fn(*mut trunkline_call, trunkline_result, trunkline_str, *const trunkline_error, *mut c_void);
 type CancelFn = unsafe extern "C" fn(trunkline_str, *mut c_void);
 type ProgressFn = unsafe extern "C" fn(f64, f64, trunkline_str, *mut c_void);
 type NotificationFn = unsafe extern "C" fn(trunkline_str, trunkline_str, *mut c_void);
 type ReplyFn = unsafe extern "C" fn(trunkline_result, trunkline_str, *const trunkline_error, *mut c_void);
 type LogFn = unsafe extern "C" fn(trunkline_str, trunkline_str, trunkline_str, *mut c_void);
 
-pub(crate) type ToolCallback = Callback<ToolFn>;
+pub(crate) type CallCallback = Callback<CallFn>;
+pub(crate) type AnswerCallback = Callback<AnswerFn>;
 pub(crate) type CancelCallback = Callback<CancelFn>;
 pub(crate) type ProgressCallback = Callback<ProgressFn>;
 pub(crate) type NotificationCallback = Callback<NotificationFn>;
 pub(crate) type ReplyCallback = Callback<ReplyFn>;
 pub(crate) type LogCallback = Callback<LogFn>;
 
-impl ToolCallback {
+impl CallCallback {
     pub(crate) fn run(&self, call: *mut trunkline_call, arguments: trunkline_str) {
         // SAFETY: the host's function with the host's data; both arguments live until it returns.
         unsafe { (self.function)(call, arguments, self.data.pointer) }
+    }
+}
+
+impl AnswerCallback {
+    pub(crate) fn run(
+        &self,
+        call: *mut trunkline_call,
+        result: trunkline_result,
+        json: trunkline_str,
+        error: Option<&trunkline_error>,
+    ) {
+        let error = error.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the host's function with the host's data; all arguments live until it returns.
+        unsafe { (self.function)(call, result, json, error, self.data.pointer) }
     }
 }
 

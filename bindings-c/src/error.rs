@@ -38,6 +38,9 @@ pub enum trunkline_result {
     TRUNKLINE_FORKED = 10,
     /// A bug in the library, contained.
     TRUNKLINE_INTERNAL = 11,
+    /// No failure: the handler of a call asked its client for input and runs again with the answer; see
+    /// `trunkline_answer_callback`.
+    TRUNKLINE_SUSPENDED = 12,
     /// A pointer that must not be NULL is NULL.
     TRUNKLINE_NULL = 100,
     /// The library panicked; the panic was contained and the process lives.
@@ -77,7 +80,7 @@ struct ErrorBody {
 }
 
 /// Every result with its name; those of the bridge have the names of its kinds.
-const NAMES: [(trunkline_result, &CStr); 16] = [
+const NAMES: [(trunkline_result, &CStr); 17] = [
     (TRUNKLINE_OK, c"ok"),
     (TRUNKLINE_PROTOCOL, c"protocol"),
     (TRUNKLINE_TIMEOUT, c"timeout"),
@@ -90,6 +93,7 @@ const NAMES: [(trunkline_result, &CStr); 16] = [
     (TRUNKLINE_BLOCKING, c"blocking"),
     (TRUNKLINE_FORKED, c"forked"),
     (TRUNKLINE_INTERNAL, c"internal"),
+    (TRUNKLINE_SUSPENDED, c"suspended"),
     (TRUNKLINE_NULL, c"null"),
     (TRUNKLINE_PANIC, c"panic"),
     (TRUNKLINE_DONE, c"done"),
@@ -145,6 +149,15 @@ impl Failure {
         Self::new(TRUNKLINE_PANIC, "internal", format!("libtrunkline panicked: {message}"))
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.body.message
+    }
+
+    /// Whether this is an outcome of a request of a call, and not a wrong use of the function that made it.
+    pub(crate) fn is_said_to_the_call(&self) -> bool {
+        matches!(self.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED)
+    }
+
     /// Reads an error object of the bridge.
     pub(crate) fn from_json(json: &[u8]) -> Self {
         match serde_json::from_slice::<ErrorBody>(json) {
@@ -176,6 +189,15 @@ impl From<BridgeError> for Failure {
 impl trunkline_error {
     pub(crate) fn result(&self) -> trunkline_result {
         self.result
+    }
+
+    /// The error object of the bridge's contract.
+    pub(crate) fn json(&self) -> &Text {
+        &self.json
+    }
+
+    pub(crate) fn message(&self) -> String {
+        self.message.to_string_lossy().into_owned()
     }
 }
 

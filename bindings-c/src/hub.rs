@@ -18,7 +18,7 @@ use crate::alarm::Alarm;
 use crate::callback::ProgressCallback;
 use crate::error::Failure;
 use crate::sync::{Condvar, Mutex};
-use crate::work::{Session, State, Waiter, outcome, report_progress};
+use crate::work::{Session, State, Waiter, Work, outcome, report_progress};
 
 /// How many events cross at a time.
 const BATCH: usize = 256;
@@ -138,6 +138,14 @@ impl Hub {
         let ticket = self.port.request(target, json)?;
         state.waiters.insert(ticket, waiter);
         Ok(ticket)
+    }
+
+    /// Has a callback run that is due for another reason than an event.
+    pub(crate) fn add_due(&self, work: Work) -> Result<(), Failure> {
+        self.state()?.due.push_back(work);
+        self.nudge();
+        self.alarm.set();
+        Ok(())
     }
 
     /// Closes a listener or connection and runs callbacks until the core reports the end.

@@ -101,7 +101,8 @@ fn typed<'a, T: Deserialize<'a>>(json: &'a str, pointer: &str, wanted: &str) -> 
     serde_json::from_str(value).map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 
-fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
+/// The value at a JSON pointer, as it is written.
+pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
     let mut tokens = pointer.split('/');
     if tokens.next() != Some("") {
         return Err(Failure::invalid("a JSON pointer is empty or starts with \"/\""));

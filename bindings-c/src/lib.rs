@@ -13,6 +13,8 @@
 #![allow(unreachable_pub, reason = "the exported items are public to C, not to Rust")]
 
 mod alarm;
+mod answer;
+mod asking;
 mod call;
 mod callback;
 mod client;
@@ -23,12 +25,14 @@ mod http;
 mod hub;
 mod json;
 mod listener;
+mod notice;
+mod offers;
 mod port;
+mod registered;
 mod request;
 mod server;
 mod server_options;
 mod sigpipe;
 mod sync;
 mod text;
-mod tool;
 mod work;

@@ -9,23 +9,32 @@ use serde_json::value::RawValue;
 
 use crate::callback::{ProgressCallback, ReplyCallback, UserData, trunkline_destructor, trunkline_progress_callback};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{changed, free, guard, out, quietly};
+use crate::ffi::{changed, free, guard, out, quietly, text};
 use crate::hub::Hub;
-use crate::work::{StartedRequest, Waiter};
+use crate::text::trunkline_str;
+use crate::work::{Completion, StartedRequest, Waiter, Work};
 
 /// Options of a request. Made by `trunkline_request_options_new`, freed by
 /// `trunkline_request_options_free`. What is not set is the client's; for a request to the client of
-/// a call, 60 s and 10 minutes.
+/// a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
 #[derive(Default)]
 pub struct trunkline_request_options {
     timeout_ms: Option<u64>,
     max_timeout_ms: Option<u64>,
+    key: Option<String>,
     progress: Option<Arc<ProgressCallback>>,
 }
 
 /// Options in which nothing is set, for callers that give none.
 pub(crate) static UNSET: trunkline_request_options =
-    trunkline_request_options { timeout_ms: None, max_timeout_ms: None, progress: None };
+    trunkline_request_options { timeout_ms: None, max_timeout_ms: None, key: None, progress: None };
+
+impl trunkline_request_options {
+    /// Nothing but a key, if it is not empty.
+    pub(crate) fn with_key(key: &str) -> Self {
+        Self { key: (!key.is_empty()).then(|| key.to_owned()), ..Self::default() }
+    }
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,6 +42,8 @@ struct Request<'a> {
     method: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     params: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,8 +73,29 @@ pub(crate) fn start(
     options: &trunkline_request_options,
     completion: Option<ReplyCallback>,
 ) -> Result<u64, Failure> {
+    let completion = completion.map_or(Completion::Ignored, Completion::Reply);
     let started = StartedRequest { target, completion, progress: options.progress.clone() };
     hub.request(target, &json(method, params, options)?, Waiter::Callback(Arc::new(started)))
+}
+
+/// What a call asks for. Whatever is said to it, the revision's or the client's refusal too, goes to where its answer goes.
+pub(crate) fn ask(
+    hub: &Hub,
+    ticket: u64,
+    method: &str,
+    params: Option<&RawValue>,
+    options: &trunkline_request_options,
+    completion: Completion,
+) -> Result<(), Failure> {
+    let started = StartedRequest { target: ticket, completion, progress: options.progress.clone() };
+    let request = Arc::new(started);
+    match hub.request(ticket, &json(method, params, options)?, Waiter::Callback(request.clone())) {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.is_said_to_the_call() => {
+            hub.add_due(Work::Completion { request, outcome: Err(failure) })
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 /// A request as the bridge takes it.
@@ -75,6 +107,7 @@ pub(crate) fn json(
     let request = Request {
         method,
         params,
+        key: options.key.as_deref(),
         timeout_ms: options.timeout_ms,
         max_timeout_ms: options.max_timeout_ms,
         progress: options.progress.is_some(),
@@ -118,6 +151,18 @@ pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
     })
 }
 
+/// Sets which answer of the client belongs to the request, for requests on a call: see `trunkline_call_elicit`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_key(
+    options: *mut trunkline_request_options,
+    key: trunkline_str,
+) -> trunkline_result {
+    quietly(|| {
+        changed!(options).key = Some(text!(key).to_owned());
+        Ok(())
+    })
+}
+
 /// Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
 /// thread that made it. `destructor` fires exactly once, when neither the options nor a request
 /// uses `user_data`.
@@ -130,7 +175,7 @@ pub unsafe extern "C" fn trunkline_request_options_on_progress(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     quietly(|| {
-        let callback = ProgressCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
+        let callback = ProgressCallback::required(callback, user_data)?;
         changed!(options).progress = Some(Arc::new(callback));
         Ok(())
     })

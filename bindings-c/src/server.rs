@@ -1,54 +1,32 @@
-//! The server: tools, transports, the blocking run.
+//! The server: its life, transports, the blocking run.
 
-use std::collections::{HashMap, VecDeque};
-use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::callback::{ToolCallback, UserData, trunkline_destructor, trunkline_tool_callback};
 use crate::error::{Failure, trunkline_error, trunkline_result};
 use crate::ffi::{free, guard, handle, optional, out, quietly, text, value_or};
 use crate::hub::Hub;
 use crate::listener::{Listener, trunkline_listener};
+use crate::offers::Offered;
 use crate::port::trunkline_port;
-use crate::server_options::{put, trunkline_http_options, trunkline_server_options, trunkline_tool_options};
+use crate::server_options::{put, trunkline_http_options, trunkline_server_options};
 use crate::sync::Mutex;
 use crate::text::trunkline_str;
-use crate::tool::Tool;
-use crate::work::Work;
 
 /// The drain deadline of the bridge's contract, for a server whose options do not set one.
 const DRAIN_DEADLINE_MS: u64 = 5000;
 
-/// A server: one set of tools, reachable over any number of transports. Freed with
+/// A server: one set of tools, resources and prompts, reachable over any number of transports. Freed with
 /// `trunkline_server_free`.
 pub struct trunkline_server {
     port: trunkline_port,
     handle: u64,
     drain_deadline_ms: u64,
     stop: AtomicBool,
-    tools: Mutex<HashMap<String, u64>>,
+    pub(crate) offered: Mutex<Offered>,
     listeners: Mutex<Vec<Arc<Listener>>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Registration<'a> {
-    server: u64,
-    tool: &'a RawValue,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    wrap_output: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    requires: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    name: String,
 }
 
 impl trunkline_server {
@@ -68,7 +46,7 @@ impl trunkline_server {
             handle,
             drain_deadline_ms: drain_deadline_ms.unwrap_or(DRAIN_DEADLINE_MS),
             stop: AtomicBool::new(false),
-            tools: Mutex::default(),
+            offered: Mutex::default(),
             listeners: Mutex::default(),
         })
     }
@@ -79,36 +57,6 @@ impl trunkline_server {
 
     pub(crate) fn handle(&self) -> u64 {
         self.handle
-    }
-
-    fn add_tool(
-        &self,
-        descriptor: &str,
-        options: &trunkline_tool_options,
-        callback: ToolCallback,
-    ) -> Result<(), Failure> {
-        let unreadable = |reason: serde_json::Error| Failure::invalid(format!("the tool's descriptor: {reason}"));
-        let tool = serde_json::from_str(descriptor).map_err(unreadable)?;
-        let name = serde_json::from_str::<Named>(descriptor).map_err(unreadable)?.name;
-        let requires = options.requires.as_deref();
-        let registration = Registration { server: self.handle, tool, wrap_output: options.wrap_output, requires };
-        let registration = serde_json::to_vec(&registration).map_err(unreadable)?;
-        let tool = Arc::new(Tool { server: self.handle, callback });
-        let mut state = self.hub().state()?;
-        let handle = self.hub().port.register("tool", &registration)?;
-        state.tools.insert(handle, tool);
-        drop(state);
-        self.tools.lock().insert(name, handle);
-        Ok(())
-    }
-
-    fn remove_tool(&self, name: &str) -> Result<(), Failure> {
-        let handle = self.tools.lock().remove(name);
-        let handle = handle.ok_or_else(|| Failure::not_found(format!("there is no tool named \"{name}\"")))?;
-        self.hub().port.unregister(handle)?;
-        let tool = self.hub().state()?.tools.remove(&handle);
-        drop(tool);
-        Ok(())
     }
 
     fn listen(&self, transport: &Value) -> Result<Arc<Listener>, Failure> {
@@ -148,14 +96,10 @@ impl Drop for trunkline_server {
         let Ok(mut state) = self.hub().state() else {
             return;
         };
-        let (tools, kept) = state.tools.drain().partition::<HashMap<_, _>, _>(|(_, tool)| tool.server == self.handle);
-        state.tools = kept;
-        let ours = |work: &Work| matches!(work, Work::Call { tool, .. } if tool.server == self.handle);
-        let (calls, kept) = state.due.drain(..).partition::<VecDeque<_>, _>(ours);
-        state.due = kept;
+        let forgotten = state.forget_server(self.handle);
         // The host's destructors run when the tables are unlocked.
         drop(state);
-        drop((tools, calls));
+        drop(forgotten);
     }
 }
 
@@ -189,57 +133,6 @@ pub unsafe extern "C" fn trunkline_server_new_with(
         server.put(crate::ffi::give(made));
         Ok(())
     })
-}
-
-/// Adds a tool, also while the server runs. `descriptor` is the specification's Tool as JSON:
-/// `{"name": …, "description": …, "inputSchema": …}`. `TRUNKLINE_INVALID` if it or a schema in it
-/// is wrong. `destructor` fires exactly once: when the tool is removed or the server freed and no
-/// call uses `user_data` any more, or at once if this function fails.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_tool(
-    server: *mut trunkline_server,
-    descriptor: trunkline_str,
-    callback: trunkline_tool_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let no_options = std::ptr::null();
-    // SAFETY: the same arguments under the same conventions.
-    unsafe { trunkline_server_add_tool_with(server, descriptor, no_options, callback, user_data, destructor, error) }
-}
-
-/// Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_tool_with(
-    server: *mut trunkline_server,
-    descriptor: trunkline_str,
-    options: *const trunkline_tool_options,
-    callback: trunkline_tool_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = ToolCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
-        let (server, descriptor) = (handle!(server), text!(descriptor));
-        match optional!(options) {
-            Some(options) => server.add_tool(descriptor, options, callback),
-            None => server.add_tool(descriptor, &trunkline_tool_options::default(), callback),
-        }
-    })
-}
-
-/// Removes the tool of that name. Connected clients are told; calls that run are not disturbed.
-/// `TRUNKLINE_NOT_FOUND` if there is none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_remove_tool(
-    server: *mut trunkline_server,
-    name: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || handle!(server).remove_tool(text!(name)))
 }
 
 /// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
@@ -342,7 +235,7 @@ pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) 
     value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(server).port).cast_mut()))
 }
 
-/// Frees a server: closes its listeners without waiting and removes its tools. Not inside one of
+/// Frees a server: closes its listeners without waiting and removes what it offers. Not inside one of
 /// its callbacks, and not while another thread runs it. Calls that were kept with
 /// `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
 #[unsafe(no_mangle)]

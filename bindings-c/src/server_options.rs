@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
 use crate::ffi::{changed, free, guard, handle, out, quietly, text};
 use crate::hub::Hub;
-use crate::json::raw;
 use crate::port::trunkline_port;
 use crate::text::trunkline_str;
 
@@ -27,7 +25,7 @@ pub struct trunkline_server_options {
 #[repr(C)]
 #[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
 pub enum trunkline_limit {
-    /// Tools on one page of a list. Default 1000.
+    /// Things on one page of a list. Default 1000.
     TRUNKLINE_LIMIT_PAGE_SIZE = 1,
     /// Calls that run at the same time, per session. Default 64.
     TRUNKLINE_LIMIT_MAX_RUNNING = 2,
@@ -45,10 +43,16 @@ pub enum trunkline_limit {
     TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
     /// Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s.
     TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
+    /// Milliseconds that a `requestState` may travel. Default one hour.
+    TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
+    /// Rounds of input that one request may need. Default 16.
+    TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
+    /// Milliseconds that a person gets to answer, up to 2025-11-25. Default 10 minutes.
+    TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
 }
 
 /// The bridge's name of each limit, by its number.
-const LIMITS: [&str; 9] = [
+const LIMITS: [&str; 12] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -58,14 +62,17 @@ const LIMITS: [&str; 9] = [
     "sessionIdleMs",
     "drainDeadlineMs",
     "keepAliveMs",
+    "stateLifetimeMs",
+    "maxRounds",
+    "inputTimeoutMs",
 ];
 
 /// Options of a tool. Made by `trunkline_tool_options_new`, read by
 /// `trunkline_server_add_tool_with`, freed by `trunkline_tool_options_free`.
 #[derive(Default)]
 pub struct trunkline_tool_options {
-    pub(crate) wrap_output: Option<bool>,
-    pub(crate) requires: Option<Box<RawValue>>,
+    /// The members of the registration beside the tool.
+    pub(crate) entry: Map<String, Value>,
 }
 
 /// Options of an HTTP listener. Made by `trunkline_http_options_new`, read by
@@ -133,11 +140,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_icons(
     options: *mut trunkline_server_options,
     icons: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        let (options, icons) = (changed!(options), text!(icons));
-        let icons: Value = serde_json::from_str(icons).map_err(|reason| Failure::not_json("icons", &reason))?;
-        put(&mut options.info, "icons", icons)
-    })
+    quietly(|| put(&mut changed!(options).info, "icons", parsed("icons", text!(icons))?))
 }
 
 /// Sets how the model should use the server.
@@ -176,6 +179,62 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
     })
 }
 
+/// Sets how long clients may keep lists and what the server says about itself: `ttl_ms` milliseconds, "private" to one user or
+/// "public". Default 0 and private. Resources have their own: `trunkline_server_add`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_cache(
+    options: *mut trunkline_server_options,
+    ttl_ms: u64,
+    scope: trunkline_str,
+) -> trunkline_result {
+    quietly(|| {
+        let (options, scope) = (changed!(options), text!(scope));
+        put(&mut options.options, "ttlMs", ttl_ms)?;
+        put(&mut options.options, "cacheScope", scope)
+    })
+}
+
+/// Adds a key that seals the state of requests that need input in rounds: 32 bytes in Base64, for servers of several processes.
+/// The first one seals, all of them open. Without any, a random key of this process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_add_state_key(
+    options: *mut trunkline_server_options,
+    key: trunkline_str,
+) -> trunkline_result {
+    quietly(|| push(&mut changed!(options).options, "stateKeys", text!(key)))
+}
+
+/// Runs handlers again for each answer of the client on all revisions, as 2026-07-28 always does: a test mode.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_replay(
+    options: *mut trunkline_server_options,
+    replay: bool,
+) -> trunkline_result {
+    quietly(|| put(&mut changed!(options).options, "replay", replay))
+}
+
+/// Declares an extension: its identifier and its settings, a JSON object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_extension(
+    options: *mut trunkline_server_options,
+    id: trunkline_str,
+    settings: trunkline_str,
+) -> trunkline_result {
+    quietly(|| put_in(&mut changed!(options).options, "extensions", text!(id), parsed("settings", text!(settings))?))
+}
+
+/// Declares an experimental capability: its name and its settings, a JSON object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_experimental(
+    options: *mut trunkline_server_options,
+    name: trunkline_str,
+    settings: trunkline_str,
+) -> trunkline_result {
+    quietly(|| {
+        put_in(&mut changed!(options).options, "experimental", text!(name), parsed("settings", text!(settings))?)
+    })
+}
+
 /// Frees options. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_free(options: *mut trunkline_server_options) {
@@ -200,10 +259,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
     options: *mut trunkline_tool_options,
     wrap: bool,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).wrap_output = Some(wrap);
-        Ok(())
-    })
+    quietly(|| put(&mut changed!(options).entry, "wrapOutput", wrap))
 }
 
 /// Sets the client capabilities without which a call is refused before it reaches the tool: a JSON
@@ -213,11 +269,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_requires(
     options: *mut trunkline_tool_options,
     capabilities: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        let options = changed!(options);
-        options.requires = raw("capabilities", text!(capabilities))?.map(ToOwned::to_owned);
-        Ok(())
-    })
+    quietly(|| put(&mut changed!(options).entry, "requires", parsed("capabilities", text!(capabilities))?))
 }
 
 /// Frees options. NULL is allowed.
@@ -317,4 +369,13 @@ fn push(map: &mut Map<String, Value>, name: &str, value: &str) -> Result<(), Fai
     let list = map.entry(name).or_insert_with(|| json!([]));
     list.as_array_mut().ok_or_else(|| Failure::internal(format!("`{name}` is not a list")))?.push(value.into());
     Ok(())
+}
+
+fn put_in(map: &mut Map<String, Value>, group: &str, name: &str, value: Value) -> Result<(), Failure> {
+    let members = map.entry(group).or_insert_with(|| json!({}));
+    put(members.as_object_mut().ok_or_else(|| Failure::internal(format!("`{group}` is no object")))?, name, value)
+}
+
+pub(crate) fn parsed(argument: &str, json: &str) -> Result<Value, Failure> {
+    serde_json::from_str(json).map_err(|reason| Failure::not_json(argument, &reason))
 }

@@ -8,16 +8,18 @@ use serde::Deserialize;
 use trunkline::bridge::{Event, EventKind};
 
 use crate::call::trunkline_call;
-use crate::callback::{HttpReceiver, LogCallback, NotificationCallback, ProgressCallback, ReplyCallback};
-use crate::error::{Failure, trunkline_result};
+use crate::callback::{
+    AnswerCallback, HttpReceiver, LogCallback, NotificationCallback, ProgressCallback, ReplyCallback,
+};
+use crate::error::{Failure, trunkline_error, trunkline_result};
 use crate::hub::Hub;
-use crate::text::{Text, trunkline_str};
-use crate::tool::Tool;
+use crate::registered::Registered;
+use crate::text::Text;
 
 /// The tables of a port: from the core's handles and tickets to what the host gave.
 #[derive(Default)]
 pub(crate) struct State {
-    pub(crate) tools: HashMap<u64, Arc<Tool>>,
+    pub(crate) registered: HashMap<u64, Arc<Registered>>,
     /// Calls that the host has not let go of.
     pub(crate) calls: HashMap<u64, Weak<trunkline_call>>,
     pub(crate) waiters: HashMap<u64, Waiter>,
@@ -69,18 +71,29 @@ impl Waiter {
 pub(crate) struct StartedRequest {
     /// The connection, or the call whose client is asked.
     pub(crate) target: u64,
-    pub(crate) completion: Option<ReplyCallback>,
+    pub(crate) completion: Completion,
     pub(crate) progress: Option<Arc<ProgressCallback>>,
+}
+
+/// What becomes of the outcome of a started request.
+pub(crate) enum Completion {
+    /// Nobody wants to know.
+    Ignored,
+    Reply(ReplyCallback),
+    /// The call that asked lives at least until its callback has run.
+    Answer(Arc<trunkline_call>, AnswerCallback),
+    /// The outcome is the call's own.
+    PassOn(Arc<trunkline_call>),
 }
 
 /// A callback that has to run.
 pub(crate) enum Work {
-    Call { tool: Arc<Tool>, event: Event },
+    Call { registered: Arc<Registered>, event: Event },
     Orphan { ticket: u64 },
     Cancelled { ticket: u64, reason: Bytes },
     Notification { callback: Arc<NotificationCallback>, event: Event },
     Progress { request: Arc<StartedRequest>, event: Event },
-    Completion { request: Arc<StartedRequest>, event: Event },
+    Completion { request: Arc<StartedRequest>, outcome: Result<Bytes, Failure> },
     Http { receiver: Arc<HttpReceiver>, event: Event },
     Log { callback: Option<Arc<LogCallback>>, records: Bytes },
 }
@@ -91,8 +104,8 @@ impl State {
         match event.kind {
             EventKind::Call => {
                 let ticket = event.ticket;
-                self.due.push_back(match self.tools.get(&event.handle).cloned() {
-                    Some(tool) => Work::Call { tool, event },
+                self.due.push_back(match self.registered.get(&event.handle).cloned() {
+                    Some(registered) => Work::Call { registered, event },
                     None => Work::Orphan { ticket },
                 });
                 false
@@ -140,7 +153,7 @@ impl State {
             }
             Some(Waiter::Callback(_)) => {
                 if let Some(Waiter::Callback(request)) = self.waiters.remove(&event.ticket) {
-                    self.due.push_back(Work::Completion { request, event });
+                    self.due.push_back(Work::Completion { request, outcome: outcome(&event) });
                 }
             }
             Some(Waiter::Connecting) => {
@@ -190,13 +203,28 @@ impl State {
         }
     }
 
+    /// Forgets a server: what is registered on it, its calls that did not begin, and what its calls asked for; returns what must be
+    /// dropped when the tables are unlocked.
+    pub(crate) fn forget_server(&mut self, server: u64) -> impl Sized + use<> {
+        let asked = |request: &StartedRequest| request.call().is_some_and(|call| call.is_of(server));
+        let registered: Vec<_> = self.registered.extract_if(|_, registered| registered.server == server).collect();
+        let waits = |waiter: &Waiter| matches!(waiter, Waiter::Callback(request) if asked(request));
+        let waiters: Vec<_> = self.waiters.extract_if(|_, waiter| waits(waiter)).collect();
+        let (gone, kept) = self.due.drain(..).partition::<VecDeque<Work>, _>(|work| match work {
+            Work::Call { registered, .. } => registered.server == server,
+            Work::Completion { request, .. } | Work::Progress { request, .. } => asked(request),
+            _ => false,
+        });
+        self.due = kept;
+        (registered, waiters, gone)
+    }
+
     /// Forgets everything that waits on a connection; returns what must be dropped when the tables
     /// are unlocked.
     pub(crate) fn forget_session(&mut self, handle: u64) -> impl Sized + use<> {
         let session = self.sessions.remove(&handle);
         let belongs = |waiter: &Waiter| matches!(waiter, Waiter::Callback(request) if request.target == handle);
-        let tickets: Vec<u64> = self.waiters.iter().filter(|(_, w)| belongs(w)).map(|(ticket, _)| *ticket).collect();
-        let waiters: Vec<_> = tickets.iter().filter_map(|ticket| self.waiters.remove(ticket)).collect();
+        let waiters: Vec<_> = self.waiters.extract_if(|_, waiter| belongs(waiter)).collect();
         let (gone, kept) = self.due.drain(..).partition::<VecDeque<Work>, _>(|work| match work {
             Work::Completion { request, .. } | Work::Progress { request, .. } => request.target == handle,
             Work::Notification { event, .. } => event.handle == handle,
@@ -218,14 +246,15 @@ impl Work {
         match self {
             // Cancelled before it began.
             Work::Call { event, .. } if hub.port.cancelled(event.ticket).unwrap_or(true) => {}
-            Work::Call { tool, event } => {
-                let call = trunkline_call::start(hub, &tool, event);
-                tool.callback.run(call.as_raw(), call.arguments());
+            Work::Call { registered, event } => {
+                let call = trunkline_call::start(hub, &registered, event);
+                registered.callback.run(call.as_raw(), call.arguments());
             }
             Work::Orphan { ticket } => {
-                let _ = hub
-                    .port
-                    .fail(ticket, br#"{"kind":"internal","message":"the tool was removed before its call ran"}"#);
+                let _ = hub.port.fail(
+                    ticket,
+                    br#"{"kind":"internal","message":"what was called was removed before the call ran"}"#,
+                );
             }
             Work::Cancelled { ticket, reason } => {
                 let call = hub.state().ok().and_then(|state| state.calls.get(&ticket).and_then(Weak::upgrade));
@@ -242,7 +271,7 @@ impl Work {
                     report_progress(callback, &event);
                 }
             }
-            Work::Completion { request, event } => request.complete(outcome(&event)),
+            Work::Completion { request, outcome } => request.complete(outcome),
             Work::Http { receiver, event } => crate::http::tell(&receiver, &event),
             Work::Log { callback, records } => log(callback.as_deref(), &records),
         }
@@ -265,15 +294,24 @@ pub(crate) fn report_progress(callback: &ProgressCallback, event: &Event) {
 
 impl StartedRequest {
     fn complete(&self, outcome: Result<Bytes, Failure>) {
-        let Some(completion) = &self.completion else {
-            return;
+        let (body, error) = match outcome {
+            Ok(body) => (Text::copy(&body), None),
+            Err(failure) => (Text::copy(b""), Some(failure.into_error())),
         };
-        match outcome {
-            Ok(json) => completion.run(trunkline_result::TRUNKLINE_OK, Text::copy(&json).lend(), None),
-            Err(failure) => {
-                let error = failure.into_error();
-                completion.run(error.result(), trunkline_str::empty(), Some(&error));
-            }
+        let result = error.as_ref().map_or(trunkline_result::TRUNKLINE_OK, trunkline_error::result);
+        match &self.completion {
+            Completion::Ignored => {}
+            Completion::Reply(callback) => callback.run(result, body.lend(), error.as_ref()),
+            Completion::Answer(call, callback) => callback.run(call.as_raw(), result, body.lend(), error.as_ref()),
+            Completion::PassOn(call) => call.pass_on(&body, error.as_ref()),
+        }
+    }
+
+    /// The call that waits for the outcome.
+    fn call(&self) -> Option<&Arc<trunkline_call>> {
+        match &self.completion {
+            Completion::Answer(call, _) | Completion::PassOn(call) => Some(call),
+            Completion::Ignored | Completion::Reply(_) => None,
         }
     }
 }

@@ -102,7 +102,7 @@ static trunkline_server *new_server(void) {
   return server;
 }
 
-static void add(trunkline_server *server, trunkline_str tool, trunkline_tool_callback callback, void *user_data) {
+static void add(trunkline_server *server, trunkline_str tool, trunkline_call_callback callback, void *user_data) {
   OK(trunkline_server_add_tool(server, tool, callback, user_data, NULL, &error));
 }
 

@@ -1,0 +1,353 @@
+//! What a server offers, its hooks, and what it tells its clients; added and removed also while it runs.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::callback::{CallCallback, UserData, trunkline_call_callback, trunkline_destructor};
+use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::ffi::{guard, handle, optional, out, text};
+use crate::registered::Registered;
+use crate::server::trunkline_server;
+use crate::server_options::{parsed, put, trunkline_tool_options};
+use crate::text::trunkline_str;
+
+/// What was added to a server and not removed, by its kind and name.
+#[derive(Default)]
+pub(crate) struct Offered(HashMap<(String, String), u64>);
+
+/// The member of a descriptor that names a thing of that kind.
+const NAMED_BY: [(&str, &str); 4] =
+    [("tool", "name"), ("resource", "uri"), ("resourceTemplate", "uriTemplate"), ("prompt", "name")];
+
+impl trunkline_server {
+    fn add(&self, kind: &str, mut entry: Map<String, Value>, callback: CallCallback) -> Result<u64, Failure> {
+        let member = NAMED_BY.iter().find(|(named, _)| *named == kind).map(|(_, member)| *member);
+        let name = member.and_then(|member| entry.get(kind)?.get(member)?.as_str()).map(str::to_owned);
+        put(&mut entry, "server", self.handle())?;
+        let registered = Arc::new(Registered { server: self.handle(), callback });
+        // A call may come before the core has said the handle.
+        let mut state = self.hub().state()?;
+        let handle = self.hub().port.register(kind, Value::Object(entry).to_string().as_bytes())?;
+        state.registered.insert(handle, registered);
+        drop(state);
+        if let Some(name) = name {
+            self.offered.lock().0.insert((kind.to_owned(), name), handle);
+        }
+        Ok(handle)
+    }
+
+    /// Adds what a descriptor is all about.
+    fn add_described(&self, kind: &str, descriptor: &str, callback: CallCallback) -> Result<(), Failure> {
+        let entry = Map::from_iter([(kind.to_owned(), parsed("descriptor", descriptor)?)]);
+        self.add(kind, entry, callback).map(drop)
+    }
+
+    fn remove(&self, registration: u64) -> Result<(), Failure> {
+        let mut state = self.hub().state()?;
+        let ours = state.registered.get(&registration).is_some_and(|registered| registered.server == self.handle());
+        if !ours {
+            return Err(Failure::not_found(format!("{registration} is no registration of this server")));
+        }
+        self.hub().port.unregister(registration)?;
+        let registered = state.registered.remove(&registration);
+        drop(state);
+        drop(registered);
+        self.offered.lock().0.retain(|_, handle| *handle != registration);
+        Ok(())
+    }
+
+    fn remove_named(&self, kind: &str, name: &str) -> Result<(), Failure> {
+        let found = self.offered.lock().0.get(&(kind.to_owned(), name.to_owned())).copied();
+        self.remove(found.ok_or_else(|| Failure::not_found(format!("there is no {kind} {name:?}")))?)
+    }
+
+    fn notify(&self, method: &str, params: Option<Value>) -> Result<(), Failure> {
+        let mut notification = json!({"method": method});
+        if let Some(params) = params {
+            notification["params"] = params;
+        }
+        Ok(self.hub().port.notify(self.handle(), notification.to_string().as_bytes())?)
+    }
+}
+
+/// Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
+/// the specification's objects of the newest revision. What `callback` gets as arguments, and what it answers the call with
+/// (`trunkline_call_return_json` has the shapes):
+///
+/// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}}`; the arguments.
+/// - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
+/// - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`; `{"uri", "variables": {name: text}}`.
+/// - "prompt": `{"prompt": Prompt}`; the arguments.
+/// - "completion": `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`; `{"ref", "argument":
+///   {"name", "value"}, "context"}`, answered with a value: an array of texts, or `{"values", "total", "hasMore"}`.
+/// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that are not registered;
+///   `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or
+///   URI that is not registered, answered as the thing would be; the value `null` says that there is none.
+/// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost; `{"method", "params"}`, see
+///   `trunkline_call_next`; answered with a full result.
+///
+/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID` if the entry or a
+/// schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
+/// `user_data` any more, or at once if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add(
+    server: *mut trunkline_server,
+    kind: trunkline_str,
+    entry: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    registration: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        let (server, kind, entry) = (handle!(server), text!(kind), text!(entry));
+        let entry = serde_json::from_str(entry).map_err(|reason| Failure::not_json("entry", &reason))?;
+        let added = server.add(kind, entry, callback)?;
+        if !registration.is_null() {
+            out!(registration).put(added);
+        }
+        Ok(())
+    })
+}
+
+/// Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not disturbed.
+/// `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_remove(
+    server: *mut trunkline_server,
+    registration: u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).remove(registration))
+}
+
+/// Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
+/// `{"name": …, "description": …, "inputSchema": …}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_tool(
+    server: *mut trunkline_server,
+    descriptor: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let no_options = std::ptr::null();
+    // SAFETY: the same arguments under the same conventions.
+    unsafe { trunkline_server_add_tool_with(server, descriptor, no_options, callback, user_data, destructor, error) }
+}
+
+/// Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_tool_with(
+    server: *mut trunkline_server,
+    descriptor: trunkline_str,
+    options: *const trunkline_tool_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
+        let mut entry = optional!(options).map(|options| options.entry.clone()).unwrap_or_default();
+        put(&mut entry, "tool", descriptor)?;
+        server.add("tool", entry, callback).map(drop)
+    })
+}
+
+/// Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource as JSON:
+/// `{"uri": …, "name": …, "mimeType": …}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_resource(
+    server: *mut trunkline_server,
+    descriptor: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        handle!(server).add_described("resource", text!(descriptor), callback)
+    })
+}
+
+/// Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's ResourceTemplate as JSON:
+/// `{"uriTemplate": …, "name": …, "mimeType": …}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_resource_template(
+    server: *mut trunkline_server,
+    descriptor: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        handle!(server).add_described("resourceTemplate", text!(descriptor), callback)
+    })
+}
+
+/// Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as JSON:
+/// `{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_prompt(
+    server: *mut trunkline_server,
+    descriptor: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        handle!(server).add_described("prompt", text!(descriptor), callback)
+    })
+}
+
+/// Completes an argument of a prompt, or a variable of a resource template, as `trunkline_server_add` does. `reference` is
+/// `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", "uri": …}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_completion(
+    server: *mut trunkline_server,
+    reference: trunkline_str,
+    argument: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        let mut entry = Map::from_iter([("ref".to_owned(), parsed("reference", text!(reference))?)]);
+        put(&mut entry, "argument", text!(argument))?;
+        handle!(server).add("completion", entry, callback).map(drop)
+    })
+}
+
+/// Adds a provider, as `trunkline_server_add` does. `category` is "tools", "resources", "resourceTemplates" or "prompts".
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_provider(
+    server: *mut trunkline_server,
+    category: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        let entry = Map::from_iter([("of".to_owned(), text!(category).into())]);
+        handle!(server).add("provider", entry, callback).map(drop)
+    })
+}
+
+/// Adds middleware, as `trunkline_server_add` does. `methods` is a JSON array of methods; empty text: all that can be wrapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_middleware(
+    server: *mut trunkline_server,
+    methods: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::required(callback, user_data)?;
+        let (mut entry, methods) = (Map::new(), text!(methods));
+        if !methods.is_empty() {
+            put(&mut entry, "methods", parsed("methods", methods)?)?;
+        }
+        handle!(server).add("middleware", entry, callback).map(drop)
+    })
+}
+
+/// Removes the tool of that name, as `trunkline_server_remove` does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_remove_tool(
+    server: *mut trunkline_server,
+    name: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).remove_named("tool", text!(name)))
+}
+
+/// Removes the resource of that URI, as `trunkline_server_remove` does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_remove_resource(
+    server: *mut trunkline_server,
+    uri: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).remove_named("resource", text!(uri)))
+}
+
+/// Removes the resource template of that text, as `trunkline_server_remove` does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_remove_resource_template(
+    server: *mut trunkline_server,
+    uri_template: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).remove_named("resourceTemplate", text!(uri_template)))
+}
+
+/// Removes the prompt of that name, as `trunkline_server_remove` does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_remove_prompt(
+    server: *mut trunkline_server,
+    name: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).remove_named("prompt", text!(name)))
+}
+
+/// Tells the clients that subscribed to the resource that it has changed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_resource_updated(
+    server: *mut trunkline_server,
+    uri: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).notify("notifications/resources/updated", Some(json!({"uri": text!(uri)}))))
+}
+
+/// Tells clients that a list has changed that a provider gives: "tools", "resources" or "prompts". What is added and removed
+/// here is told without it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_list_changed(
+    server: *mut trunkline_server,
+    category: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).notify(&format!("notifications/{}/list_changed", text!(category)), None))
+}
+
+/// Tells the client that was sent to a page that it is done there; `id` is the `elicitationId` of the elicitation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_elicitation_complete(
+    server: *mut trunkline_server,
+    id: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let params = json!({"elicitationId": text!(id)});
+        handle!(server).notify("notifications/elicitation/complete", Some(params))
+    })
+}
