@@ -32,6 +32,7 @@
 //! Modules import downwards only: `protocol`, `engine` and `http` are pure; `server` and `client` are async over traits;
 //! `transport` drives them with tokio; `bridge` is the one waist for other languages.
 
+pub mod auth;
 pub mod bridge;
 pub mod client;
 pub mod engine;

@@ -195,6 +195,8 @@ pub(super) enum TransportConfig {
         #[serde(default)]
         max_connections: Option<usize>,
         #[serde(default)]
+        auth: Option<Value>,
+        #[serde(default)]
         url: Option<String>,
         #[serde(default)]
         headers: BTreeMap<String, String>,

@@ -3,6 +3,7 @@
 use super::{BridgeError, Event, EventKind, Lane, Reply, http::Answering, port::PortInner, queue::Latest};
 use crate::sync::{Condvar, Mutex};
 use crate::{
+    auth::Verification,
     client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
     protocol::{RawJson, method},
     server::{Asking, Call, CallFacts, Handler, Registration, Server},
@@ -52,6 +53,13 @@ pub(super) enum Entry {
     },
     /// A request whose reply waits to be fetched.
     Done(Arc<Slot>),
+    /// A hook that judges tokens.
+    Verifier {
+        server: Server,
+        target: Arc<HostTarget>,
+    },
+    /// A token that the host judges.
+    Verification(Verification),
     /// A request that a web framework brought.
     Exchange(Arc<Answering>),
 }

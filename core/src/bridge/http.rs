@@ -69,7 +69,7 @@ impl PortInner {
                 return Err(BridgeError::invalid(text));
             }
         };
-        let options = http_options(transport)?;
+        let options = http_options(self, transport)?;
         let listener = Listener::mounted(&server, self.process()?.runtime(), &options, path.as_deref());
         let entry = Entry::Listener { listener: Arc::new(listener), slot: slot.clone() };
         let handle = self.insert_opening(entry)?;

@@ -1,5 +1,6 @@
 //! The one waist that every binding uses: event queue, bell, commands. The contract is `docs/bridge.md`.
 
+mod auth;
 mod config;
 mod entries;
 mod error;

@@ -143,7 +143,7 @@ impl PortInner {
     async fn listen(self: Arc<Self>, opening: Opening, server: Server, transport: TransportConfig) {
         let (handle, slot) = (opening.handle, opening.slot.clone());
         let opened = match self.process() {
-            Ok(process) => listener(&server, process.runtime(), transport).await,
+            Ok(process) => listener(&self, &server, process.runtime(), transport).await,
             Err(error) => Err(error),
         };
         let (listener, facts) = match opened {
@@ -221,6 +221,7 @@ impl Drop for Opening {
 }
 
 async fn listener(
+    here: &PortInner,
     server: &Server,
     runtime: Arc<dyn crate::runtime::Runtime>,
     transport: TransportConfig,
@@ -232,7 +233,7 @@ async fn listener(
             Err(BridgeError::invalid("open: a server over http has no url but host and port"))
         }
         transport @ TransportConfig::Http { .. } => {
-            let options = http_options(transport)?;
+            let options = http_options(here, transport)?;
             let listener = Listener::http(server, runtime, options).await.map_err(failed)?;
             let facts = listener.facts();
             Ok((listener, facts))
@@ -244,7 +245,7 @@ async fn listener(
 }
 
 /// The options of an HTTP endpoint.
-pub(super) fn http_options(transport: TransportConfig) -> Result<HttpOptions, BridgeError> {
+pub(super) fn http_options(here: &PortInner, transport: TransportConfig) -> Result<HttpOptions, BridgeError> {
     let defaults = HttpOptions::default();
     let TransportConfig::Http {
         host,
@@ -262,6 +263,7 @@ pub(super) fn http_options(transport: TransportConfig) -> Result<HttpOptions, Br
         replay_bytes,
         retry_ms,
         max_connections,
+        auth,
         ..
     } = transport
     else {
@@ -298,6 +300,7 @@ pub(super) fn http_options(transport: TransportConfig) -> Result<HttpOptions, Br
         replay_bytes: replay_bytes.unwrap_or(defaults.replay_bytes),
         retry: retry_ms.map_or(defaults.retry, Duration::from_millis),
         max_connections: max_connections.unwrap_or(defaults.max_connections),
+        auth: auth.map(|auth| here.authorization(auth)).transpose()?,
     })
 }
 

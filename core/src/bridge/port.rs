@@ -104,14 +104,14 @@ impl Port {
     pub fn unregister(&self, handle: u64) -> Result<(), BridgeError> {
         let inner = self.inner()?;
         let mut table = inner.table.lock();
-        if !matches!(table.get(handle), Some(Entry::Server(_) | Entry::Registered { .. })) {
+        if !matches!(table.get(handle), Some(Entry::Server(_) | Entry::Registered { .. } | Entry::Verifier { .. })) {
             return Err(BridgeError::stale("something registered", handle));
         }
         let entry = table.remove(handle);
         let mut orphans = Vec::new();
         if let Some(Entry::Server(freed)) = &entry {
             // What it offers stays on it for as long as a listener or connection serves it, but has no handles any more.
-            let of_it = |entry: &Entry| matches!(entry, Entry::Registered { server, .. } if server.is(freed));
+            let of_it = |entry: &Entry| matches!(entry, Entry::Registered { server, .. } | Entry::Verifier { server, .. } if server.is(freed));
             let numbers: Vec<_> = table.iter().filter(|(_, entry)| of_it(entry)).map(|(number, _)| number).collect();
             orphans.extend(numbers.into_iter().filter_map(|number| table.remove(number)));
         }
@@ -202,8 +202,12 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`] if the body is not what the shape says; the call can still be answered.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
+        let inner = self.inner()?;
+        if let Some(answered) = inner.complete_verification(ticket, shape, &body)? {
+            return Ok(answered);
+        }
         let outcome = outcome_of(shape, body)?;
-        let call = self.inner()?.take_call(ticket);
+        let call = inner.take_call(ticket);
         Ok(call.is_some_and(|call| call.complete(outcome)))
     }
 
@@ -213,6 +217,10 @@ impl Port {
     /// [`ErrorKind::Invalid`] if the JSON is no failure; the call can still be answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
         let given: FailConfig = config::read("fail", json)?;
+        let inner = self.inner()?;
+        if let Some(answered) = inner.fail_verification(ticket, &given)? {
+            return Ok(answered);
+        }
         let outcome = match given.kind {
             FailKind::Tool => Outcome::ToolError(given.message),
             FailKind::Invalid => Outcome::InvalidArguments(match given.path.as_deref() {
@@ -226,7 +234,7 @@ impl Port {
                 data: given.data,
             }),
         };
-        let call = self.inner()?.take_call(ticket);
+        let call = inner.take_call(ticket);
         Ok(call.is_some_and(|call| call.complete(outcome)))
     }
 
@@ -343,7 +351,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn cancelled(&self, ticket: u64) -> Result<bool, BridgeError> {
-        Ok(!matches!(self.inner()?.table.lock().get(ticket), Some(Entry::Call { .. })))
+        Ok(!matches!(self.inner()?.table.lock().get(ticket), Some(Entry::Call { .. } | Entry::Verification(_))))
     }
 }
 

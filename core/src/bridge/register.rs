@@ -26,6 +26,8 @@ struct ToolConfig {
     requires: Option<Value>,
     #[serde(default)]
     defer_task: bool,
+    #[serde(default)]
+    scopes: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -93,8 +95,10 @@ fn addition(kind: &str, rest: Value) -> Result<Addition, BridgeError> {
             let given: ToolConfig = read(kind, rest)?;
             Box::new(move |server, handler| {
                 let registration = Registration::Item(Category::Tools, key(&given.tool, "name"));
-                let mut entry =
-                    ToolEntry::new(given.tool, handler).wrap_output(given.wrap_output).defer_task(given.defer_task);
+                let mut entry = ToolEntry::new(given.tool, handler)
+                    .wrap_output(given.wrap_output)
+                    .defer_task(given.defer_task)
+                    .scopes(given.scopes);
                 if let Some(requires) = given.requires {
                     entry = entry.requires(requires);
                 }
@@ -152,7 +156,7 @@ fn addition(kind: &str, rest: Value) -> Result<Addition, BridgeError> {
         }
         other => {
             return Err(BridgeError::invalid(format!(
-                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, provider and middleware"
+                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, provider, middleware and verifier"
             )));
         }
     })
@@ -175,6 +179,9 @@ impl PortInner {
             Some(lane) => config::read_value(&format!("{kind}: lane"), lane)?,
             None => Lane::default(),
         };
+        if kind == "verifier" {
+            return self.register_verifier(server, lane, &members);
+        }
         let add = addition(kind, Value::Object(members))?;
         let host = Arc::new(HostTarget { port: Arc::downgrade(self), handle: OnceLock::new(), lane });
         // The number first: a call may arrive as soon as the thing is there.

@@ -9,5 +9,6 @@ pub(crate) mod mirror;
 pub(crate) mod rejection;
 pub(crate) mod replay;
 pub(crate) mod routes;
+pub(crate) mod scope;
 pub(crate) mod sessions;
 pub(crate) mod sse;

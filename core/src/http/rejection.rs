@@ -2,7 +2,7 @@
 
 use crate::protocol::{Era, RequestId, RpcError, envelope, error::code};
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderName, HeaderValue, StatusCode};
 
 /// A message that is answered with an HTTP error.
 #[derive(Debug)]
@@ -11,12 +11,14 @@ pub(crate) struct Rejection {
     pub(crate) status: StatusCode,
     /// A JSON-RPC error.
     pub(crate) body: Bytes,
+    /// Header fields that say more.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Rejection {
     /// `id`: of the request that is refused, if it could be read.
     pub(crate) fn new(status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Self {
-        Self { status, body: envelope::encode_error(id, error) }
+        Self { status, body: envelope::encode_error(id, error), headers: Vec::new() }
     }
 
     /// A refusal with status 400.

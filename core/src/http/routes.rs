@@ -64,6 +64,11 @@ impl Routes {
         if self.is_endpoint(path) { Place::Endpoint } else { Place::Nowhere }
     }
 
+    /// The path of the endpoint, where no router has chosen it.
+    pub(crate) fn endpoint(&self) -> Option<&str> {
+        self.endpoint.as_deref()
+    }
+
     fn is_endpoint(&self, path: &str) -> bool {
         self.endpoint.as_ref().is_none_or(|endpoint| is_same(path, endpoint))
     }

@@ -48,6 +48,11 @@ impl<S: Clone> Sessions<S> {
         Some(entry.session.clone())
     }
 
+    /// The session of an id, which does not count as use.
+    pub(crate) fn get(&self, id: &str) -> Option<&S> {
+        self.open.get(id).map(|entry| &entry.session)
+    }
+
     /// Ends a session.
     pub(crate) fn remove(&mut self, id: &str) -> Option<S> {
         self.open.remove(id).map(|entry| entry.session)

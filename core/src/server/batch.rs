@@ -1,7 +1,7 @@
 //! Answers to a batch (2025-03-26): one array when every request of it is done.
 
 use super::outbound::{Outbound, Outgoing};
-use crate::sync::Mutex;
+use crate::{protocol::RawJson, sync::Mutex};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -57,5 +57,9 @@ impl Outbound for BatchReply {
 
     fn can_ask(&self) -> bool {
         self.reply.can_ask()
+    }
+
+    fn auth(&self) -> Option<&RawJson> {
+        self.reply.auth()
     }
 }

@@ -295,7 +295,8 @@ impl Connection {
         }
     }
 
-    fn start(self: &Arc<Self>, call: IncomingCall, reply: &Reply) {
+    fn start(self: &Arc<Self>, mut call: IncomingCall, reply: &Reply) {
+        call.scope.auth = reply.auth().cloned();
         let cancellation = Cancellation::default();
         let started = Started { cancellation: cancellation.clone(), reply: Arc::clone(reply) };
         self.calls.lock().insert(call.key, started);

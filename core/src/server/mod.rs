@@ -24,6 +24,7 @@ mod prompts;
 mod random;
 mod resources;
 mod rounds;
+mod scopes;
 mod serving;
 mod state;
 mod subscriptions;

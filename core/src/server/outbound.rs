@@ -1,6 +1,6 @@
 //! Where a server's messages go: the pipe, or the HTTP exchange that a message belongs to.
 
-use crate::protocol::{RpcError, envelope};
+use crate::protocol::{RawJson, RpcError, envelope};
 use bytes::Bytes;
 
 /// A message on its way to the client.
@@ -71,4 +71,11 @@ pub trait Outbound: Send + Sync + 'static {
     /// Closes the connection that carries this way, where its client can come back for the rest (HTTP-27); elsewhere nothing
     /// happens.
     fn close_stream(&self) {}
+
+    /// Who sends the requests that are answered here, as the transport has verified it: what becomes [`Scope::auth`].
+    ///
+    /// [`Scope::auth`]: crate::engine::Scope::auth
+    fn auth(&self) -> Option<&RawJson> {
+        None
+    }
 }

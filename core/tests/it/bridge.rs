@@ -1,6 +1,7 @@
 //! The bridge under a host of the tests' own: a thread that drains when the bell rings, as a binding does.
 
 mod alone;
+mod auth;
 mod calls;
 mod closing;
 mod mounted;

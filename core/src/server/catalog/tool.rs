@@ -2,6 +2,7 @@
 
 use super::{Descriptor, Listed, RegisterError};
 use crate::{
+    http::scope::is_scope,
     protocol::{
         model::Tool,
         project,
@@ -19,6 +20,7 @@ pub struct ToolEntry {
     wrap_output: bool,
     requires: Option<Value>,
     defers_task: bool,
+    scopes: Vec<String>,
     handler: Arc<dyn Handler>,
 }
 
@@ -56,7 +58,14 @@ impl TaskSupport {
 impl ToolEntry {
     /// A tool from its descriptor, a Tool object. A missing `inputSchema` means an object without properties.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        Self { descriptor, wrap_output: false, requires: None, defers_task: false, handler: Arc::new(handler) }
+        Self {
+            descriptor,
+            wrap_output: false,
+            requires: None,
+            defers_task: false,
+            scopes: Vec::new(),
+            handler: Arc::new(handler),
+        }
     }
 
     /// The output schema describes `{"result": value}`, not the value.
@@ -83,6 +92,14 @@ impl ToolEntry {
         self
     }
 
+    /// Scopes that the access token of a call must grant, beside those that the endpoint needs. Calls without them are refused
+    /// (over HTTP with 403), and told all that is needed (AUS-10, AUS-11). Where a transport verifies no tokens, nothing is
+    /// needed.
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
     /// Adds or replaces a member of the descriptor, such as `title` or `annotations`.
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.descriptor[member] = value;
@@ -90,7 +107,7 @@ impl ToolEntry {
     }
 
     pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredTool, RegisterError> {
-        let Self { mut descriptor, wrap_output, requires, defers_task, handler } = self;
+        let Self { mut descriptor, wrap_output, requires, defers_task, scopes, handler } = self;
         let Some(members) = descriptor.as_object_mut() else {
             return Err(RegisterError("A tool's descriptor must be an object".into()));
         };
@@ -118,6 +135,9 @@ impl ToolEntry {
         if requires.as_ref().is_some_and(|requires| !requires.is_object()) {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }
+        if let Some(scope) = scopes.iter().find(|scope| !is_scope(scope)) {
+            return Err(wrong("scopes", &format!("{scope:?} is no scope (RFC 6749 section 3.3)")));
+        }
         // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
@@ -132,6 +152,7 @@ impl ToolEntry {
             requires,
             task_support,
             defers_task,
+            scopes,
             handler,
         })
     }
@@ -160,6 +181,8 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) requires: Option<Value>,
     pub(in crate::server) task_support: TaskSupport,
     pub(in crate::server) defers_task: bool,
+    /// What the caller's access token must grant.
+    pub(in crate::server) scopes: Vec<String>,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 

@@ -3,14 +3,16 @@
 use super::body::HttpBody;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
-const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, Retry-After");
+const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, Retry-After, WWW-Authenticate, DPoP-Nonce");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 /// How long a browser need not ask again, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// Lets the page that the guard allowed read the response.
 pub(super) fn allow(response: &mut Response<HttpBody>, origin: &HeaderValue, request: &HeaderMap) {
-    let refused = response.status() == StatusCode::FORBIDDEN;
+    // Who lacks a scope may know it; that page has passed the guard.
+    let refused =
+        response.status() == StatusCode::FORBIDDEN && !response.headers().contains_key(header::WWW_AUTHENTICATE);
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
     if refused {

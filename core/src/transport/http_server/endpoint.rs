@@ -1,6 +1,7 @@
 //! The endpoint of Streamable HTTP: from a request to a conversation and back.
 
 use super::{
+    authorization::Caller,
     body::{Events, HttpBody},
     history::History,
     post,
@@ -30,16 +31,22 @@ impl Shared {
         self: &Arc<Self>,
         parts: &Parts,
         body: B,
+        caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
         match parts.method {
-            Method::POST => self.post(&parts.headers, body).await,
-            Method::GET => self.get(&parts.headers),
-            Method::DELETE => self.delete(&parts.headers),
+            Method::POST => self.post(&parts.headers, body, caller).await,
+            Method::GET => self.get(&parts.headers, caller),
+            Method::DELETE => self.delete(&parts.headers, caller),
             _ => Ok(method_not_allowed("Send messages with POST", !self.stateless)),
         }
     }
 
-    async fn post<B: Body>(self: &Arc<Self>, headers: &HeaderMap, body: B) -> Result<Response<HttpBody>, Rejection> {
+    async fn post<B: Body>(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        body: B,
+        caller: &Caller,
+    ) -> Result<Response<HttpBody>, Rejection> {
         check_type(headers)?;
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
@@ -60,11 +67,11 @@ impl Shared {
                 let accepts = Accepts { events: accepts.events && (streams || !self.json), ..accepts };
                 let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
                 let kind = Kind::Answer { streams: accepts.events, in_session: true };
-                self.exchange(connection, frame, accepts, kind, Some(headers)).await
+                self.exchange(connection, frame, accepts, kind, Some(headers), caller).await
             }
             Posted::Handshake | Posted::Legacy | Posted::Batch => {
                 let accepts = Accepts { events: accepts.events && !self.json, ..accepts };
-                self.legacy(posted, headers, version, frame, accepts).await
+                self.legacy(posted, headers, version, frame, accepts, caller).await
             }
         }
     }
@@ -82,6 +89,7 @@ impl Shared {
         version: Option<&str>,
         frame: Frame,
         accepts: Accepts,
+        caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
         let revision = match posted {
             // The body of initialize decides.
@@ -94,15 +102,16 @@ impl Shared {
             }
             let connection = self.connect(Arc::clone(&self.nowhere), Opening::Stateless(revision));
             let kind = Kind::Answer { streams: accepts.events, in_session: false };
-            return self.exchange(connection, frame, accepts, kind, None).await;
+            return self.exchange(connection, frame, accepts, kind, None, caller).await;
         }
         let Some(id) = session_id(headers) else {
             return match posted {
-                Posted::Handshake => self.open_session(frame, accepts).await,
+                Posted::Handshake => self.open_session(frame, accepts, caller).await,
                 _ => Err(classify::no_session(&frame)),
             };
         };
-        let session = self.sessions.touch(&self.runtime, id).ok_or_else(|| classify::unknown_session(Some(&frame)))?;
+        let session =
+            self.sessions.touch(&self.runtime, id, caller).ok_or_else(|| classify::unknown_session(Some(&frame)))?;
         let revision = session.connection.revision();
         if posted == Posted::Batch {
             classify::check_batch(revision)?;
@@ -112,7 +121,7 @@ impl Shared {
             Some(history) if accepts.events => Kind::Resumable { history, polls: primes(revision) },
             _ => Kind::Answer { streams: accepts.events, in_session: true },
         };
-        self.exchange(session.connection, frame, accepts, kind, None).await
+        self.exchange(session.connection, frame, accepts, kind, None, caller).await
     }
 
     pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: Opening) -> Arc<Connection> {
@@ -120,17 +129,22 @@ impl Shared {
     }
 
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
-    async fn open_session(self: &Arc<Self>, frame: Frame, accepts: Accepts) -> Result<Response<HttpBody>, Rejection> {
+    async fn open_session(
+        self: &Arc<Self>,
+        frame: Frame,
+        accepts: Accepts,
+        caller: &Caller,
+    ) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&frame).cloned();
         let history = self.replay.map(|(events, bytes)| History::new(events, bytes, self.retry));
         let stream = Stream::new(Kind::Unrelated(history.clone()));
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
         let kind = Kind::Answer { streams: accepts.events, in_session: true };
-        let mut response = self.exchange(Arc::clone(&connection), frame, accepts, kind, None).await?;
+        let mut response = self.exchange(Arc::clone(&connection), frame, accepts, kind, None, caller).await?;
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let session = Session { connection, stream, history };
+        let session = Session { owner: caller.principal().map(Into::into), connection, stream, history };
         let id = self.sessions.open(&self.runtime, session.clone());
         let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
             session.end();
@@ -148,8 +162,10 @@ impl Shared {
         accepts: Accepts,
         kind: Kind,
         modern: Option<&HeaderMap>,
+        caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
         let (answers, reader) = stream::exchange(kind, modern.map(|_| Arc::clone(&connection)));
+        let answers = caller.enter(&self.server, &frame, answers)?;
         let mirror = modern.map(mirror::read);
         let expected = connection
             .receive(frame, mirror.as_ref(), &answers)
@@ -164,13 +180,13 @@ impl Shared {
     }
 
     /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where it broke (HTTP-38).
-    fn get(self: &Arc<Self>, headers: &HeaderMap) -> Result<Response<HttpBody>, Rejection> {
+    fn get(self: &Arc<Self>, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
         let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
             return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
         };
         classify::legacy_revision(None, version_of(headers))?;
         check_accepts_events(headers)?;
-        let session = self.sessions.touch(&self.runtime, id).ok_or_else(|| classify::unknown_session(None))?;
+        let session = self.sessions.touch(&self.runtime, id, caller).ok_or_else(|| classify::unknown_session(None))?;
         let events = |reader| Events::new(reader, self.server.options().keep_alive, self.unlisted());
         let Some(last) = headers.get(headers::LAST_EVENT_ID) else {
             let reader = session.stream.attach();
@@ -182,12 +198,12 @@ impl Shared {
         Ok(reply::stream(events(resumed.ok_or_else(classify::unknown_event)?)))
     }
 
-    fn delete(&self, headers: &HeaderMap) -> Result<Response<HttpBody>, Rejection> {
+    fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
         let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
             return Ok(method_not_allowed("There is no session to end", !self.stateless));
         };
         classify::legacy_revision(None, version_of(headers))?;
-        let session = self.sessions.remove(id).ok_or_else(|| classify::unknown_session(None))?;
+        let session = self.sessions.remove_of(id, caller).ok_or_else(|| classify::unknown_session(None))?;
         session.end();
         Ok(empty(StatusCode::NO_CONTENT))
     }

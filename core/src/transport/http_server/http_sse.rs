@@ -2,6 +2,7 @@
 //! revision of the handshake may be negotiated on it (VERSIONS 2.2). A session ends with its stream.
 
 use super::{
+    authorization::Caller,
     body::{Events, HttpBody},
     endpoint::{check_accepts_events, check_type, version_of},
     reply::{self, empty, not_allowed},
@@ -27,7 +28,11 @@ use std::sync::Arc;
 
 impl Shared {
     /// Opens a session: its first event says where messages are posted (SSE-02).
-    pub(super) fn sse_stream(self: &Arc<Self>, parts: &Parts) -> Result<Response<HttpBody>, Rejection> {
+    pub(super) fn sse_stream(
+        self: &Arc<Self>,
+        parts: &Parts,
+        caller: &Caller,
+    ) -> Result<Response<HttpBody>, Rejection> {
         if parts.method != Method::GET {
             return Ok(not_allowed("This is the stream of HTTP+SSE: open it with GET", "GET, OPTIONS"));
         }
@@ -35,7 +40,8 @@ impl Shared {
         let stream = Stream::new(Kind::Everything);
         let reader = stream.attach();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
-        let session = Session { connection, stream, history: None };
+        let owner = caller.principal().map(Into::into);
+        let session = Session { owner, connection, stream, history: None };
         let Some(id) = self.sse_sessions.open(&self.runtime, session.clone()) else {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));
@@ -50,13 +56,14 @@ impl Shared {
         self: &Arc<Self>,
         parts: &Parts,
         body: B,
+        caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
         if parts.method != Method::POST {
             return Ok(not_allowed("Messages of HTTP+SSE are sent with POST", "POST, OPTIONS"));
         }
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
-        let session = self.sse_sessions.touch(&self.runtime, id).ok_or_else(unknown_session)?;
+        let session = self.sse_sessions.touch(&self.runtime, id, caller).ok_or_else(unknown_session)?;
         let frame = self.read(body).await?;
         if matches!(
             classify::classify(&frame, version_of(&parts.headers))?,
@@ -69,7 +76,7 @@ impl Shared {
         if session.stream.is_congested() && asks(&frame) {
             return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
         }
-        let reply: Arc<dyn Outbound> = session.stream;
+        let reply = caller.enter(&self.server, &frame, session.stream)?;
         session
             .connection
             .receive(frame, None, &reply)

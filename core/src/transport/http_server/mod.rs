@@ -1,5 +1,6 @@
 //! Streamable HTTP, served by hyper: every revision on one endpoint, and HTTP+SSE beside it.
 
+mod authorization;
 mod body;
 mod cors;
 mod endpoint;

@@ -1,5 +1,6 @@
 //! The options of an HTTP endpoint.
 
+use crate::auth::Authorization;
 use std::{path::PathBuf, time::Duration};
 
 /// Where and how a server is reached over HTTP.
@@ -41,6 +42,8 @@ pub struct HttpOptions {
     pub retry: Duration,
     /// Connections at once. Default 16,384; further ones wait in the system's backlog.
     pub max_connections: usize,
+    /// Which access tokens requests need. Default: none.
+    pub auth: Option<Authorization>,
 }
 
 impl Default for HttpOptions {
@@ -61,6 +64,7 @@ impl Default for HttpOptions {
             replay_bytes: 4 << 20,
             retry: Duration::from_secs(1),
             max_connections: 16_384,
+            auth: None,
         }
     }
 }

@@ -24,6 +24,9 @@ const UNPRIMED: Duration = Duration::from_secs(1);
 /// A refusal.
 pub(super) fn rejected(rejection: Rejection) -> Response<HttpBody> {
     let mut response = message(rejection.status, rejection.body);
+    for (name, value) in rejection.headers {
+        response.headers_mut().append(name, value);
+    }
     if rejection.status == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
@@ -47,6 +50,11 @@ pub(super) fn empty(status: StatusCode) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::empty());
     *response.status_mut() = status;
     response
+}
+
+/// JSON that says no more than itself.
+pub(super) fn json(text: Bytes) -> Response<HttpBody> {
+    message(StatusCode::OK, text)
 }
 
 fn message(status: StatusCode, message: Bytes) -> Response<HttpBody> {
@@ -87,7 +95,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, mut reader: Reader, accepts: Ac
                     Some(Item::Message(None, Outgoing::Response { message: text, failure })),
                 );
             }
-            rejected(Rejection { status, body: text })
+            rejected(Rejection { status, body: text, headers: Vec::new() })
         }
         // The call was cancelled and nothing answers it (CAN-05): a stream that ends says so without a message.
         Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, shared.unlisted())),

@@ -1,6 +1,7 @@
 //! A server as a service: who may come in, and what is where.
 
 use super::{
+    authorization::{self, Caller},
     body::HttpBody,
     cors,
     options::HttpOptions,
@@ -8,6 +9,7 @@ use super::{
     session::{Session, SessionTable},
 };
 use crate::{
+    auth::Authorization,
     http::{
         guard::Guard,
         headers,
@@ -44,6 +46,7 @@ pub(super) struct Shared {
     pub(super) server: Server,
     pub(super) runtime: Arc<dyn Runtime>,
     guard: Guard,
+    auth: Option<Authorization>,
     pub(super) routes: Routes,
     pub(super) stateless: bool,
     pub(super) json: bool,
@@ -109,6 +112,7 @@ impl HttpService {
         Self {
             shared: Arc::new(Shared {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
+                auth: options.auth.clone(),
                 routes: Routes::new(&options.path, sse, mounted),
                 stateless: options.stateless,
                 json: options.json,
@@ -137,6 +141,9 @@ impl HttpService {
                 rejected(rejection)
             }
         };
+        if let Some(auth) = &shared.auth {
+            authorization::add_nonce(auth, &mut response);
+        }
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
             cors::allow(&mut response, origin, &parts.headers);
         }
@@ -173,7 +180,11 @@ impl Shared {
             // Browsers ask before they send; the guard has answered already.
             return Ok(empty(StatusCode::NO_CONTENT));
         }
-        // Authorization has its place here: after Host and Origin, before anything of the message (VERSIONS 2.2).
+        let document = |auth: &Authorization| auth.metadata(parts.uri.path(), self.routes.endpoint());
+        if let Some(document) = self.auth.as_ref().and_then(document) {
+            return Ok(authorization::metadata(document, parts));
+        }
+        let caller = Caller::of(self.auth.as_ref(), parts, &self.runtime).await?;
         let place = self.place(parts);
         if place == Place::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());
@@ -183,9 +194,9 @@ impl Shared {
             return Err(Rejection::busy(None, "the server is closing"));
         }
         match place {
-            Place::SseStream => self.sse_stream(parts),
-            Place::SseMessages => self.sse_message(parts, body).await,
-            _ => self.endpoint(parts, body).await,
+            Place::SseStream => self.sse_stream(parts, &caller),
+            Place::SseMessages => self.sse_message(parts, body, &caller).await,
+            _ => self.endpoint(parts, body, &caller).await,
         }
     }
 

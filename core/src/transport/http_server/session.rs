@@ -1,6 +1,6 @@
 //! The sessions of the legacy era at one endpoint.
 
-use super::{history::History, stream::Stream};
+use super::{authorization::Caller, history::History, stream::Stream};
 use crate::sync::Mutex;
 use crate::{
     http::sessions::{ID_BYTES, Sessions},
@@ -18,6 +18,8 @@ use std::{
 /// A session.
 #[derive(Clone)]
 pub(super) struct Session {
+    /// Who opened it, where callers are known: nobody else may use it (SEC-04).
+    pub(super) owner: Option<Arc<str>>,
     pub(super) connection: Arc<Connection>,
     /// What belongs to no request; on HTTP+SSE, everything.
     pub(super) stream: Arc<Stream>,
@@ -70,8 +72,18 @@ impl SessionTable {
         sessions.has_room().then(|| sessions.insert(now, random, session))
     }
 
-    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str) -> Option<Session> {
-        self.sessions.lock().touch(runtime.now(), id)
+    /// The session of an id, if it is the caller's: for anyone else there is none (SEC-02, SEC-04).
+    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, caller: &Caller) -> Option<Session> {
+        let mut sessions = self.sessions.lock();
+        sessions.get(id).filter(|session| session.owner.as_deref() == caller.principal())?;
+        sessions.touch(runtime.now(), id)
+    }
+
+    /// Takes a session out, if it is the caller's.
+    pub(super) fn remove_of(&self, id: &str, caller: &Caller) -> Option<Session> {
+        let mut sessions = self.sessions.lock();
+        sessions.get(id).filter(|session| session.owner.as_deref() == caller.principal())?;
+        sessions.remove(id)
     }
 
     pub(super) fn remove(&self, id: &str) -> Option<Session> {

@@ -4,27 +4,27 @@ use super::*;
 use trunkline::bridge::ErrorKind;
 
 /// A response as the host got it.
-struct Response {
-    status: u64,
-    headers: HashMap<String, String>,
+pub(super) struct Response {
+    pub(super) status: u64,
+    pub(super) headers: HashMap<String, String>,
     body: Vec<u8>,
     end: Event,
 }
 
 impl Response {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{:?}", String::from_utf8_lossy(&self.body)))
     }
 }
 
 impl Host {
-    fn mount(&self, server: u64, options: Value) -> u64 {
+    pub(super) fn mount(&self, server: u64, options: Value) -> u64 {
         let mut transport = json!({"type": "http", "mounted": true});
         transport.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
         self.opened(json!({"server": server, "transport": transport})).0
     }
 
-    fn http(&self, listener: u64, head: Value, body: &[u8]) -> u64 {
+    pub(super) fn http(&self, listener: u64, head: Value, body: &[u8]) -> u64 {
         let head = head.to_string();
         let exchange = self.port.http_request(listener, head.as_bytes(), body.is_empty()).unwrap();
         if !body.is_empty() {
@@ -35,7 +35,7 @@ impl Host {
         exchange
     }
 
-    fn post(&self, listener: u64, more: &[(&str, &str)], message: &Value) -> u64 {
+    pub(super) fn post(&self, listener: u64, more: &[(&str, &str)], message: &Value) -> u64 {
         self.http(listener, head("POST", "/", more), message.to_string().as_bytes())
     }
 
@@ -50,7 +50,7 @@ impl Host {
     }
 
     /// The whole response.
-    fn response(&self, exchange: u64) -> Response {
+    pub(super) fn response(&self, exchange: u64) -> Response {
         let end = self.of(exchange, EventKind::HttpEnd);
         let head = body(&self.of(exchange, EventKind::HttpHead));
         let headers = head["headers"].as_array().unwrap().iter();
@@ -64,12 +64,12 @@ impl Host {
         }
     }
 
-    fn settle(&self) {
+    pub(super) fn settle(&self) {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
 
-fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Value {
+pub(super) fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Value {
     let usual = [
         ("host", "localhost:8000"),
         ("content-type", "application/json"),
@@ -79,7 +79,7 @@ fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Value {
     json!({"method": method, "path": path, "headers": headers})
 }
 
-fn modern(method: &str, params: Value) -> (Value, Vec<(&'static str, String)>) {
+pub(super) fn modern(method: &str, params: Value) -> (Value, Vec<(&'static str, String)>) {
     let mut params = params;
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,0 +1,251 @@
+//! The authorization of an HTTP endpoint: the judgement of one request.
+
+use super::{
+    Algorithm, AuthorizationBuilder, Identity, Refusal, Scheme, TokenVerifier,
+    challenge::Challenger,
+    claims::LEEWAY,
+    dpop::{self, Nonces, Proof, Replays},
+    metadata::Metadata,
+    presented::{self, Presented},
+    resource::bare,
+    scopes::{Hierarchy, union},
+    verification::Facts,
+};
+use crate::{runtime::Runtime, sync::Mutex};
+use bytes::Bytes;
+use http::request::Parts;
+use serde_json::Value;
+use std::{fmt, sync::Arc};
+use url::Url;
+
+/// Says that an endpoint needs access tokens, and which. Cheap to clone.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trunkline::auth::{Authorization, Identity, Refusal, Verification};
+///
+/// let verifier = |token: Verification| {
+///     let verdict = match token.token() {
+///         "the-token-of-alice" => Ok(Identity { subject: Some("alice".into()), ..Identity::default() }),
+///         _ => Err(Refusal::InvalidToken("Unknown token".into())),
+///     };
+///     token.complete(verdict);
+/// };
+/// let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
+///     .authorization_server("https://auth.example")
+///     .required_scopes(["mcp"])
+///     .build()?;
+/// # Ok::<(), trunkline::auth::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct Authorization {
+    terms: Arc<Terms>,
+}
+
+pub(super) struct Terms {
+    /// The resource identifier, letter by letter as it was given.
+    pub(super) name: Arc<str>,
+    pub(super) resource: Url,
+    /// Where the endpoint is for clients, if that is not where requests arrive.
+    pub(super) public_url: Option<Url>,
+    pub(super) metadata: Metadata,
+    pub(super) required: Vec<String>,
+    pub(super) hierarchy: Hierarchy,
+    pub(super) schemes: Vec<Scheme>,
+    pub(super) proof_algorithms: Vec<Algorithm>,
+    pub(super) nonces: Option<Nonces>,
+    pub(super) replays: Mutex<Replays>,
+    pub(super) verifier: Arc<dyn TokenVerifier>,
+}
+
+/// A request that is not let in, with the scheme that it used.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) refusal: Refusal,
+    pub(crate) scheme: Option<Scheme>,
+}
+
+/// A request whose credentials are well presented; its token is still to be verified.
+pub(crate) struct Candidate {
+    pub(crate) facts: Facts,
+    proof: Option<Proof>,
+}
+
+impl Authorization {
+    /// `resource` is the public URL of the endpoint (its canonical URI, RFC 8707): what tokens must be issued for.
+    /// `verifier` judges the tokens; [`super::JwtVerifier`] is the one for JWTs.
+    pub fn builder(resource: impl Into<String>, verifier: Arc<dyn TokenVerifier>) -> AuthorizationBuilder {
+        AuthorizationBuilder::new(resource.into(), verifier)
+    }
+
+    pub(super) fn of(terms: Terms) -> Self {
+        Self { terms: Arc::new(terms) }
+    }
+
+    pub(crate) fn verifier(&self) -> &dyn TokenVerifier {
+        &*self.terms.verifier
+    }
+
+    /// The metadata document, if the request is for it. `endpoint`: the path of the endpoint, if it is known.
+    pub(crate) fn metadata(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
+        self.terms.metadata.at(path, endpoint)
+    }
+
+    /// Reads the credentials of a request. `now`: in seconds since 1970.
+    pub(crate) fn read(&self, parts: &Parts, now: u64, runtime: &Arc<dyn Runtime>) -> Result<Candidate, Refused> {
+        let refused = |refusal, scheme| Refused { refusal, scheme };
+        let Presented { scheme, token } =
+            presented::read(&parts.headers, parts.uri.query()).map_err(|refusal| refused(refusal, None))?;
+        if !self.terms.schemes.contains(&scheme) {
+            return Err(match scheme {
+                Scheme::Bearer => {
+                    let text = "Only tokens that are bound to a key are accepted here (scheme DPoP)";
+                    refused(Refusal::InvalidToken(text.into()), Some(scheme))
+                }
+                // A scheme that is not known here is no scheme.
+                Scheme::Dpop => refused(Refusal::Missing, None),
+            });
+        }
+        let url = self.url_of(parts);
+        let proof = match scheme {
+            Scheme::Bearer => None,
+            Scheme::Dpop => Some(self.read_proof(parts, &url, token, now).map_err(|it| refused(it, Some(scheme)))?),
+        };
+        let facts = Facts {
+            token: token.to_owned(),
+            scheme,
+            method: parts.method.as_str().to_owned(),
+            url: url.into(),
+            resource: Arc::clone(&self.terms.name),
+            now,
+            runtime: Arc::clone(runtime),
+        };
+        Ok(Candidate { facts, proof })
+    }
+
+    fn read_proof(&self, parts: &Parts, url: &Url, token: &str, now: u64) -> Result<Proof, Refusal> {
+        let method = parts.method.as_str();
+        let expected = dpop::Expected { method, url, token, algorithms: &self.terms.proof_algorithms, now };
+        let proof = dpop::read(&parts.headers, &expected).map_err(|text| Refusal::InvalidProof(text.into()))?;
+        match &self.terms.nonces {
+            Some(nonces) if !proof.nonce.as_deref().is_some_and(|nonce| nonces.knows(now, nonce)) => {
+                Err(Refusal::NonceNeeded)
+            }
+            _ => Ok(proof),
+        }
+    }
+
+    /// The public URL of a request, without its query.
+    fn url_of(&self, parts: &Parts) -> Url {
+        self.terms.public_url.clone().unwrap_or_else(|| {
+            let mut url = bare(self.terms.resource.clone());
+            url.set_path(parts.uri.path());
+            url
+        })
+    }
+
+    /// Judges what the verifier says of a candidate: expiry, binding and first use. Scopes come last ([`Self::permit`]).
+    pub(crate) fn judge(
+        &self,
+        candidate: &Judged,
+        now: u64,
+        verdict: Result<Identity, Refusal>,
+    ) -> Result<Identity, Refused> {
+        let refused = |refusal| Refused { refusal, scheme: Some(candidate.scheme) };
+        let invalid = |text: &str| refused(Refusal::InvalidToken(text.into()));
+        let identity = verdict.map_err(refused)?;
+        let Some(identity) = identity.named() else {
+            return Err(invalid("The access token names neither a subject nor a client"));
+        };
+        if identity.expires_at.is_some_and(|end| now >= end.saturating_add(LEEWAY)) {
+            return Err(invalid("The access token has expired"));
+        }
+        let binding = match identity.claims.get("cnf") {
+            None | Some(Value::Null) => None,
+            Some(binding) => match binding.get("jkt").and_then(Value::as_str) {
+                Some(key) if binding.as_object().is_some_and(|methods| methods.len() == 1) => Some(key),
+                _ => return Err(invalid("The access token is bound in a way that is not known here")),
+            },
+        };
+        match (&candidate.proof, binding) {
+            (None, None) => {}
+            // XAU-64: else whoever stole a bound token could use it without its key.
+            (None, Some(_)) => {
+                return Err(invalid("The access token is bound to a key: present it with the scheme DPoP"));
+            }
+            (Some(_), None) => return Err(invalid("The access token is not bound to a key")),
+            (Some(proof), Some(key)) if proof.key != key => {
+                return Err(refused(Refusal::InvalidProof("The DPoP proof is of another key than the token".into())));
+            }
+            (Some(proof), Some(_)) => {
+                if !self.terms.replays.lock().note(now, proof) {
+                    return Err(refused(Refusal::InvalidProof("The DPoP proof was used before".into())));
+                }
+            }
+        }
+        Ok(identity)
+    }
+
+    /// Whether an identity may do something that needs these scopes beside those that everything needs.
+    pub(crate) fn permit(&self, identity: &Identity, operation: &[String]) -> Result<(), Refusal> {
+        let needed = union(self.terms.required.iter().chain(operation));
+        if self.terms.hierarchy.covers(&identity.scopes, &needed) {
+            return Ok(());
+        }
+        Err(Refusal::InsufficientScope { scopes: needed, description: None })
+    }
+
+    /// The values of `WWW-Authenticate` for a refusal.
+    pub(crate) fn challenges(&self, refused: &Refused) -> Vec<String> {
+        let terms = &*self.terms;
+        let challenger = Challenger {
+            metadata_url: &terms.metadata.url,
+            scopes: &terms.required,
+            schemes: &terms.schemes,
+            algorithms: &terms.proof_algorithms,
+        };
+        challenger.challenges(&refused.refusal, refused.scheme)
+    }
+
+    /// The nonce for the client's next proof, where one is needed.
+    pub(crate) fn nonce(&self, now: u64) -> Option<String> {
+        self.terms.nonces.as_ref().map(|nonces| nonces.current(now))
+    }
+}
+
+/// What is kept of a candidate while its token is being verified.
+pub(crate) struct Judged {
+    scheme: Scheme,
+    proof: Option<Proof>,
+}
+
+impl Candidate {
+    pub(crate) fn split(self) -> (Facts, Judged) {
+        let scheme = self.facts.scheme;
+        (self.facts, Judged { scheme, proof: self.proof })
+    }
+}
+
+impl Judged {
+    pub(crate) fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+}
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorization").field("resource", &self.terms.name).finish_non_exhaustive()
+    }
+}
+
+/// Clones are equal.
+impl PartialEq for Authorization {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.terms, &other.terms)
+    }
+}
+
+impl Eq for Authorization {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! Signed tokens in compact form (RFC 7515), as far as verifying them needs it.
+//!
+//! The signatures are checked by aws-lc-rs, which TLS uses already. Only algorithms with public keys exist here: `none` and
+//! shared secrets have no names that could be asked for.
+
+use super::jwk::PublicKey;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// How a token is signed (RFC 7518 section 3.1, RFC 8037).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Algorithm {
+    Rs256,
+    Rs384,
+    Rs512,
+    Ps256,
+    Ps384,
+    Ps512,
+    Es256,
+    Es384,
+    Es512,
+    EdDsa,
+}
+
+impl Algorithm {
+    /// Every algorithm.
+    pub const ALL: [Self; 10] = [
+        Self::Es256,
+        Self::Es384,
+        Self::Es512,
+        Self::EdDsa,
+        Self::Ps256,
+        Self::Ps384,
+        Self::Ps512,
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+    ];
+
+    /// The name in `alg`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Ps256 => "PS256",
+            Self::Ps384 => "PS384",
+            Self::Ps512 => "PS512",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::Es512 => "ES512",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    /// The algorithm of a name; names are case-sensitive.
+    pub fn parse(name: &str) -> Option<Self> {
+        // RFC 9864 gives EdDSA on this curve a name of its own.
+        let name = if name == "Ed25519" { "EdDSA" } else { name };
+        Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == name)
+    }
+}
+
+/// A token that is taken apart; nothing of it is trusted yet.
+pub(super) struct Jws<'a> {
+    pub(super) header: Header,
+    pub(super) claims: Map<String, Value>,
+    signed: &'a str,
+    signature: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Header {
+    pub(super) alg: String,
+    pub(super) typ: Option<String>,
+    pub(super) kid: Option<String>,
+    pub(super) jwk: Option<Value>,
+    crit: Option<Value>,
+}
+
+impl<'a> Jws<'a> {
+    /// Takes a token apart. The error says what is wrong, without quoting from it.
+    pub(super) fn parse(token: &'a str) -> Result<Self, &'static str> {
+        let parts: Vec<&str> = token.splitn(4, '.').collect();
+        let &[header, claims, signature] = parts.as_slice() else { return Err("is no signed JWT") };
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "is not encoded as a JWT is");
+        let signature = decode(signature)?;
+        let header: Header =
+            serde_json::from_slice(&decode(header)?).map_err(|_| "has a header that is no JWT header")?;
+        let claims = serde_json::from_slice(&decode(claims)?).map_err(|_| "holds no claims")?;
+        if header.crit.is_some() {
+            // RFC 7515 section 4.1.11: what must be understood and is not makes the token invalid.
+            return Err("has critical header fields that are not known here");
+        }
+        let signed = &token[..parts[0].len() + 1 + parts[1].len()];
+        Ok(Self { header, claims, signed, signature })
+    }
+
+    /// The algorithm, if it is one of these.
+    pub(super) fn algorithm(&self, allowed: &[Algorithm]) -> Option<Algorithm> {
+        Algorithm::parse(&self.header.alg).filter(|algorithm| allowed.contains(algorithm))
+    }
+
+    /// Whether the key has signed it with that algorithm.
+    pub(super) fn is_signed_by(&self, key: &PublicKey, algorithm: Algorithm) -> bool {
+        key.verify(algorithm, self.signed.as_bytes(), &self.signature)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn algorithms_have_names_and_no_others() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(Algorithm::parse(algorithm.as_str()), Some(algorithm));
+        }
+        for name in ["none", "None", "HS256", "HS512", "es256", "", "A128KW"] {
+            assert_eq!(Algorithm::parse(name), None, "{name}");
+        }
+    }
+
+    /// RFC 7515 appendix A.3 (ES256) and A.2 (RS256), RFC 8037 appendix A.4 (EdDSA).
+    #[test]
+    fn signatures_of_the_standards_are_verified() {
+        let key = json!({"kty": "EC", "crv": "P-256", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+            "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"});
+        let token = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
+        verified(&key, token, Algorithm::Es256);
+        let key = json!({"kty": "RSA", "e": "AQAB", "n": "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ"});
+        let token = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+        verified(&key, token, Algorithm::Rs256);
+    }
+
+    fn verified(key: &Value, token: &str, algorithm: Algorithm) {
+        let key = PublicKey::of_jwk(key).unwrap();
+        let jws = Jws::parse(token).unwrap();
+        assert_eq!(jws.algorithm(&Algorithm::ALL), Some(algorithm));
+        assert_eq!(jws.algorithm(&[Algorithm::Ps512]), None);
+        assert_eq!(jws.claims["iss"], "joe");
+        assert!(jws.is_signed_by(&key, algorithm));
+        for other in Algorithm::ALL.into_iter().filter(|other| *other != algorithm) {
+            assert!(!jws.is_signed_by(&key, other), "{other:?}");
+        }
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let other = signed.replacen(".eyJ", ".eyK", 1) + "." + signature;
+        assert!(Jws::parse(&other).map_or(true, |jws| !jws.is_signed_by(&key, algorithm)));
+        let cut = &token[..token.len() - 4];
+        assert!(Jws::parse(cut).map_or(true, |jws| !jws.is_signed_by(&key, algorithm)));
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused_without_quoting_it() {
+        let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let of = |header: &str, claims: &str| format!("{}.{}.AA", encode(header), encode(claims));
+        for token in [
+            "",
+            "opaque",
+            "a.b",
+            "a.b.c.d",
+            "a.b.c.d.e",
+            "....",
+            &of("{}", "{}"),
+            &of(r#"{"alg":7}"#, "{}"),
+            &of(r#"{"alg":"ES256"}"#, "[]"),
+            &of(r#"{"alg":"ES256"}"#, "secret"),
+            &of(r#"{"alg":"ES256","alg":"none"}"#, "{}"),
+            &of(r#"{"alg":"ES256","crit":["b64"],"b64":false}"#, "{}"),
+            &(of(r#"{"alg":"ES256"}"#, "{}") + "="),
+        ] {
+            let error = Jws::parse(token).err().unwrap_or_else(|| panic!("{token}"));
+            assert!(!error.contains("secret"));
+        }
+        assert!(Jws::parse(&of(r#"{"alg":"ES256","b64":true}"#, "{}")).is_ok());
+    }
+}

@@ -1,0 +1,308 @@
+//! The verifier for JWT access tokens: their issuer's keys, found by discovery and kept for a while.
+
+use super::{
+    Algorithm, ConfigError, Fetch, FetchError, Identity, Refusal, TokenVerifier, Verification,
+    claims::{self, Expected},
+    discovery,
+    fetch::MAX_DOCUMENT,
+    jwk::KeySet,
+    jws::Jws,
+    key_cache::{KeyCache, Look},
+    resource::is_safe,
+};
+use crate::{
+    runtime::{Runtime, Task},
+    sync::Mutex,
+};
+use bytes::Bytes;
+use http::{Request, StatusCode, header};
+use serde_json::Value;
+use std::{
+    future::poll_fn,
+    sync::{Arc, MutexGuard},
+    task::Poll,
+    time::Duration,
+};
+use url::Url;
+
+/// How long finding an issuer's keys may take.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// Tokens that may wait for keys.
+const MAX_WAITING: usize = 1024;
+/// Keys that are tried for a token that names none.
+const MAX_TRIED: usize = 16;
+/// What `typ` may be (RFC 9068 section 2.1; many issuers write the general type). It keeps other JWTs of an issuer out.
+const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
+
+/// Which JWTs are accepted.
+#[derive(Debug, Clone)]
+pub struct JwtOptions {
+    /// The issuers whose tokens are accepted (`iss`, letter by letter).
+    pub issuers: Vec<String>,
+    /// Where their keys are.
+    pub keys: KeySource,
+    /// What `aud` must name one of. Empty (the default): the resource identifier of the server.
+    pub audiences: Vec<String>,
+    /// How tokens may be signed. Default: every algorithm with public keys.
+    pub algorithms: Vec<Algorithm>,
+}
+
+/// Where the keys of an issuer are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum KeySource {
+    /// The issuer's metadata says (RFC 8414, OpenID Connect Discovery).
+    #[default]
+    Discovered,
+    /// At this URL. For one issuer only.
+    At(String),
+    /// These, a JWK Set. For one issuer only.
+    Given(Value),
+}
+
+impl JwtOptions {
+    /// Tokens of one issuer, with keys by discovery.
+    pub fn issuer(issuer: impl Into<String>) -> Self {
+        Self {
+            issuers: vec![issuer.into()],
+            keys: KeySource::default(),
+            audiences: Vec::new(),
+            algorithms: Algorithm::ALL.to_vec(),
+        }
+    }
+}
+
+/// Verifies JWT access tokens (RFC 9068): signature, issuer, audience, dates, type. Cheap to clone.
+#[derive(Clone)]
+pub struct JwtVerifier {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    issuers: Vec<Issuer>,
+    audiences: Vec<String>,
+    algorithms: Vec<Algorithm>,
+    fetch: Arc<dyn Fetch>,
+}
+
+struct Issuer {
+    name: String,
+    place: Place,
+    state: Mutex<State>,
+}
+
+enum Place {
+    Discovered,
+    At(Url),
+    Given(Arc<KeySet>),
+}
+
+#[derive(Default)]
+struct State {
+    cache: KeyCache<Arc<KeySet>>,
+    waiting: Vec<Verification>,
+}
+
+/// What becomes of a token now.
+enum Step<'a> {
+    Answer(Result<Identity, Refusal>),
+    Wait { issuer: usize, state: MutexGuard<'a, State>, fetch: bool },
+}
+
+impl JwtVerifier {
+    /// A verifier that gets documents through `fetch`.
+    ///
+    /// # Errors
+    /// If an option is wrong; the text names it.
+    pub fn new(options: JwtOptions, fetch: Arc<dyn Fetch>) -> Result<Self, ConfigError> {
+        let JwtOptions { issuers, keys, audiences, algorithms } = options;
+        if issuers.is_empty() {
+            return Err(ConfigError::new("issuer", "is missing: whose tokens are accepted?"));
+        }
+        if algorithms.is_empty() {
+            return Err(ConfigError::new("algorithms", "must name at least one"));
+        }
+        if issuers.len() > 1 && keys != KeySource::Discovered {
+            return Err(ConfigError::new("issuer", "must be one only where jwks or jwksUri is given"));
+        }
+        let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();
+        Ok(Self { inner: Arc::new(Inner { issuers: issuers?, audiences, algorithms, fetch }) })
+    }
+}
+
+impl Issuer {
+    fn new(name: String, keys: &KeySource) -> Result<Self, ConfigError> {
+        let place = match keys {
+            KeySource::Discovered if discovery::places(&name).is_empty() => {
+                let text = format!("{name:?} is no https URL (http is for this machine only)");
+                return Err(ConfigError::new("issuer", text));
+            }
+            KeySource::Discovered => Place::Discovered,
+            KeySource::At(url) => match Url::parse(url).ok().filter(is_safe) {
+                Some(url) => Place::At(url),
+                None => {
+                    let text = format!("{url:?} is no https URL (http is for this machine only)");
+                    return Err(ConfigError::new("jwksUri", text));
+                }
+            },
+            KeySource::Given(set) => {
+                let keys = KeySet::of_json(set).map_err(|error| ConfigError::new("jwks", error))?;
+                Place::Given(Arc::new(keys))
+            }
+        };
+        Ok(Self { name, place, state: Mutex::default() })
+    }
+}
+
+impl TokenVerifier for JwtVerifier {
+    fn verify(&self, verification: Verification) {
+        self.inner.proceed(verification);
+    }
+}
+
+impl Inner {
+    fn proceed(self: &Arc<Self>, verification: Verification) {
+        let runtime = Arc::clone(verification.runtime());
+        match self.step(&verification, &runtime) {
+            Step::Answer(verdict) => {
+                verification.complete(verdict);
+            }
+            Step::Wait { state, .. } if state.waiting.len() >= MAX_WAITING => {
+                drop(state);
+                verification.complete(Err(Refusal::Unavailable("too many tokens wait for keys".into())));
+            }
+            Step::Wait { issuer, mut state, fetch } => {
+                state.waiting.push(verification);
+                drop(state);
+                if fetch {
+                    self.fetch_keys(issuer, &runtime);
+                }
+            }
+        }
+    }
+
+    fn step<'a>(self: &'a Arc<Self>, verification: &Verification, runtime: &Arc<dyn Runtime>) -> Step<'a> {
+        let invalid = |text: &str| Step::Answer(Err(Refusal::InvalidToken(text.into())));
+        let jws = match Jws::parse(verification.token()) {
+            Ok(jws) => jws,
+            Err(error) => return invalid(&format!("The access token {error}")),
+        };
+        let known = |typ: &String| TYPES.iter().any(|known| known.eq_ignore_ascii_case(typ));
+        if !jws.header.typ.as_ref().is_none_or(known) {
+            return invalid("The JWT is no access token: its type is another");
+        }
+        let Some(algorithm) = jws.algorithm(&self.algorithms) else {
+            return invalid("The access token is signed with an algorithm that is not accepted here");
+        };
+        let name = jws.claims.get("iss").and_then(Value::as_str);
+        let Some(index) = self.issuers.iter().position(|issuer| Some(issuer.name.as_str()) == name) else {
+            return invalid("The access token is of another issuer");
+        };
+        let issuer = &self.issuers[index];
+        let id = jws.header.kid.as_deref();
+        let keys = if let Place::Given(keys) = &issuer.place {
+            Arc::clone(keys)
+        } else {
+            let mut state = issuer.state.lock();
+            let suits = |keys: &Arc<KeySet>| keys.candidates(id, algorithm).next().is_some();
+            match state.cache.look(runtime.now(), suits) {
+                Look::Use(keys) => keys,
+                Look::UseAndFetch(keys) => {
+                    drop(state);
+                    self.fetch_keys(index, runtime);
+                    keys
+                }
+                Look::Fetch => return Step::Wait { issuer: index, state, fetch: true },
+                Look::Wait => return Step::Wait { issuer: index, state, fetch: false },
+                Look::Unavailable => {
+                    let text = format!("the keys of {} are not to be had", issuer.name);
+                    return Step::Answer(Err(Refusal::Unavailable(text)));
+                }
+            }
+        };
+        if !keys.candidates(id, algorithm).take(MAX_TRIED).any(|key| jws.is_signed_by(key, algorithm)) {
+            return invalid("The access token is not signed by its issuer");
+        }
+        let resource = [verification.resource().to_owned()];
+        let audiences = if self.audiences.is_empty() { &resource[..] } else { &self.audiences };
+        let expected = Expected { issuer: &issuer.name, audiences, now: verification.now() };
+        Step::Answer(claims::judge(jws.claims, &expected).map_err(|text| Refusal::InvalidToken(text.into())))
+    }
+
+    /// Fetches in the background; those who wait go on afterwards.
+    fn fetch_keys(self: &Arc<Self>, index: usize, runtime: &Arc<dyn Runtime>) {
+        let (inner, clock) = (Arc::clone(self), Arc::clone(runtime));
+        runtime.spawn(Box::pin(async move {
+            let issuer = &inner.issuers[index];
+            let finding = find_keys(Arc::clone(&inner.fetch), issuer.name.clone(), issuer.jwks_uri());
+            let late = || Err(FetchError("no answer in time".into()));
+            let found = within(&*clock, DEADLINE, Box::pin(finding)).await.unwrap_or_else(late);
+            if let Err(error) = &found {
+                tracing::warn!(target: "trunkline", "the keys of {} are not to be had: {error}", issuer.name);
+            }
+            let waiting = {
+                let mut state = issuer.state.lock();
+                state.cache.fetched(clock.now(), found.ok().map(Arc::new));
+                std::mem::take(&mut state.waiting)
+            };
+            for verification in waiting {
+                inner.proceed(verification);
+            }
+        }));
+    }
+}
+
+impl Issuer {
+    fn jwks_uri(&self) -> Option<Url> {
+        match &self.place {
+            Place::At(url) => Some(url.clone()),
+            Place::Discovered | Place::Given(_) => None,
+        }
+    }
+}
+
+async fn find_keys(fetch: Arc<dyn Fetch>, issuer: String, at: Option<Url>) -> Result<KeySet, FetchError> {
+    let place = match at {
+        Some(place) => place,
+        None => discover(&*fetch, &issuer).await?,
+    };
+    let set = document(&*fetch, &place).await?;
+    KeySet::of_json(&set).map_err(|error| FetchError(format!("{place} {error}")))
+}
+
+async fn discover(fetch: &dyn Fetch, issuer: &str) -> Result<Url, FetchError> {
+    let mut errors = Vec::new();
+    for place in discovery::places(issuer) {
+        let found = document(fetch, &place).await.and_then(|metadata| {
+            discovery::keys_of(&metadata, issuer).map_err(|error| FetchError(format!("{place} {error}")))
+        });
+        match found {
+            Ok(keys) => return Ok(keys),
+            Err(error) => errors.push(error.0),
+        }
+    }
+    Err(FetchError(errors.join("; ")))
+}
+
+async fn document(fetch: &dyn Fetch, place: &Url) -> Result<Value, FetchError> {
+    let failed = |text: &str| FetchError(format!("{place} {text}"));
+    let request = Request::get(place.as_str()).header(header::ACCEPT, "application/json").body(Bytes::new());
+    let response = fetch.fetch(request.map_err(|_| failed("cannot be asked"))?).await?;
+    match response.status() {
+        StatusCode::OK if response.body().len() > MAX_DOCUMENT => Err(failed("is too large")),
+        StatusCode::OK => serde_json::from_slice(response.body()).map_err(|_| failed("is not JSON")),
+        status => Err(failed(&format!("answers {status}"))),
+    }
+}
+
+/// Runs a future until the time is up.
+async fn within<T>(runtime: &dyn Runtime, limit: Duration, mut future: Task<T>) -> Option<T> {
+    let mut up = runtime.sleep_until(runtime.now() + limit);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => up.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! When to fetch an issuer's keys, and how long to use them.
+
+use std::time::{Duration, Instant};
+
+/// Keys are fetched anew after this time.
+const FRESH: Duration = Duration::from_secs(600);
+/// How long keys stay in use while they cannot be fetched anew.
+const STALE: Duration = Duration::from_secs(6 * 3600);
+/// The pause between the end of a fetch and the next one, whoever asks: tokens with invented key ids must not make us a nuisance.
+const PAUSE: Duration = Duration::from_secs(10);
+/// A fetch that has told nothing for so long is lost.
+const LOST: Duration = Duration::from_secs(30);
+
+/// The keys `K` of one issuer.
+#[derive(Debug)]
+pub(super) struct KeyCache<K> {
+    keys: Option<(K, Instant)>,
+    last_fetch: Option<Instant>,
+    fetching: bool,
+}
+
+/// What to do about a token.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Look<K> {
+    /// Use these keys, as they are.
+    Use(K),
+    /// Use these keys, and fetch them anew meanwhile.
+    UseAndFetch(K),
+    /// Fetch, and look again when that is done.
+    Fetch,
+    /// Look again when the fetch that runs is done.
+    Wait,
+    /// There are no keys, and none were to be had just now.
+    Unavailable,
+}
+
+impl<K> Default for KeyCache<K> {
+    fn default() -> Self {
+        Self { keys: None, last_fetch: None, fetching: false }
+    }
+}
+
+impl<K: Clone> KeyCache<K> {
+    /// Looks for keys. `suits`: whether the key that the token names is among them. Whoever is told to fetch must do so, and
+    /// then say [`Self::fetched`].
+    pub(super) fn look(&mut self, now: Instant, suits: impl Fn(&K) -> bool) -> Look<K> {
+        let since = |at: Instant| now.saturating_duration_since(at);
+        let running = self.fetching && self.last_fetch.is_some_and(|at| since(at) < LOST);
+        let may_fetch = !running && self.last_fetch.is_none_or(|at| since(at) >= PAUSE);
+        let known = self.keys.as_ref().filter(|(_, at)| since(*at) < STALE);
+        if let Some((keys, at)) = known {
+            let keys = keys.clone();
+            match (suits(&keys), since(*at) < FRESH) {
+                (true, true) => return Look::Use(keys),
+                (true, false) if may_fetch => {
+                    self.begin(now);
+                    return Look::UseAndFetch(keys);
+                }
+                (true, false) => return Look::Use(keys),
+                (false, _) if !may_fetch && !running => return Look::Use(keys),
+                (false, _) => {}
+            }
+        }
+        if running {
+            Look::Wait
+        } else if may_fetch {
+            self.begin(now);
+            Look::Fetch
+        } else {
+            Look::Unavailable
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.fetching = true;
+        self.last_fetch = Some(now);
+    }
+
+    /// The fetch is done; `None`: without success.
+    pub(super) fn fetched(&mut self, now: Instant, keys: Option<K>) {
+        self.fetching = false;
+        self.last_fetch = Some(now);
+        if let Some(keys) = keys {
+            self.keys = Some((keys, now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Keys are a list of ids here.
+    fn look(cache: &mut KeyCache<Vec<u8>>, now: Instant, id: u8) -> Look<Vec<u8>> {
+        cache.look(now, |keys| keys.contains(&id))
+    }
+
+    #[test]
+    fn one_fetch_at_a_time_and_everyone_waits_for_it() {
+        let (mut cache, start) = (KeyCache::default(), Instant::now());
+        assert_eq!(look(&mut cache, start, 1), Look::Fetch);
+        assert_eq!(look(&mut cache, start, 1), Look::Wait);
+        assert_eq!(look(&mut cache, start + SECOND, 2), Look::Wait);
+        cache.fetched(start + SECOND, Some(vec![1]));
+        assert_eq!(look(&mut cache, start + SECOND, 1), Look::Use(vec![1]));
+        // An unknown key: asked for again, but not at once.
+        assert_eq!(look(&mut cache, start + SECOND, 2), Look::Use(vec![1]));
+        let later = start + SECOND + PAUSE;
+        assert_eq!(look(&mut cache, later - SECOND, 2), Look::Use(vec![1]));
+        assert_eq!(look(&mut cache, later, 2), Look::Fetch);
+        assert_eq!(look(&mut cache, later, 2), Look::Wait);
+        // Known keys do not wait for that.
+        assert_eq!(look(&mut cache, later, 1), Look::Use(vec![1]));
+        cache.fetched(later, Some(vec![1, 2]));
+        assert_eq!(look(&mut cache, later, 2), Look::Use(vec![1, 2]));
+    }
+
+    #[test]
+    fn failures_are_not_repeated_at_once() {
+        let (mut cache, start) = (KeyCache::<Vec<u8>>::default(), Instant::now());
+        assert_eq!(look(&mut cache, start, 1), Look::Fetch);
+        cache.fetched(start, None);
+        assert_eq!(look(&mut cache, start + PAUSE - SECOND, 1), Look::Unavailable);
+        assert_eq!(look(&mut cache, start + PAUSE, 1), Look::Fetch);
+    }
+
+    #[test]
+    fn old_keys_are_used_while_new_ones_come_and_for_a_bounded_time() {
+        let (mut cache, start) = (KeyCache::default(), Instant::now());
+        look(&mut cache, start, 1);
+        cache.fetched(start, Some(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESH - SECOND, 1), Look::Use(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESH, 1), Look::UseAndFetch(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESH, 1), Look::Use(vec![1]));
+        cache.fetched(start + FRESH, None);
+        assert_eq!(look(&mut cache, start + FRESH, 1), Look::Use(vec![1]));
+        let end = start + STALE;
+        assert_eq!(look(&mut cache, end - SECOND, 1), Look::UseAndFetch(vec![1]));
+        cache.fetched(end - SECOND, None);
+        assert_eq!(look(&mut cache, end, 1), Look::Unavailable);
+        assert_eq!(look(&mut cache, end + PAUSE, 1), Look::Fetch);
+    }
+
+    #[test]
+    fn a_lost_fetch_does_not_block_for_ever() {
+        let (mut cache, start) = (KeyCache::<Vec<u8>>::default(), Instant::now());
+        assert_eq!(look(&mut cache, start, 1), Look::Fetch);
+        assert_eq!(look(&mut cache, start + LOST - SECOND, 1), Look::Wait);
+        assert_eq!(look(&mut cache, start + LOST, 1), Look::Fetch);
+    }
+}

@@ -1,0 +1,122 @@
+//! What a protected resource says of itself (RFC 9728).
+
+use super::Algorithm;
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use url::Url;
+
+/// Where the document is, before the path of the resource (RFC 9728 section 3).
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// The document and where it is served.
+#[derive(Debug)]
+pub(super) struct Metadata {
+    pub(super) document: Bytes,
+    /// The URL to point clients to.
+    pub(super) url: String,
+    /// What may follow the well-known path: nothing, or the path of the resource.
+    resource_path: String,
+}
+
+/// What the document says.
+pub(super) struct Contents<'a> {
+    pub(super) resource: &'a str,
+    pub(super) authorization_servers: &'a [String],
+    pub(super) scopes: &'a [String],
+    /// The algorithms of proofs, where tokens may be bound to keys; and whether they must be (XAU-71).
+    pub(super) dpop: Option<(&'a [Algorithm], bool)>,
+    /// Further members, such as `resource_name`; they win.
+    pub(super) more: &'a Map<String, Value>,
+}
+
+impl Metadata {
+    pub(super) fn new(resource: &Url, contents: &Contents<'_>) -> Self {
+        let path = resource.path().trim_end_matches('/');
+        let mut url = resource.clone();
+        url.set_path(&format!("{WELL_KNOWN}{path}"));
+        Self { document: contents.to_json().into(), url: url.into(), resource_path: path.to_owned() }
+    }
+
+    /// The document, if a request asks for it: at the root, or with the path of the resource inserted. `endpoint` is the path
+    /// by which this server knows its endpoint, which a proxy may have changed.
+    pub(super) fn at(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
+        let rest = path.strip_prefix(WELL_KNOWN)?.trim_end_matches('/');
+        let known = rest.is_empty() || rest == self.resource_path || Some(rest) == endpoint;
+        known.then(|| self.document.clone())
+    }
+}
+
+impl Contents<'_> {
+    fn to_json(&self) -> String {
+        let mut document = json!({
+            "resource": self.resource,
+            "authorization_servers": self.authorization_servers,
+            "bearer_methods_supported": ["header"],
+        });
+        if !self.scopes.is_empty() {
+            document["scopes_supported"] = self.scopes.into();
+        }
+        if let Some((algorithms, required)) = self.dpop {
+            let names: Vec<_> = algorithms.iter().map(|algorithm| algorithm.as_str()).collect();
+            document["dpop_signing_alg_values_supported"] = names.into();
+            document["dpop_bound_access_tokens_required"] = required.into();
+        }
+        for (name, value) in self.more {
+            document[name.as_str()] = value.clone();
+        }
+        document.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata(resource: &str, dpop: Option<(&[Algorithm], bool)>) -> Metadata {
+        let more = json!({"resource_name": "Weather"});
+        let contents = Contents {
+            resource,
+            authorization_servers: &["https://auth.example".to_owned()],
+            scopes: &["read".to_owned()],
+            dpop,
+            more: more.as_object().unwrap(),
+        };
+        Metadata::new(&Url::parse(resource).unwrap(), &contents)
+    }
+
+    #[test]
+    fn aus_01_the_document_names_resource_and_authorization_servers() {
+        let document: Value = serde_json::from_slice(&metadata("https://mcp.example/mcp", None).document).unwrap();
+        assert_eq!(
+            document,
+            json!({"resource": "https://mcp.example/mcp", "authorization_servers": ["https://auth.example"],
+                "bearer_methods_supported": ["header"], "scopes_supported": ["read"], "resource_name": "Weather"})
+        );
+    }
+
+    #[test]
+    fn xau_71_it_says_whether_tokens_are_bound() {
+        let metadata = metadata("https://mcp.example", Some((&[Algorithm::Es256], true)));
+        let document: Value = serde_json::from_slice(&metadata.document).unwrap();
+        assert_eq!(document["dpop_signing_alg_values_supported"], json!(["ES256"]));
+        assert_eq!(document["dpop_bound_access_tokens_required"], true);
+    }
+
+    #[test]
+    fn aus_03_it_is_found_at_the_root_and_with_the_path_inserted() {
+        let metadata = metadata("https://mcp.example/public/mcp", None);
+        assert_eq!(metadata.url, "https://mcp.example/.well-known/oauth-protected-resource/public/mcp");
+        for (path, found) in [
+            ("/.well-known/oauth-protected-resource", true),
+            ("/.well-known/oauth-protected-resource/", true),
+            ("/.well-known/oauth-protected-resource/public/mcp", true),
+            ("/.well-known/oauth-protected-resource/mcp", true),
+            ("/.well-known/oauth-protected-resource/other", false),
+            ("/.well-known/oauth-protected-resources", false),
+            ("/.well-known/oauth-authorization-server", false),
+            ("/public/mcp", false),
+        ] {
+            assert_eq!(metadata.at(path, Some("/mcp")).is_some(), found, "{path}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Who sends a request: bearer tokens at a server, from the `Authorization` header to a verified identity.
+//!
+//! Everything here is told what it needs: the time is an argument, documents come through [`Fetch`], and whoever judges a
+//! token ([`TokenVerifier`]) may answer later and from anywhere. What the HTTP server does with it is in
+//! `transport/http_server/authorization.rs`.
+//!
+//! Sources: the specification's authorization pages; RFC 6750 (bearer tokens), RFC 9728 (metadata of protected resources),
+//! RFC 9068 (JWT access tokens), RFC 8707 (resource indicators), RFC 9449 (DPoP).
+
+mod authorization;
+mod challenge;
+mod claims;
+mod config;
+mod discovery;
+mod dpop;
+mod fetch;
+mod identity;
+mod jwk;
+mod jws;
+mod jwt;
+mod key_cache;
+mod metadata;
+mod presented;
+mod refusal;
+mod resource;
+mod scopes;
+mod verification;
+
+#[cfg(test)]
+mod testing;
+
+pub use authorization::Authorization;
+pub use config::{AuthorizationBuilder, ConfigError, DpopPolicy};
+pub use fetch::{Fetch, FetchError};
+pub use identity::Identity;
+pub use jws::Algorithm;
+pub use jwt::{JwtOptions, JwtVerifier, KeySource};
+pub use presented::Scheme;
+pub use refusal::Refusal;
+pub use verification::{TokenVerifier, Verification};
+
+pub(crate) use authorization::Refused;
+pub(crate) use verification::ask;

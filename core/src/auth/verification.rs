@@ -1,0 +1,194 @@
+//! A token on its way through whoever judges it.
+
+use super::{Identity, Refusal, Scheme};
+use crate::{runtime::Runtime, sync::Mutex};
+use std::{
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+/// Judges tokens. It gets a [`Verification`] and answers it whenever and from wherever it likes; dropping it unanswered
+/// refuses the request.
+///
+/// A verifier says for whom a token was issued and whether it is good *here*: it must refuse tokens of another audience
+/// (AUS-08, SEC-07). Expiry ([`Identity::expires_at`]), scopes and the binding to a key (`cnf.jkt` among the
+/// [`Identity::claims`]) are judged afterwards, from what it answers.
+pub trait TokenVerifier: Send + Sync + 'static {
+    /// Takes a token to judge. Must not block.
+    fn verify(&self, verification: Verification);
+}
+
+impl<F: Fn(Verification) + Send + Sync + 'static> TokenVerifier for F {
+    fn verify(&self, verification: Verification) {
+        self(verification);
+    }
+}
+
+/// A token to judge.
+pub struct Verification {
+    facts: Facts,
+    answer: Arc<Answer>,
+}
+
+/// What is known of the request that presents a token.
+pub(crate) struct Facts {
+    pub(crate) token: String,
+    pub(crate) scheme: Scheme,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) resource: Arc<str>,
+    pub(crate) now: u64,
+    pub(crate) runtime: Arc<dyn Runtime>,
+}
+
+impl Verification {
+    /// The token. It is the client's: it must be neither logged nor passed on.
+    pub fn token(&self) -> &str {
+        &self.facts.token
+    }
+
+    /// How it is presented.
+    pub fn scheme(&self) -> Scheme {
+        self.facts.scheme
+    }
+
+    /// The method of the HTTP request.
+    pub fn method(&self) -> &str {
+        &self.facts.method
+    }
+
+    /// The public URL of the HTTP request, without its query.
+    pub fn url(&self) -> &str {
+        &self.facts.url
+    }
+
+    /// The resource identifier of this server, which the token must be issued for.
+    pub fn resource(&self) -> &str {
+        &self.facts.resource
+    }
+
+    /// The time of the request, in seconds since 1970.
+    pub fn now(&self) -> u64 {
+        self.facts.now
+    }
+
+    /// For tasks of the verifier.
+    pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.facts.runtime
+    }
+
+    /// Answers. `false`: nobody waits any more.
+    pub fn complete(self, verdict: Result<Identity, Refusal>) -> bool {
+        self.answer.give(verdict)
+    }
+
+    /// Runs `hook` when nobody waits any more, for the client is gone or the time is up; at once if that is so.
+    pub fn on_abandoned(&self, hook: impl FnOnce() + Send + 'static) {
+        self.abandonment().then(hook);
+    }
+
+    /// The same for when the verification itself is kept elsewhere.
+    pub(crate) fn abandonment(&self) -> Abandonment {
+        Abandonment(Arc::clone(&self.answer))
+    }
+}
+
+/// That nobody waits any more.
+pub(crate) struct Abandonment(Arc<Answer>);
+
+impl Abandonment {
+    /// Runs `hook` when that is so; at once if it is.
+    pub(crate) fn then(self, hook: impl FnOnce() + Send + 'static) {
+        let mut state = self.0.state.lock();
+        match &mut *state {
+            State::Asked { hook: kept, .. } => *kept = Some(Box::new(hook)),
+            State::Answered(_) => {}
+            State::Abandoned => {
+                drop(state);
+                hook();
+            }
+        }
+    }
+}
+
+impl Drop for Verification {
+    fn drop(&mut self) {
+        // Nothing happens if it was answered.
+        self.answer.give(Err(Refusal::Unavailable("the verifier dropped the token without an answer".into())));
+    }
+}
+
+struct Answer {
+    state: Mutex<State>,
+}
+
+enum State {
+    Asked { waker: Option<Waker>, hook: Option<Box<dyn FnOnce() + Send>> },
+    Answered(Option<Result<Identity, Refusal>>),
+    Abandoned,
+}
+
+impl Answer {
+    fn give(&self, verdict: Result<Identity, Refusal>) -> bool {
+        let before = {
+            let mut state = self.state.lock();
+            if !matches!(*state, State::Asked { .. }) {
+                return false;
+            }
+            std::mem::replace(&mut *state, State::Answered(Some(verdict)))
+        };
+        if let State::Asked { waker: Some(waker), .. } = before {
+            waker.wake();
+        }
+        true
+    }
+}
+
+/// Asks a verifier.
+pub(crate) fn ask(verifier: &dyn TokenVerifier, facts: Facts) -> Verdict {
+    let answer = Arc::new(Answer { state: Mutex::new(State::Asked { waker: None, hook: None }) });
+    let verification = Verification { facts, answer: Arc::clone(&answer) };
+    // A verifier that panics drops its token, which refuses the request.
+    if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
+        tracing::error!(target: "trunkline", "a verifier of tokens panicked");
+    }
+    Verdict(answer)
+}
+
+/// Completes with what the verifier says. Dropping it tells the verifier that nobody waits any more.
+pub(crate) struct Verdict(Arc<Answer>);
+
+impl Future for Verdict {
+    type Output = Result<Identity, Refusal>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self.0.state.lock() {
+            State::Asked { waker, .. } => {
+                *waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+            State::Answered(verdict) => {
+                Poll::Ready(verdict.take().unwrap_or_else(|| Err(Refusal::Unavailable("asked twice".into()))))
+            }
+            State::Abandoned => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Verdict {
+    fn drop(&mut self) {
+        let before = {
+            let mut state = self.0.state.lock();
+            if !matches!(*state, State::Asked { .. }) {
+                return;
+            }
+            std::mem::replace(&mut *state, State::Abandoned)
+        };
+        if let State::Asked { hook: Some(hook), .. } = before {
+            hook();
+        }
+    }
+}

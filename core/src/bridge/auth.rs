@@ -1,0 +1,317 @@
+//! Access tokens: what an endpoint asks for, and hosts that judge tokens themselves.
+
+use super::{
+    BridgeError, Event, EventKind, Lane, Shape,
+    config::{self, FailConfig, FailKind},
+    entries::{Entry, HostTarget},
+    port::PortInner,
+};
+use crate::{
+    auth::{
+        Algorithm, Authorization, DpopPolicy, Identity, JwtOptions, JwtVerifier, KeySource, Refusal, TokenVerifier,
+        Verification,
+    },
+    server::Server,
+    transport::HttpFetch,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock, Weak},
+};
+
+/// `transport.auth` of a listener.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AuthConfig {
+    resource: String,
+    issuer: Option<OneOrMore>,
+    authorization_servers: Option<Vec<String>>,
+    audience: Option<OneOrMore>,
+    #[serde(default)]
+    scopes: Vec<String>,
+    #[serde(default)]
+    required_scopes: Vec<String>,
+    #[serde(default)]
+    implies: BTreeMap<String, Vec<String>>,
+    jwks: Option<Value>,
+    jwks_uri: Option<String>,
+    algorithms: Option<Vec<String>>,
+    #[serde(default)]
+    dpop: Dpop,
+    dpop_algorithms: Option<Vec<String>>,
+    dpop_nonce: Option<Nonce>,
+    public_url: Option<String>,
+    #[serde(default)]
+    metadata: Map<String, Value>,
+    verifier: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl From<OneOrMore> for Vec<String> {
+    fn from(given: OneOrMore) -> Self {
+        match given {
+            OneOrMore::One(text) => vec![text],
+            OneOrMore::More(texts) => texts,
+        }
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum Dpop {
+    #[default]
+    Off,
+    Optional,
+    Required,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Nonce {
+    Wanted(bool),
+    Secret(String),
+}
+
+impl Nonce {
+    /// The secret to make nonces with, if they are wanted.
+    fn secret(self) -> Result<Option<Vec<u8>>, BridgeError> {
+        match self {
+            Self::Wanted(false) => Ok(None),
+            Self::Wanted(true) => {
+                let mut secret = vec![0; 32];
+                getrandom::fill(&mut secret)
+                    .map_err(|error| invalid(&format!("dpopNonce: the system gives no random bytes: {error}")))?;
+                Ok(Some(secret))
+            }
+            Self::Secret(text) => STANDARD
+                .decode(text)
+                .map(Some)
+                .map_err(|_| invalid("dpopNonce must be a boolean or a secret in base64")),
+        }
+    }
+}
+
+fn invalid(problem: &str) -> BridgeError {
+    BridgeError::invalid(format!("open: transport.auth.{problem}"))
+}
+
+fn algorithms(option: &str, names: Option<Vec<String>>) -> Result<Vec<Algorithm>, BridgeError> {
+    let Some(names) = names else { return Ok(Algorithm::ALL.to_vec()) };
+    let known = |name: &String| {
+        Algorithm::parse(name).ok_or_else(|| {
+            let known: Vec<_> = Algorithm::ALL.iter().map(|algorithm| algorithm.as_str()).collect();
+            invalid(&format!("{option} has {name:?}, which is none of {}", known.join(", ")))
+        })
+    };
+    names.iter().map(known).collect()
+}
+
+impl AuthConfig {
+    /// The verifier for JWTs, and the issuers that it accepts.
+    fn jwt(&mut self) -> Result<(Arc<dyn TokenVerifier>, Vec<String>), BridgeError> {
+        let issuers: Vec<String> = match self.issuer.take() {
+            Some(issuers) => issuers.into(),
+            None => self.authorization_servers.clone().unwrap_or_default(),
+        };
+        let keys = match (self.jwks.take(), self.jwks_uri.take()) {
+            (None, None) => KeySource::Discovered,
+            (Some(set), None) => KeySource::Given(set),
+            (None, Some(url)) => KeySource::At(url),
+            (Some(_), Some(_)) => return Err(invalid("jwks and jwksUri exclude each other")),
+        };
+        let options = JwtOptions {
+            issuers: issuers.clone(),
+            keys,
+            audiences: self.audience.take().map(Into::into).unwrap_or_default(),
+            algorithms: algorithms("algorithms", self.algorithms.take())?,
+        };
+        let verifier = JwtVerifier::new(options, Arc::new(HttpFetch::default())).map_err(wrong)?;
+        Ok((Arc::new(verifier), issuers))
+    }
+
+    fn has_jwt_options(&self) -> bool {
+        self.issuer.is_some()
+            || self.audience.is_some()
+            || self.jwks.is_some()
+            || self.jwks_uri.is_some()
+            || self.algorithms.is_some()
+    }
+}
+
+fn wrong(error: crate::auth::ConfigError) -> BridgeError {
+    BridgeError::invalid(format!("open: transport.{error}"))
+}
+
+impl PortInner {
+    /// What an endpoint asks for.
+    pub(super) fn authorization(&self, auth: Value) -> Result<Authorization, BridgeError> {
+        let mut given: AuthConfig = config::read_value("open: transport.auth", auth)?;
+        let (verifier, issuers) = match given.verifier {
+            Some(_) if given.has_jwt_options() => {
+                let text = "verifier judges tokens itself: issuer, audience, jwks, jwksUri and algorithms are for JWTs";
+                return Err(invalid(text));
+            }
+            Some(handle) => (self.verifier(handle)?, Vec::new()),
+            None => given.jwt()?,
+        };
+        let servers = given.authorization_servers.unwrap_or(issuers);
+        let mut builder = Authorization::builder(given.resource, verifier)
+            .scopes(given.scopes)
+            .required_scopes(given.required_scopes)
+            .proof_algorithms(algorithms("dpopAlgorithms", given.dpop_algorithms)?)
+            .metadata(given.metadata)
+            .dpop(match given.dpop {
+                Dpop::Off => DpopPolicy::Off,
+                Dpop::Optional => DpopPolicy::Optional,
+                Dpop::Required => DpopPolicy::Required,
+            });
+        for server in servers {
+            builder = builder.authorization_server(server);
+        }
+        for (scope, narrower) in given.implies {
+            builder = builder.implies(scope, narrower);
+        }
+        if let Some(secret) = given.dpop_nonce.map(Nonce::secret).transpose()?.flatten() {
+            builder = builder.dpop_nonces(secret);
+        }
+        if let Some(url) = given.public_url {
+            builder = builder.public_url(url);
+        }
+        builder.build().map_err(wrong)
+    }
+
+    pub(super) fn register_verifier(
+        self: &Arc<Self>,
+        server: Server,
+        lane: Lane,
+        rest: &Map<String, Value>,
+    ) -> Result<u64, BridgeError> {
+        if let Some(name) = rest.keys().next() {
+            return Err(BridgeError::invalid(format!("verifier: {name} is no option; there are server and lane")));
+        }
+        let target = Arc::new(HostTarget { port: Arc::downgrade(self), handle: OnceLock::new(), lane });
+        let handle = self.insert(Entry::Verifier { server, target: Arc::clone(&target) })?;
+        let _ = target.handle.set(handle);
+        Ok(handle)
+    }
+
+    fn verifier(&self, handle: u64) -> Result<Arc<dyn TokenVerifier>, BridgeError> {
+        match self.table.lock().get(handle) {
+            Some(Entry::Verifier { target, .. }) => Ok(Arc::new(HostVerifier(Arc::clone(target)))),
+            _ => Err(BridgeError::stale("a verifier", handle)),
+        }
+    }
+
+    /// Answers a token's call with an identity, or with `null`: the token is unknown. `None`: the ticket is of another call.
+    pub(super) fn complete_verification(
+        &self,
+        ticket: u64,
+        shape: Shape,
+        body: &Bytes,
+    ) -> Result<Option<bool>, BridgeError> {
+        if !self.is_verification(ticket) {
+            return Ok(None);
+        }
+        if shape == Shape::Text {
+            return Err(BridgeError::invalid("complete: a verifier answers with an identity, a JSON object"));
+        }
+        let members: Option<Map<String, Value>> = config::read("complete: identity", body)?;
+        let read = |members| config::read_value::<Identity>("complete: identity", Value::Object(members));
+        let identity = members.map(read).transpose()?;
+        let unknown = || Refusal::InvalidToken("The access token is not known".into());
+        Ok(Some(self.answer_verification(ticket, identity.ok_or_else(unknown))))
+    }
+
+    /// Answers a token's call with a refusal. `None`: the ticket is of another call.
+    pub(super) fn fail_verification(&self, ticket: u64, given: &FailConfig) -> Result<Option<bool>, BridgeError> {
+        if !self.is_verification(ticket) {
+            return Ok(None);
+        }
+        Ok(Some(self.answer_verification(ticket, Err(refusal(given)?))))
+    }
+
+    fn is_verification(&self, ticket: u64) -> bool {
+        matches!(self.table.lock().get(ticket), Some(Entry::Verification(_)))
+    }
+
+    fn answer_verification(&self, ticket: u64, verdict: Result<Identity, Refusal>) -> bool {
+        let entry = {
+            let mut table = self.table.lock();
+            match table.get(ticket) {
+                Some(Entry::Verification(_)) => table.remove(ticket),
+                _ => None,
+            }
+        };
+        match entry {
+            Some(Entry::Verification(verification)) => verification.complete(verdict),
+            _ => false,
+        }
+    }
+}
+
+fn refusal(given: &FailConfig) -> Result<Refusal, BridgeError> {
+    let data = given.data.as_ref();
+    let code = data.and_then(|data| data["error"].as_str());
+    match (&given.kind, code) {
+        (FailKind::Invalid, _) | (FailKind::Protocol, Some("invalid_token")) => {
+            Ok(Refusal::InvalidToken(given.message.clone()))
+        }
+        (FailKind::Protocol, Some("invalid_request")) => Ok(Refusal::Malformed(given.message.clone())),
+        (FailKind::Protocol, Some("insufficient_scope")) => {
+            let scopes = data.and_then(|data| data["scopes"].as_array()).into_iter().flatten();
+            let scopes = scopes.filter_map(Value::as_str).map(str::to_owned).collect();
+            Ok(Refusal::InsufficientScope { scopes, description: Some(given.message.clone()) })
+        }
+        (FailKind::Internal, _) => Ok(Refusal::Unavailable(given.message.clone())),
+        _ => Err(BridgeError::invalid(
+            "fail: a verifier fails with the kind invalid (401), internal (503), or protocol with data.error insufficient_scope and data.scopes (403)",
+        )),
+    }
+}
+
+/// Takes tokens to the host.
+struct HostVerifier(Arc<HostTarget>);
+
+impl TokenVerifier for HostVerifier {
+    fn verify(&self, verification: Verification) {
+        let (Some(port), Some(&handle)) = (self.0.port.upgrade(), self.0.handle.get()) else { return };
+        // A verifier that was taken away lets nobody in.
+        if port.with_entry(handle, |_| ()).is_none() {
+            return;
+        }
+        let body = json!({
+            "token": verification.token(),
+            "scheme": verification.scheme().as_str(),
+            "method": verification.method(),
+            "url": verification.url(),
+            "resource": verification.resource(),
+        });
+        let abandonment = verification.abandonment();
+        let Ok(ticket) = port.insert(Entry::Verification(verification)) else { return };
+        let lane = self.0.lane;
+        let body = body.to_string().into();
+        port.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: "verifier".into(), body });
+        let port = Weak::clone(&self.0.port);
+        abandonment.then(move || {
+            let Some(port) = port.upgrade() else { return };
+            // As with calls of handlers: in the pool the flag is that the ticket is gone.
+            if port.remove(ticket).is_some() && lane == Lane::Queue {
+                let body = Bytes::from_static(b"the request is gone");
+                port.push(
+                    Lane::Queue,
+                    Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body },
+                );
+            }
+        });
+    }
+}

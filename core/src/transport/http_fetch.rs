@@ -1,0 +1,146 @@
+//! Documents that the core itself needs: keys and metadata of authorization servers.
+
+use crate::{
+    auth::{Authorization, AuthorizationBuilder, ConfigError, Fetch, FetchError, JwtOptions, JwtVerifier},
+    http::guard::is_loopback,
+    runtime::Task,
+};
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response};
+use reqwest::{Client, Url, redirect};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+/// How long one document may take.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// The largest document.
+const MAX_BYTES: usize = 512 * 1024;
+
+/// Fetches documents over the network: https, or plain HTTP from this machine; without redirects, within five seconds, half a
+/// megabyte at most.
+#[derive(Clone, Default)]
+pub struct HttpFetch {
+    client: Arc<OnceLock<Result<Client, String>>>,
+}
+
+impl HttpFetch {
+    fn client(&self) -> Result<Client, FetchError> {
+        let client = self.client.get_or_init(|| {
+            let builder = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE);
+            builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
+        });
+        client.clone().map_err(FetchError)
+    }
+}
+
+impl Fetch for HttpFetch {
+    fn fetch(&self, request: Request<Bytes>) -> Task<Result<Response<Bytes>, FetchError>> {
+        let fetch = self.clone();
+        Box::pin(async move {
+            let place = request.uri().to_string();
+            let failed = |text: &str| FetchError(format!("{place} {text}"));
+            let safe = Url::parse(&place).is_ok_and(|url| match url.scheme() {
+                "https" => true,
+                "http" => url.host_str().is_some_and(is_loopback),
+                _ => false,
+            });
+            if !safe {
+                return Err(failed("is not https"));
+            }
+            let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
+            // What reqwest says first names the URL again; the cause is what helps.
+            let unreachable = |error: reqwest::Error| failed(&format!("is not to be had: {}", cause(&error)));
+            let mut response = fetch.client()?.execute(request).await.map_err(unreachable)?;
+            let mut body = BytesMut::new();
+            while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+                if body.len() + piece.len() > MAX_BYTES {
+                    return Err(failed("is too large"));
+                }
+                body.extend_from_slice(&piece);
+            }
+            let mut answer = Response::new(body.freeze());
+            *answer.status_mut() = response.status();
+            *answer.headers_mut() = std::mem::take(response.headers_mut());
+            Ok(answer)
+        })
+    }
+}
+
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+impl Authorization {
+    /// The usual case: JWT access tokens of these issuers, whose keys are fetched from them. `resource` is the public URL of
+    /// the endpoint, which the tokens must be issued for.
+    ///
+    /// # Errors
+    /// If an option is wrong; the text names it.
+    pub fn jwt(resource: impl Into<String>, options: JwtOptions) -> Result<AuthorizationBuilder, ConfigError> {
+        let issuers = options.issuers.clone();
+        let verifier = JwtVerifier::new(options, Arc::new(HttpFetch::default()))?;
+        let builder = Self::builder(resource, Arc::new(verifier));
+        Ok(issuers.into_iter().fold(builder, AuthorizationBuilder::authorization_server))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    async fn fetch(url: &str) -> Result<Response<Bytes>, FetchError> {
+        HttpFetch::default().fetch(Request::get(url).body(Bytes::new()).unwrap()).await
+    }
+
+    /// Answers one request with this text.
+    async fn serving(text: Vec<u8>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/keys", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut buffer = [0; 4096];
+            let _ = stream.read(&mut buffer).await;
+            // The client may have had enough before the end.
+            let _ = stream.write_all(&text).await;
+        });
+        url
+    }
+
+    #[tokio::test]
+    async fn documents_come_whole() {
+        let url = serving(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_vec()).await;
+        assert_eq!(fetch(&url).await.unwrap().body(), "{}");
+    }
+
+    #[tokio::test]
+    async fn redirects_are_not_followed() {
+        let text = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/secret\r\nContent-Length: 0\r\n\r\n";
+        let url = serving(text.as_bytes().to_vec()).await;
+        assert_eq!(fetch(&url).await.unwrap().status(), 302);
+    }
+
+    #[tokio::test]
+    async fn large_documents_are_refused() {
+        let mut text = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+        text.resize(MAX_BYTES + 1000, b' ');
+        let url = serving(text).await;
+        assert!(fetch(&url).await.unwrap_err().0.contains("too large"));
+    }
+
+    #[tokio::test]
+    async fn sec_12_plain_http_elsewhere_and_other_schemes_are_refused() {
+        for url in ["http://192.0.2.1/keys", "http://auth.example/keys", "ftp://localhost/keys"] {
+            assert!(fetch(url).await.unwrap_err().0.contains("not https"), "{url}");
+        }
+    }
+}

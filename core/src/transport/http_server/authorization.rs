@@ -1,0 +1,157 @@
+//! Who may come in: the one place where the HTTP server asks for access tokens. It comes after `Host` and `Origin` and before
+//! anything of the message (VERSIONS 2.2).
+
+use super::{body::HttpBody, reply};
+use crate::{
+    auth::{self, Authorization, Identity, Refusal, Refused, Scheme},
+    http::{classify, rejection::Rejection},
+    protocol::{RawJson, RequestId, RpcError, envelope::Frame},
+    runtime::Runtime,
+    server::{Outbound, Outgoing, Server},
+};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Response, header, request::Parts};
+use serde_json::json;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// How long a verifier may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
+/// Who sent a request. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Caller(Option<Arc<Known>>);
+
+struct Known {
+    authorization: Authorization,
+    scheme: Scheme,
+    identity: Identity,
+    json: RawJson,
+}
+
+impl Caller {
+    /// Finds out who sent a request; `None` asks nobody.
+    ///
+    /// # Errors
+    /// If the request has no good token, or if it is not a POST, which may need more, and the token does not grant what
+    /// everything needs.
+    pub(super) async fn of(
+        authorization: Option<&Authorization>,
+        parts: &Parts,
+        runtime: &Arc<dyn Runtime>,
+    ) -> Result<Self, Rejection> {
+        let Some(authorization) = authorization else { return Ok(Self(None)) };
+        let refuse = |refused: Refused| rejection(authorization, None, &refused);
+        let now = now();
+        let (facts, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
+        let verdict = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), facts));
+        let late = || Err(Refusal::Unavailable("the verifier did not answer in time".into()));
+        let verdict = verdict.await.unwrap_or_else(|_| late());
+        let identity = authorization.judge(&candidate, now, verdict).map_err(refuse)?;
+        let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
+        let caller = Self(Some(Arc::new(Known { authorization, scheme, identity, json })));
+        if parts.method != Method::POST {
+            caller.permit(None, &[])?;
+        }
+        Ok(caller)
+    }
+
+    /// Whether the caller may do what needs these scopes, beside those that everything needs; all of them are named in one
+    /// challenge (AUS-11).
+    fn permit(&self, request: Option<&RequestId>, operation: &[String]) -> Result<(), Rejection> {
+        let Some(known) = &self.0 else { return Ok(()) };
+        known
+            .authorization
+            .permit(&known.identity, operation)
+            .map_err(|refusal| Refused { refusal, scheme: Some(known.scheme) })
+            .map_err(|refused| rejection(&known.authorization, request, &refused))
+    }
+
+    /// Lets a message in, if the token grants what it needs. What it asks is answered by `reply`, and served as the caller's.
+    pub(super) fn enter(
+        &self,
+        server: &Server,
+        frame: &Frame,
+        reply: Arc<dyn Outbound>,
+    ) -> Result<Arc<dyn Outbound>, Rejection> {
+        let Some(known) = &self.0 else { return Ok(reply) };
+        self.permit(classify::id_of(frame), &server.scopes_of(frame))?;
+        Ok(Arc::new(Signed { reply, known: Arc::clone(known) }))
+    }
+
+    /// The name that sessions belong to (SEC-04); `None` where nobody is asked for a token.
+    pub(super) fn principal(&self) -> Option<&str> {
+        self.0.as_ref().map(|known| known.identity.principal.as_str())
+    }
+}
+
+/// The way back to a known caller.
+struct Signed {
+    reply: Arc<dyn Outbound>,
+    known: Arc<Known>,
+}
+
+impl Outbound for Signed {
+    fn send(&self, outgoing: Outgoing) {
+        self.reply.send(outgoing);
+    }
+
+    fn is_congested(&self) -> bool {
+        self.reply.is_congested()
+    }
+
+    fn can_ask(&self) -> bool {
+        self.reply.can_ask()
+    }
+
+    fn close_stream(&self) {
+        self.reply.close_stream();
+    }
+
+    fn auth(&self) -> Option<&RawJson> {
+        Some(&self.known.json)
+    }
+}
+
+fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused: &Refused) -> Rejection {
+    let refusal = &refused.refusal;
+    if let Refusal::Unavailable(text) = refusal {
+        tracing::warn!(target: "trunkline", "an access token could not be verified: {text}");
+        return Rejection::busy(request, refusal.description());
+    }
+    let mut error = RpcError::invalid_request(refusal.description());
+    if let Some(code) = refusal.code() {
+        error = error.with_data(json!({"error": code}));
+    }
+    let mut rejection = Rejection::new(refusal.status(), request, &error);
+    for challenge in authorization.challenges(refused) {
+        // They are made of what headers may hold.
+        rejection.headers.extend(HeaderValue::try_from(challenge).map(|value| (header::WWW_AUTHENTICATE, value)));
+    }
+    rejection
+}
+
+/// The metadata document (RFC 9728), which needs no token.
+pub(super) fn metadata(document: Bytes, parts: &Parts) -> Response<HttpBody> {
+    if !matches!(parts.method, Method::GET | Method::HEAD) {
+        return reply::not_allowed("This document is read with GET", "GET, HEAD, OPTIONS");
+    }
+    let mut response = reply::json(document);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    response
+}
+
+/// Tells the nonce for the next proof, with every response long before the old one ends (XAU-67, XAU-69).
+pub(super) fn add_nonce(authorization: &Authorization, response: &mut Response<HttpBody>) {
+    if let Some(nonce) = authorization.nonce(now()).and_then(|nonce| HeaderValue::try_from(nonce).ok()) {
+        response.headers_mut().insert(NONCE, nonce);
+    }
+}
+
+/// In seconds since 1970, as dates in tokens are.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

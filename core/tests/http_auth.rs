@@ -1,0 +1,511 @@
+//! Access tokens at an HTTP server: a real authorization server's keys, a real server, requests as clients send them.
+
+use aws_lc_rs::{
+    digest,
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+use trunkline::{
+    HttpOptions, Listener, Server,
+    auth::{Authorization, AuthorizationBuilder, DpopPolicy, Identity, JwtOptions, Refusal, Verification},
+    server::{Context, ToolEntry},
+};
+
+const RESOURCE: &str = "https://mcp.example/mcp";
+const METADATA: &str = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
+
+// ---- an authorization server ----
+
+struct Issuer {
+    url: String,
+    key: EcdsaKeyPair,
+    /// How often its keys were asked for.
+    asked: Arc<AtomicUsize>,
+}
+
+fn encode(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn new_key() -> EcdsaKeyPair {
+    EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap()
+}
+
+fn jwk(key: &EcdsaKeyPair) -> Value {
+    let point = key.public_key().as_ref();
+    json!({"kty": "EC", "crv": "P-256", "x": encode(&point[1..33]), "y": encode(&point[33..])})
+}
+
+fn sign(key: &EcdsaKeyPair, header: &Value, claims: &Value) -> String {
+    let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
+    let signature = key.sign(&SystemRandom::new(), signed.as_bytes()).unwrap();
+    format!("{signed}.{}", encode(signature))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+impl Issuer {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/tenant", listener.local_addr().unwrap());
+        let key = new_key();
+        let mut listed = jwk(&key);
+        listed["kid"] = "k1".into();
+        let metadata = json!({"issuer": url, "jwks_uri": format!("{url}/keys")}).to_string();
+        let keys = json!({"keys": [{"kty": "oct", "k": "AAAA"}, listed]}).to_string();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut buffer = vec![0; 8192];
+                let length = stream.read(&mut buffer).await.unwrap_or(0);
+                let request = String::from_utf8_lossy(&buffer[..length]).into_owned();
+                let (status, body) = match request.split(' ').nth(1) {
+                    // The last of the three places where it may be.
+                    Some("/tenant/.well-known/openid-configuration") => ("200 OK", metadata.as_str()),
+                    Some("/tenant/keys") => {
+                        counter.fetch_add(1, Ordering::SeqCst);
+                        ("200 OK", keys.as_str())
+                    }
+                    _ => ("404 Not Found", ""),
+                };
+                let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                let _ = stream.write_all((head + body).as_bytes()).await;
+            }
+        });
+        Self { url, key, asked }
+    }
+
+    fn token(&self, changes: Value) -> String {
+        let mut claims = json!({"iss": self.url, "sub": "alice", "aud": RESOURCE, "exp": now() + 300, "iat": now(),
+            "client_id": "app", "scope": "mcp"});
+        claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        sign(&self.key, &json!({"alg": "ES256", "typ": "at+jwt", "kid": "k1"}), &claims)
+    }
+
+    fn authorization(&self) -> AuthorizationBuilder {
+        Authorization::jwt(RESOURCE, JwtOptions::issuer(&self.url)).unwrap().required_scopes(["mcp"])
+    }
+}
+
+// ---- a server ----
+
+struct Fixture {
+    listener: Listener,
+    client: Client,
+}
+
+fn server() -> Server {
+    Server::builder("fixture", "1.0.0")
+        .tool("who", "Says who asks.", |ctx: Context| async move {
+            let auth = ctx.auth().map(|auth| auth.parse::<Value>().unwrap());
+            Ok(serde_json::to_string(&auth).unwrap())
+        })
+        .entry(
+            ToolEntry::typed("write", "Needs more.", |_: Context| async move { Ok("written".to_owned()) })
+                .scopes(["files:write"]),
+        )
+        .build()
+}
+
+impl Fixture {
+    async fn new(authorization: AuthorizationBuilder) -> Self {
+        Self::with(HttpOptions { auth: Some(authorization.build().unwrap()), ..HttpOptions::default() }).await
+    }
+
+    async fn with(options: HttpOptions) -> Self {
+        let listener = server().listen_with(options).await.unwrap();
+        Self { listener, client: Client::builder().no_proxy().build().unwrap() }
+    }
+
+    fn url(&self, path: &str) -> String {
+        self.listener.url().unwrap().replace("/mcp", path)
+    }
+
+    async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Response {
+        let request = self.client.request(method, self.url(path)).timeout(Duration::from_secs(20));
+        let request = request.header("accept", "application/json, text/event-stream");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let request = match body {
+            Some(body) => request.header("content-type", "application/json").body(body.to_string()),
+            None => request,
+        };
+        request.send().await.unwrap()
+    }
+
+    /// A modern call of a tool.
+    async fn call(&self, tool: &str, headers: &[(&str, &str)]) -> Response {
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": tool, "arguments": {}, "_meta": meta}});
+        let mut all = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", tool)];
+        all.extend(headers);
+        self.send(Method::POST, "/mcp", &all, Some(&body)).await
+    }
+
+    /// The session that this token opens.
+    async fn session(&self, bearer: &str) -> String {
+        let answer = self.send(Method::POST, "/mcp", &[("authorization", bearer)], Some(&initialize())).await;
+        assert_eq!(answer.status(), 200);
+        answer.headers()["mcp-session-id"].to_str().unwrap().to_owned()
+    }
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+        "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+}
+
+fn challenges(response: &Response) -> Vec<String> {
+    let values = response.headers().get_all("www-authenticate");
+    values.iter().map(|value| value.to_str().unwrap().to_owned()).collect()
+}
+
+fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
+async fn auth_of(response: Response) -> Value {
+    assert_eq!(response.status(), 200);
+    let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+    serde_json::from_str(body["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
+}
+
+// ---- metadata and challenges ----
+
+#[tokio::test]
+async fn aus_01_and_aus_03_metadata_is_served_without_a_token() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization()).await;
+    for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
+        let answer = fixture.send(Method::GET, path, &[("origin", "http://localhost:6274")], None).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        assert_eq!(answer.headers()["content-type"], "application/json");
+        assert_eq!(answer.headers()["access-control-allow-origin"], "http://localhost:6274");
+        let document: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+        assert_eq!(document["resource"], RESOURCE);
+        assert_eq!(document["authorization_servers"], json!([issuer.url]));
+        assert_eq!(document["scopes_supported"], json!(["mcp"]));
+    }
+    let answer = fixture.send(Method::POST, "/.well-known/oauth-protected-resource", &[], None).await;
+    assert_eq!(answer.status(), 405);
+    assert_eq!(issuer.asked.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_says_what_is_needed() {
+    let fixture = Fixture::new(Issuer::start().await.authorization()).await;
+    let challenge = format!(r#"Bearer scope="mcp", resource_metadata="{METADATA}""#);
+    for (method, path) in [
+        (Method::POST, "/mcp"),
+        (Method::GET, "/mcp"),
+        (Method::DELETE, "/mcp"),
+        (Method::GET, "/sse"),
+        (Method::POST, "/messages?sessionId=x"),
+    ] {
+        // SEC-02: a session id is no authentication.
+        let answer = fixture.send(method.clone(), path, &[("mcp-session-id", "x")], None).await;
+        assert_eq!(answer.status(), 401, "{method} {path}");
+        assert_eq!(challenges(&answer), std::slice::from_ref(&challenge));
+    }
+    // SEC-01, HTTP-06, DISC-29: also what opens nothing, and what is no message.
+    let answer = fixture.send(Method::POST, "/mcp", &[], Some(&json!("nonsense"))).await;
+    assert_eq!(answer.status(), 401);
+    // Browsers ask before they send, and have no token then.
+    let headers = [("origin", "http://localhost:1"), ("access-control-request-headers", "authorization, dpop")];
+    let answer = fixture.send(Method::OPTIONS, "/mcp", &headers, None).await;
+    assert_eq!(answer.status(), 204);
+    // XAU-72
+    assert_eq!(answer.headers()["access-control-allow-headers"], "authorization, dpop");
+    let exposed = answer.headers()["access-control-expose-headers"].to_str().unwrap();
+    assert!(exposed.contains("WWW-Authenticate") && exposed.contains("DPoP-Nonce"), "{exposed}");
+}
+
+/// XAU-32, XAU-41: however a token was come by, it is judged alike.
+#[tokio::test]
+async fn aus_05_to_aus_08_and_sec_07_only_good_tokens_for_this_server_get_in() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization()).await;
+    let good = issuer.token(json!({}));
+    let forged = sign(&new_key(), &json!({"alg": "ES256", "kid": "k1"}), &json!({"iss": issuer.url}));
+    for (token, status, error) in [
+        (issuer.token(json!({"aud": "https://other.example/mcp"})), 401, "invalid_token"),
+        (issuer.token(json!({"exp": now() - 3600})), 401, "invalid_token"),
+        (issuer.token(json!({"iss": "https://evil.example"})), 401, "invalid_token"),
+        (forged, 401, "invalid_token"),
+        ("opaque".to_owned(), 401, "invalid_token"),
+        ("two words".to_owned(), 400, "invalid_request"),
+        (String::new(), 400, "invalid_request"),
+    ] {
+        let answer = fixture.call("who", &[("authorization", &bearer(&token))]).await;
+        assert_eq!(answer.status(), status, "{token}");
+        let challenge = challenges(&answer).concat();
+        assert!(challenge.contains(&format!(r#"error="{error}""#)), "{challenge}");
+        assert!(challenge.contains(METADATA), "{challenge}");
+        let body = answer.text().await.unwrap();
+        assert!(!body.contains("alice") && (token.is_empty() || !body.contains(&token)), "{body}");
+    }
+    let answer = fixture.send(Method::GET, &format!("/mcp?access_token={good}"), &[], None).await;
+    assert_eq!(answer.status(), 400);
+    assert_eq!(fixture.call("who", &[("authorization", &bearer(&good))]).await.status(), 200);
+    assert_eq!(issuer.asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn aus_09_handlers_know_the_sender_and_not_the_token() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization()).await;
+    let token = issuer.token(json!({"team": "blue"}));
+    let auth = auth_of(fixture.call("who", &[("authorization", &bearer(&token))]).await).await;
+    assert_eq!(auth["subject"], "alice");
+    assert_eq!(auth["principal"], format!("{}#alice", issuer.url));
+    assert_eq!((&auth["clientId"], &auth["scopes"]), (&json!("app"), &json!(["mcp"])));
+    assert_eq!(auth["claims"]["team"], "blue");
+    assert!(!auth.to_string().contains(token.rsplit('.').next().unwrap()));
+    // A session: each request has a sender of its own.
+    let session = fixture.session(&bearer(&token)).await;
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "who"}});
+    let other = bearer(&issuer.token(json!({"team": "red"})));
+    let headers = [("authorization", other.as_str()), ("mcp-session-id", &session)];
+    let auth = auth_of(fixture.send(Method::POST, "/mcp", &headers, Some(&call)).await).await;
+    assert_eq!(auth["claims"]["team"], "red");
+    // Where nobody is asked for a token, nobody is known.
+    let open = Fixture::with(HttpOptions::default()).await;
+    assert_eq!(auth_of(open.call("who", &[]).await).await, Value::Null);
+}
+
+// ---- scopes ----
+
+#[tokio::test]
+async fn aus_10_aus_11_and_sec_21_insufficient_scope_names_all_that_is_needed() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization().implies("admin", ["mcp", "files:write"])).await;
+    for (scope, tool, needed) in [
+        ("mcp", "who", None),
+        ("mcp files:write", "write", None),
+        // AUS-12
+        ("admin", "write", None),
+        ("mcp", "write", Some("mcp files:write")),
+        ("files:write", "write", Some("mcp files:write")),
+        ("", "write", Some("mcp files:write")),
+        ("files:write", "who", Some("mcp")),
+    ] {
+        let token = bearer(&issuer.token(json!({"scope": scope})));
+        let answer = fixture.call(tool, &[("authorization", &token), ("origin", "http://localhost:1")]).await;
+        match needed {
+            None => assert_eq!(answer.status(), 200, "{scope} {tool}"),
+            Some(needed) => {
+                assert_eq!(answer.status(), 403, "{scope} {tool}");
+                // A page may read why.
+                assert_eq!(answer.headers()["access-control-allow-origin"], "http://localhost:1");
+                let challenge = challenges(&answer).concat();
+                assert!(challenge.starts_with(r#"Bearer error="insufficient_scope""#), "{challenge}");
+                assert!(challenge.contains(&format!(r#"scope="{needed}""#)), "{challenge}");
+                assert!(challenge.contains(&format!(r#"resource_metadata="{METADATA}""#)), "{challenge}");
+                let body: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+                assert_eq!((&body["id"], &body["error"]["data"]["error"]), (&json!(1), &json!("insufficient_scope")));
+            }
+        }
+    }
+    let token = bearer(&issuer.token(json!({"scope": ""})));
+    for method in [Method::GET, Method::DELETE] {
+        let answer = fixture.send(method, "/mcp", &[("authorization", &token)], None).await;
+        assert_eq!(answer.status(), 403);
+    }
+    let answer = fixture.send(Method::POST, "/mcp", &[("authorization", &token)], Some(&initialize())).await;
+    assert_eq!(answer.status(), 403);
+    assert!(answer.headers().get("mcp-session-id").is_none());
+}
+
+// ---- sessions ----
+
+#[tokio::test]
+async fn sec_02_and_sec_04_a_session_is_its_openers() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization()).await;
+    let alice = bearer(&issuer.token(json!({})));
+    let session = fixture.session(&alice).await;
+    let bob = bearer(&issuer.token(json!({"sub": "bob"})));
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    for (method, body) in [(Method::POST, Some(&ping)), (Method::GET, None), (Method::DELETE, None)] {
+        let headers = [("authorization", bob.as_str()), ("mcp-session-id", &session)];
+        let answer = fixture.send(method.clone(), "/mcp", &headers, body).await;
+        // As if there were none.
+        assert_eq!(answer.status(), 404, "{method}");
+    }
+    // With a later token of the same person it goes on.
+    let later = bearer(&issuer.token(json!({"jti": "2"})));
+    let headers = [("authorization", later.as_str()), ("mcp-session-id", &session)];
+    assert_eq!(fixture.send(Method::POST, "/mcp", &headers, Some(&ping)).await.status(), 200);
+    assert_eq!(fixture.send(Method::DELETE, "/mcp", &headers, None).await.status(), 204);
+    assert_eq!(fixture.send(Method::POST, "/mcp", &headers, Some(&ping)).await.status(), 404);
+}
+
+#[tokio::test]
+async fn sec_04_a_stream_of_http_sse_is_its_openers() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization()).await;
+    let alice = bearer(&issuer.token(json!({})));
+    let mut stream = fixture.send(Method::GET, "/sse", &[("authorization", &alice)], None).await;
+    assert_eq!(stream.status(), 200);
+    let event = String::from_utf8(stream.chunk().await.unwrap().unwrap().to_vec()).unwrap();
+    let place = event.lines().find_map(|line| line.strip_prefix("data: ")).unwrap().to_owned();
+    let bob = bearer(&issuer.token(json!({"sub": "bob"})));
+    for (token, status) in [(&bob, 404), (&alice, 202)] {
+        let answer = fixture.send(Method::POST, &place, &[("authorization", token)], Some(&initialize())).await;
+        assert_eq!(answer.status(), status);
+    }
+}
+
+// ---- bound tokens ----
+
+static PROOFS: AtomicU64 = AtomicU64::new(0);
+
+fn thumbprint(key: &EcdsaKeyPair) -> String {
+    let jwk = jwk(key);
+    let text = format!(r#"{{"crv":"P-256","kty":"EC","x":{},"y":{}}}"#, jwk["x"], jwk["y"]);
+    encode(digest::digest(&digest::SHA256, text.as_bytes()))
+}
+
+fn proof(key: &EcdsaKeyPair, token: &str, changes: Value) -> String {
+    let mut claims = json!({"jti": PROOFS.fetch_add(1, Ordering::SeqCst).to_string(), "htm": "POST", "htu": RESOURCE,
+        "iat": now(), "ath": encode(digest::digest(&digest::SHA256, token.as_bytes()))});
+    claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    sign(key, &json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": jwk(key)}), &claims)
+}
+
+/// XAU-01: audience and scopes are judged as for every token.
+#[tokio::test]
+async fn xau_57_to_xau_66_bound_tokens_need_their_proof() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization().dpop(DpopPolicy::Optional)).await;
+    let key = new_key();
+    let token = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}}));
+    let unbound = issuer.token(json!({}));
+    let elsewhere = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}, "aud": "https://other.example"}));
+    let good = proof(&key, &token, json!({}));
+    for (scheme, token, proof, status, error) in [
+        ("DPoP", &token, Some(good.clone()), 200, ""),
+        // XAU-70
+        ("DPoP", &token, Some(good), 401, "invalid_dpop_proof"),
+        ("DPoP", &token, None, 401, "invalid_dpop_proof"),
+        ("DPoP", &token, Some(proof(&key, &token, json!({"htm": "GET"}))), 401, "invalid_dpop_proof"),
+        (
+            "DPoP",
+            &token,
+            Some(proof(&key, &token, json!({"htu": "https://other.example/mcp"}))),
+            401,
+            "invalid_dpop_proof",
+        ),
+        ("DPoP", &token, Some(proof(&key, &token, json!({"iat": now() - 600}))), 401, "invalid_dpop_proof"),
+        ("DPoP", &token, Some(proof(&key, "another", json!({}))), 401, "invalid_dpop_proof"),
+        ("DPoP", &token, Some(proof(&new_key(), &token, json!({}))), 401, "invalid_dpop_proof"),
+        ("DPoP", &unbound, Some(proof(&key, &unbound, json!({}))), 401, "invalid_token"),
+        ("DPoP", &elsewhere, Some(proof(&key, &elsewhere, json!({}))), 401, "invalid_token"),
+        ("Bearer", &token, None, 401, "invalid_token"),
+        ("Bearer", &unbound, None, 200, ""),
+    ] {
+        let authorization = format!("{scheme} {token}");
+        let mut headers = vec![("authorization", authorization.as_str())];
+        headers.extend(proof.as_deref().map(|proof| ("dpop", proof)));
+        let answer = fixture.call("who", &headers).await;
+        assert_eq!(answer.status(), status, "{scheme} {error}");
+        if status != 200 {
+            let challenges = challenges(&answer);
+            assert!(challenges[0].starts_with(&format!(r#"{scheme} error="{error}""#)), "{challenges:?}");
+            // XAU-63
+            let dpop = challenges.iter().find(|challenge| challenge.starts_with("DPoP ")).unwrap();
+            assert!(dpop.contains(r#"algs="ES256 "#) && dpop.contains(METADATA) && dpop.contains(r#"scope="mcp""#));
+        }
+    }
+    let answer = fixture.send(Method::GET, "/.well-known/oauth-protected-resource", &[], None).await;
+    let document: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    assert_eq!(document["dpop_bound_access_tokens_required"], false);
+}
+
+/// XAU-67, XAU-68, XAU-69.
+#[tokio::test]
+async fn xau_67_and_xau_68_and_xau_69_nonces() {
+    let issuer = Issuer::start().await;
+    let authorization = issuer.authorization().dpop(DpopPolicy::Required).dpop_nonces([3; 32]);
+    let fixture = Fixture::new(authorization).await;
+    let key = new_key();
+    let token = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}}));
+    let authorization = format!("DPoP {token}");
+    let first = proof(&key, &token, json!({}));
+    let answer = fixture.call("who", &[("authorization", &authorization), ("dpop", &first)]).await;
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    assert!(challenges(&answer)[0].contains(r#"error="use_dpop_nonce""#));
+    let nonce = answer.headers()["dpop-nonce"].to_str().unwrap().to_owned();
+    let second = proof(&key, &token, json!({"nonce": nonce}));
+    let answer = fixture.call("who", &[("authorization", &authorization), ("dpop", &second)]).await;
+    assert_eq!(answer.status(), 200);
+    assert!(answer.headers().contains_key("dpop-nonce"));
+    let answer = fixture.call("who", &[("authorization", &bearer(&issuer.token(json!({}))))]).await;
+    assert_eq!(answer.status(), 401);
+    assert_eq!(challenges(&answer).len(), 1);
+}
+
+// ---- verifiers of one's own ----
+
+#[tokio::test]
+async fn verifiers_may_answer_later_and_their_failures_let_nobody_in() {
+    let verifier = |verification: Verification| {
+        assert_eq!(verification.resource(), RESOURCE);
+        match verification.token() {
+            "panic" => panic!("on purpose"),
+            "drop" => drop(verification),
+            "scope" => {
+                let scopes = vec!["more".to_owned()];
+                verification.complete(Err(Refusal::InsufficientScope { scopes, description: None }));
+            }
+            _ => {
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    let identity = Identity { subject: Some(verification.token().into()), ..Identity::default() };
+                    verification.complete(Ok(identity));
+                });
+            }
+        }
+    };
+    let builder = Authorization::builder(RESOURCE, Arc::new(verifier)).authorization_server("https://auth.example");
+    let fixture = Fixture::new(builder).await;
+    let auth = auth_of(fixture.call("who", &[("authorization", "Bearer alice")]).await).await;
+    assert_eq!(auth["principal"], "alice");
+    for token in ["Bearer panic", "Bearer drop"] {
+        let answer = fixture.call("who", &[("authorization", token)]).await;
+        assert_eq!(answer.status(), 503, "{token}");
+        assert!(answer.headers().contains_key("retry-after"));
+    }
+    let answer = fixture.call("who", &[("authorization", "Bearer scope")]).await;
+    assert_eq!(answer.status(), 403);
+    assert!(challenges(&answer)[0].contains(r#"scope="more""#));
+}
+
+#[tokio::test]
+async fn when_the_issuer_is_down_nobody_gets_in_and_nobody_is_blamed() {
+    let issuer = Issuer::start().await;
+    let gone = JwtOptions::issuer("http://127.0.0.1:1");
+    let fixture = Fixture::new(Authorization::jwt(RESOURCE, gone).unwrap()).await;
+    let token = issuer.token(json!({"iss": "http://127.0.0.1:1"}));
+    let answer = fixture.call("who", &[("authorization", &bearer(&token))]).await;
+    assert_eq!(answer.status(), 503);
+    assert!(challenges(&answer).is_empty());
+}
