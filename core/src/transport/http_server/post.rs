@@ -9,9 +9,19 @@ use std::{pin::pin, time::Duration};
 
 /// How long a client may pause within a body.
 const PAUSE: Duration = Duration::from_secs(30);
+/// How long a body may take however it trickles.
+const DEADLINE: Duration = Duration::from_secs(600);
 
 /// Reads a body of at most `max` bytes.
 pub(super) async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
+    tokio::time::timeout(DEADLINE, read_all(body, max)).await.unwrap_or_else(|_| Err(too_late()))
+}
+
+fn too_late() -> Rejection {
+    Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not come in time")
+}
+
+async fn read_all<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
     let too_large = || {
         let text = format!("The message is larger than the limit of {max} bytes");
         Rejection::of_http(StatusCode::PAYLOAD_TOO_LARGE, text)
@@ -26,7 +36,7 @@ pub(super) async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejectio
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(_))) => return Err(Rejection::of_http(StatusCode::BAD_REQUEST, "The body broke off")),
             Ok(None) => break,
-            Err(_) => return Err(Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not come in time")),
+            Err(_) => return Err(too_late()),
         };
         let Ok(mut data) = frame.into_data() else { continue };
         if first.len() + rest.len() + data.remaining() > max {
@@ -81,5 +91,33 @@ mod tests {
         let body = || StreamBody::new(Pieces(vec![b"ab", b"", b"cd", b"e"]));
         assert_eq!(read(body(), 5).await.unwrap(), "abcde");
         assert_eq!(read(body(), 4).await.unwrap_err().status, 413);
+    }
+
+    /// One byte each time the time is over.
+    struct Trickle(Duration, std::pin::Pin<Box<tokio::time::Sleep>>);
+
+    impl Body for Trickle {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: std::pin::Pin<&mut Self>,
+            context: &mut std::task::Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+            std::task::ready!(self.1.as_mut().poll(context));
+            self.1 = Box::pin(tokio::time::sleep(self.0));
+            Poll::Ready(Some(Ok(http_body::Frame::data(Bytes::from_static(b" ")))))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_that_stop_or_trickle_end() {
+        for (pause, seconds) in [(100_000, 30), (20, 600)] {
+            let start = tokio::time::Instant::now();
+            let pause = Duration::from_secs(pause);
+            let body = Trickle(pause, Box::pin(tokio::time::sleep(pause)));
+            assert_eq!(read(body, 1 << 20).await.unwrap_err().status, 408);
+            assert_eq!(start.elapsed().as_secs(), seconds);
+        }
     }
 }
