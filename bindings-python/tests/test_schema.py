@@ -346,8 +346,8 @@ def test_a_function_is_read() -> None:
         },
         "required": ["city"],
     }
-    assert signature.context_name == "ctx"
-    assert not signature.is_async
+    assert signature.parameters.context_name == "ctx"
+    assert not signature.parameters.is_async
     assert signature.bind({"city": "Oslo", "at": "2024-01-02", "unknown": 1}) == {
         "city": "Oslo",
         "at": dt.date(2024, 1, 2),

@@ -1,7 +1,19 @@
 """Model Context Protocol servers and clients: every revision of the protocol, one core in Rust, no dependencies."""
 
 from . import _native
+from .asking import (
+    CreateMessageResult,
+    ElicitResult,
+    InputRequest,
+    InputRequired,
+    Root,
+    elicit,
+    elicit_url,
+    roots,
+    sample,
+)
 from .client import Client
+from .completions import Completion
 from .content import (
     AudioContent,
     Content,
@@ -11,7 +23,9 @@ from .content import (
     ResourceLink,
     TextContent,
 )
-from .context import Context, SyncContext
+from .contents import ReadResourceResult, ResourceContents
+from .context import Context
+from .dependencies import Depends
 from .errors import (
     BlockingCallError,
     Busy,
@@ -28,36 +42,52 @@ from .errors import (
     VersionError,
 )
 from .fields import Field
+from .handlers.middleware import Request
 from .listener import Listener
+from .messages import GetPromptResult, Message, assistant, user
 from .results import CallToolResult
 from .server import Server
 from .sync_client import SyncClient
-from .types import Icon, Tool, ToolAnnotations, ToolPage
+from .sync_context import SyncContext
+from .types import Annotations, Icon, Tool, ToolAnnotations, ToolPage
 
 __version__ = _native.VERSION
 
 __all__ = [
+    "Annotations",
     "AudioContent",
     "BlockingCallError",
     "Busy",
     "CallToolResult",
     "Client",
+    "Completion",
     "ConnectionClosed",
     "Content",
     "Context",
+    "CreateMessageResult",
+    "Depends",
+    "ElicitResult",
     "EmbeddedResource",
     "Field",
     "ForkedError",
+    "GetPromptResult",
     "Icon",
     "ImageContent",
+    "InputRequest",
+    "InputRequired",
     "InternalError",
     "InvalidArgument",
     "Listener",
+    "Message",
     "OtherContent",
     "ProtocolError",
+    "ReadResourceResult",
+    "Request",
     "RequestCancelled",
     "RequestTimeout",
+    "ResourceContents",
     "ResourceLink",
+    "Root",
     "Server",
     "SyncClient",
     "SyncContext",
@@ -70,4 +100,10 @@ __all__ = [
     "TrunklineError",
     "VersionError",
     "__version__",
+    "assistant",
+    "elicit",
+    "elicit_url",
+    "roots",
+    "sample",
+    "user",
 ]

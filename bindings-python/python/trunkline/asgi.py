@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
     from .port import Port
-    from .server import Server
+    from .server.base import Base
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -31,7 +31,7 @@ class ASGIApp:
     it is the root application, the lifespan's end closes it; elsewhere `close` may be called, or not at all.
     """
 
-    def __init__(self, server: Server, transport: dict[str, Any], drain_deadline: float) -> None:
+    def __init__(self, server: Base, transport: dict[str, Any], drain_deadline: float) -> None:
         self._server = server
         self._transport = {"type": "http", "mounted": True, **transport}
         self._drain_deadline = drain_deadline

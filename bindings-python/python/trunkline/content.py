@@ -63,14 +63,14 @@ class _Binary(Block):
         annotations: Mapping[str, Any] | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        self.data = _base64(data)
+        self.data = encode_base64(data)
         self.mime_type = mime_type
         self.annotations = annotations
         self.meta = meta
 
     def decode(self) -> bytes:
         """The bytes that `data` stands for."""
-        return _bytes(self.data)
+        return decode_base64(self.data)
 
 
 class ImageContent(_Binary):
@@ -111,7 +111,7 @@ class EmbeddedResource(Block):
             raise ValueError("an EmbeddedResource has either text or blob")
         self.uri = uri
         self.text = text
-        self.blob = None if blob is None else _base64(blob)
+        self.blob = None if blob is None else encode_base64(blob)
         self.mime_type = mime_type
         self.resource_meta = resource_meta
         self.annotations = annotations
@@ -119,7 +119,7 @@ class EmbeddedResource(Block):
 
     def decode(self) -> bytes:
         """The bytes of the resource."""
-        return self.text.encode() if self.text is not None else _bytes(self.blob or "")
+        return self.text.encode() if self.text is not None else decode_base64(self.blob or "")
 
     def to_json(self) -> dict[str, Any]:
         resource: dict[str, Any] = {"uri": self.uri}
@@ -233,7 +233,8 @@ def content_from_json(json: dict[str, Any]) -> Content:
         return OtherContent(json)
 
 
-def _base64(data: bytes | str) -> str:
+def encode_base64(data: bytes | str) -> str:
+    """Bytes as base64 text; text is such a text already."""
     if isinstance(data, str):
         return data
     from base64 import b64encode
@@ -241,7 +242,8 @@ def _base64(data: bytes | str) -> str:
     return b64encode(data).decode("ascii")
 
 
-def _bytes(data: str) -> bytes:
+def decode_base64(data: str) -> bytes:
+    """The bytes of a base64 text."""
     from base64 import b64decode
 
     return b64decode(data, validate=True)

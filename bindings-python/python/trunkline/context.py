@@ -1,90 +1,31 @@
-"""What a handler knows about its call, and how it reports progress."""
+"""The context of `async def` handlers: facts of the call, progress, logging, and questions to the client."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
 
-from . import _native
+from .asking import (
+    CreateMessageResult,
+    ElicitResult,
+    InputRequest,
+    Messages,
+    Root,
+    elicit,
+    elicit_url,
+    roots,
+    sample,
+)
+from .call import Call
 from .connection import request_json
-from .errors import RequestCancelled, from_object, reraise
+from .jsonable import jsonable
+from .logs import LogLevel
 
-if TYPE_CHECKING:
-    from .port import Port
-
-# Every request has a timeout in the core: this is only how long one look lasts.
-_WAIT_MS: Final = 60_000
+T = TypeVar("T")
 
 
-class _Call:
-    """The facts of a call; they cross from the core only when someone asks for them."""
-
-    __slots__ = ("_facts", "_port", "_ticket")
-
-    def __init__(self, port: Port, ticket: int) -> None:
-        self._port = port
-        self._ticket = ticket
-        self._facts: dict[str, Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the tool, as it was called."""
-        return self._fact("name")
-
-    @property
-    def revision(self) -> str:
-        """The protocol revision that the caller speaks."""
-        return self._fact("revision")
-
-    @property
-    def client_info(self) -> Mapping[str, Any] | None:
-        """Name, version and the like of the client, if it told."""
-        return self._fact("clientInfo")
-
-    @property
-    def client_capabilities(self) -> Mapping[str, Any]:
-        """What the client can do."""
-        return self._fact("clientCapabilities") or {}
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The `_meta` of the call."""
-        return self._fact("meta") or {}
-
-    @property
-    def wants_progress(self) -> bool:
-        """Whether the caller asked for progress; otherwise nothing is sent."""
-        return bool(self._fact("progress"))
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether nobody waits for the result any more."""
-        try:
-            return self._port.native.cancelled(self._ticket)
-        except _native.NativeError as error:
-            reraise(error)
-
-    def _fact(self, name: str) -> Any:
-        if self._facts is None:
-            try:
-                self._facts = self._port.native.describe(self._ticket)
-            except _native.NativeError as error:
-                reraise(error)
-        return self._facts.get(name) if self._facts else None
-
-    def _progress(self, progress: float, total: float | None, message: str | None) -> None:
-        update: dict[str, Any] = {"progress": progress}
-        if total is not None:
-            update["total"] = total
-        if message is not None:
-            update["message"] = message
-        try:
-            self._port.native.notify(self._ticket, update)
-        except _native.NativeError as error:
-            reraise(error)
-
-
-class Context(_Call):
+class Context(Call):
     """The context of an `async def` handler: a parameter annotated with it receives it."""
 
     __slots__ = ()
@@ -92,6 +33,134 @@ class Context(_Call):
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tells the caller how far the work is. Values must rise; nothing is sent if the caller did not ask."""
         self._progress(progress, total, message)
+
+    async def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
+        """Sends a log message to the client, if it wants messages of that level.
+
+        Args:
+            level: how bad it is.
+            data: any JSON value, such as a text.
+            logger: the name of the part of the server that speaks.
+        """
+        self._log(level, data, logger)
+
+    async def debug(self, data: Any, logger: str | None = None) -> None:
+        """`log` with the level debug."""
+        self._log("debug", data, logger)
+
+    async def info(self, data: Any, logger: str | None = None) -> None:
+        """`log` with the level info."""
+        self._log("info", data, logger)
+
+    async def warning(self, data: Any, logger: str | None = None) -> None:
+        """`log` with the level warning."""
+        self._log("warning", data, logger)
+
+    async def error(self, data: Any, logger: str | None = None) -> None:
+        """`log` with the level error."""
+        self._log("error", data, logger)
+
+    @overload
+    async def elicit(
+        self, message: str, schema: type[T], *, key: str | None = None, timeout: float | None = None
+    ) -> ElicitResult[T]: ...
+
+    @overload
+    async def elicit(
+        self, message: str, schema: Mapping[str, Any], *, key: str | None = None, timeout: float | None = None
+    ) -> ElicitResult[dict[str, Any]]: ...
+
+    async def elicit(
+        self, message: str, schema: Any, *, key: str | None = None, timeout: float | None = None
+    ) -> ElicitResult[Any]:
+        """Asks the user to fill in a form.
+
+        The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler ends here and
+        is called again from the top when the answer is there: what has an effect before a question belongs into
+        `once`. A user who declines is no error.
+
+        Args:
+            message: what is asked, for people.
+            schema: a dataclass, TypedDict or pydantic model with fields of text, numbers, yes or no, and choices; or a
+                JSON Schema of that form.
+            key: which answer belongs to this question (default: questions of a kind are counted).
+            timeout: seconds for the answer (default: the server's `input_timeout`).
+
+        Raises:
+            ProtocolError: if the client cannot be asked, or refuses.
+            RequestTimeout: if no answer came in time.
+            ConnectionClosed: if the client is gone, or the call is answered already.
+        """
+        return await self._ask(elicit(message, schema), key, timeout)
+
+    async def elicit_url(
+        self,
+        message: str,
+        url: str,
+        *,
+        elicitation_id: str | None = None,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> ElicitResult[None]:
+        """Asks the user to visit a page; as `elicit`. `"accept"` says that the user agreed to, not that all is done.
+
+        Args:
+            message: what it is for, for people.
+            url: the page.
+            elicitation_id: what `Server.elicitation_complete` calls it (default: one that nobody can guess).
+            key: which answer belongs to this question.
+            timeout: seconds for the answer.
+        """
+        return await self._ask(elicit_url(message, url, elicitation_id=elicitation_id), key, timeout)
+
+    async def sample(
+        self,
+        messages: Messages,
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        temperature: float | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        model_preferences: Mapping[str, Any] | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> CreateMessageResult:
+        """Asks the client's model; as `elicit`. The arguments are those of the function `sample`."""
+        request = sample(
+            messages,
+            max_tokens=max_tokens,
+            system_prompt=system_prompt,
+            temperature=temperature,
+            stop_sequences=stop_sequences,
+            model_preferences=model_preferences,
+            include_context=include_context,
+            tools=tools,
+            tool_choice=tool_choice,
+            metadata=metadata,
+        )
+        return await self._ask(request, key, timeout)
+
+    async def roots(self, *, key: str | None = None, timeout: float | None = None) -> list[Root]:
+        """Asks which roots the client has; as `elicit`."""
+        return await self._ask(roots(), key, timeout)
+
+    async def once(self, name: str, function: Callable[[], Any]) -> Any:
+        """The value of `function`, which is called only once, however often this handler runs for one request.
+
+        Args:
+            name: what the value is kept under.
+            function: `def` or `async def`, without parameters; its value must have a JSON form, and that is returned.
+        """
+        known, value = self._kept(name)
+        if not known:
+            value = function()
+            value = jsonable(await value if inspect.isawaitable(value) else value)
+            self._keep(name, value)
+        return value
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """Returns when the client has answered. Only revisions up to 2025-11-25 let a server ask.
@@ -104,44 +173,14 @@ class Context(_Call):
             RequestTimeout: if no answer came in time.
             ConnectionClosed: if the client is gone, or the call is answered already.
         """
-        await self._port.answer(self._port.request(self._ticket, request_json("ping", None, timeout)))
+        await self._request(request_json("ping", None, timeout))
 
+    async def close_stream(self) -> None:
+        """Closes the HTTP response early where the client can come back for the answer (2025-11-25); else nothing."""
+        self._notify({"closeStream": True})
 
-class SyncContext(_Call):
-    """The context of a `def` handler, which runs on a thread of its own."""
+    async def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
+        return request.read(await self._request(self._question(request, key, timeout)))
 
-    __slots__ = ()
-
-    def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tells the caller how far the work is. Values must rise; nothing is sent if the caller did not ask."""
-        self._progress(progress, total, message)
-
-    def ping(self, *, timeout: float | None = None) -> None:
-        """Returns when the client has answered. Only revisions up to 2025-11-25 let a server ask.
-
-        Args:
-            timeout: seconds for the answer (default 60).
-
-        Raises:
-            ProtocolError: on other revisions, with the code -32601.
-            RequestTimeout: if no answer came in time.
-            ConnectionClosed: if the client is gone, or the call is answered already.
-        """
-        try:
-            ticket = self._port.native.request(self._ticket, request_json("ping", None, timeout, wait=True))
-            while (reply := self._port.native.wait(ticket, _WAIT_MS)) is None:
-                pass
-        except _native.NativeError as error:
-            reraise(error)
-        ok, body = reply
-        if not ok:
-            raise from_object(body)
-
-    def raise_if_cancelled(self) -> None:
-        """Ends the handler when nobody waits for the result any more.
-
-        Raises:
-            RequestCancelled: if so.
-        """
-        if self.cancelled:
-            raise RequestCancelled("the caller cancelled the request")
+    async def _request(self, json: dict[str, Any]) -> Any:
+        return await self._port.answer(self._port.request(self._ticket, json))

@@ -98,6 +98,12 @@ class ToolError(Exception):
     """Raise it in a handler: the caller gets a result with `is_error` and this text."""
 
 
+class Suspended(BaseException):
+    """Ends a handler whose client is asked first: it is called again with the answer. Not an Exception, so that what
+    handlers catch for themselves does not catch this.
+    """
+
+
 _CLASSES: dict[str, type[TrunklineError]] = {
     cls.kind: cls
     for cls in (
@@ -115,7 +121,7 @@ _CLASSES: dict[str, type[TrunklineError]] = {
 }
 
 
-def from_object(error: dict[str, Any]) -> TrunklineError:
+def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
     """The exception for an error object of the core."""
     return _make(error.get("kind", "internal"), error.get("message", ""), error.get("code"), error.get("data"))
 
@@ -125,7 +131,9 @@ def reraise(error: _native.NativeError) -> NoReturn:
     raise _make(*error.args) from None
 
 
-def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineError:
+def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineError | Suspended:
+    if kind == "suspended":
+        return Suspended(message)
     if kind == ProtocolError.kind:
         return ProtocolError(message, -32603 if code is None else code, data)
     return _CLASSES.get(kind, InternalError)(message)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .port import Port
-    from .server import Server
+    from .server.base import Base
 
 
 class Listener:
     """What `Server.serve` returns: awaited, it serves until the end; as a context manager, inside the block."""
 
-    def __init__(self, server: Server, transport: dict[str, Any], drain_deadline: float) -> None:
+    def __init__(self, server: Base, transport: dict[str, Any], drain_deadline: float) -> None:
         self._server = server
         self._transport = transport
         self._drain_deadline = drain_deadline

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
+
+# The levels of messages to clients (RFC 5424).
+LogLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
 _LEVELS: Final = {"error": 40, "warn": 30, "info": 20, "debug": 10}
 

@@ -88,10 +88,10 @@ class Port:
         self._disposed = False
         _remember(self)
 
-    def register(self, json: dict[str, Any], handler: Handler) -> int:
+    def register(self, kind: str, json: dict[str, Any], handler: Handler) -> int:
         """Registers a thing that is called; its handler is known before the first call can arrive."""
         with self._lock:
-            handle = self.native.register("tool", json)
+            handle = self.native.register(kind, json)
             self.handlers[handle] = handler
         if json.get("lane") == "pool" and self.loop is not None:
             self.pool.start()

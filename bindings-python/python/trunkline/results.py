@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Final, Union, cast, get_args, get_origin
 
+from .asking import InputRequired
 from .content import Block, Content, TextContent, content_from_json
 from .jsonable import jsonable
 from .schema import MISSING, Builder, Schema, is_pydantic, is_typed_dict
@@ -15,6 +16,7 @@ CONTENT: Final = 1
 OBJECT: Final = 2
 VALUE: Final = 3
 RESULT: Final = 4
+INPUT: Final = 5
 
 
 class CallToolResult:
@@ -96,6 +98,7 @@ class Returns:
         """
         if output_schema is not None:
             return cls(dict(output_schema), None)
+        annotation = _without_input(annotation)
         if annotation in _UNDECLARED or _is_content(annotation):
             return cls(None, None)
         builder = Builder("output")
@@ -141,6 +144,16 @@ class Returns:
 
 
 _UNDECLARED: list[Any] = [MISSING, Any, object, None, type(None), str]
+
+
+def _without_input(annotation: Any) -> Any:
+    """The annotation of the results alone: a handler that asks first gives something else meanwhile."""
+    if annotation is InputRequired:
+        return Any
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    members = tuple(member for member in get_args(annotation) if member is not InputRequired)
+    return Union[members]  # noqa: UP007 - made of what is known only now
 
 
 def _is_content(annotation: Any) -> bool:

@@ -288,7 +288,7 @@ class SyncClient:
         self._inbox.append((method, params, ticket))
 
     def _refuse_deadlock(self) -> None:
-        from .server import running_loop
+        from .server.base import running_loop
 
         server = self._connection.server
         if server is not None and (here := running_loop()) is not None and server._serving_loop() is here:

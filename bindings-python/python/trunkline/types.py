@@ -15,6 +15,14 @@ class Icon(TypedDict, total=False):
     theme: Literal["light", "dark"]
 
 
+class Annotations(TypedDict, total=False):
+    """For whom a resource is, and how important: 1 is most, 0 least."""
+
+    audience: Sequence[Literal["user", "assistant"]]
+    priority: float
+    lastModified: str
+
+
 class ToolAnnotations(TypedDict, total=False):
     """Hints about what a tool does. A client does not rely on the hints of a server that it does not trust."""
 

@@ -1,0 +1,1 @@
+"""What answers the calls of registered things, one module for each kind."""

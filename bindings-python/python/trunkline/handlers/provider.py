@@ -1,0 +1,92 @@
+"""Providers: lists and things that are not registered."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from ..asking import InputRequired
+from ..context import Context
+from ..errors import InvalidArgument
+from ..jsonable import jsonable
+from ..results import INPUT, VALUE, Returns
+from ..sync_context import SyncContext
+from .base import Answer, Handler
+from .prompt import render_messages
+from .resource import render_contents
+
+if TYPE_CHECKING:
+    from ..port import Port
+
+Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
+
+
+class ProviderHandler(Handler):
+    """An object with `list(cursor, ctx)` and `get(params, ctx)`."""
+
+    __slots__ = ("_category", "_get", "_list", "provider")
+
+    kind = "provider"
+
+    def __init__(self, category: Category, provider: Any) -> None:
+        where = type(provider).__qualname__
+        self._list = _method(provider, "list", where)
+        self._get = _method(provider, "get", where)
+        is_async = inspect.iscoroutinefunction(self._list)
+        if is_async != inspect.iscoroutinefunction(self._get):
+            raise InvalidArgument(f"{where}: list and get must both be made with async def, or both with def")
+        super().__init__((category, id(provider)), {"of": category}, in_thread=not is_async)
+        self._category: Category = category
+        self.provider = provider
+
+    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
+        context = Context(port, ticket)
+        if "list" in body:
+            return _page(await self._list(body["list"].get("cursor"), context))
+        return self._render(await self._get(body["get"], context))
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
+        sync = SyncContext(port, ticket)
+        if "list" in body:
+            return _page(context.run(self._list, body["list"].get("cursor"), sync))
+        return self._render(context.run(self._get, body["get"], sync))
+
+    def _render(self, value: Any) -> Answer:
+        if value is None:
+            return VALUE, None  # there is no such thing
+        if isinstance(value, InputRequired):
+            return INPUT, value.to_json()
+        if self._category == "tools":
+            return _UNDECLARED.render(value)
+        return render_messages(value) if self._category == "prompts" else render_contents(value)
+
+
+_UNDECLARED = Returns(None, None)
+
+
+def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
+    method = getattr(provider, name, None)
+    if not callable(method):
+        raise InvalidArgument(
+            f"{where}: a provider has the methods list(cursor, ctx) and get(params, ctx); {name} is missing"
+        )
+    try:
+        inspect.signature(method).bind(None, None)
+    except TypeError as error:
+        raise InvalidArgument(
+            f"{where}.{name}: {error}; a provider has list(cursor, ctx) and get(params, ctx)"
+        ) from error
+    return method
+
+
+def _page(given: Any) -> Answer:
+    items, cursor = cast("tuple[Any, Any]", given) if isinstance(given, tuple) else (given, None)
+    page: dict[str, Any] = {"items": [jsonable(_descriptor(item)) for item in items]}
+    return VALUE, page if cursor is None else {**page, "nextCursor": cursor}
+
+
+def _descriptor(item: Any) -> Mapping[str, Any]:
+    to_json = getattr(item, "to_json", None)
+    return to_json() if to_json is not None else item

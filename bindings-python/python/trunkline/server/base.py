@@ -1,0 +1,196 @@
+"""The life of a server: its port, who uses it, and what is registered with it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from ..errors import InvalidArgument, reraise
+from ..port import Port
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from ..background import BackgroundLoop
+    from ..handlers.base import Handler
+
+    # Kind and key of a registered thing.
+    Key = tuple[str, Hashable]
+
+
+class Base:
+    """A server without what it offers. Its parts are classes that build on this one."""
+
+    def __init__(self, json: dict[str, Any], drain_deadline: float, max_threads: int | None) -> None:
+        # What is registered with the core as the server.
+        self._json = json
+        self._drain_deadline = drain_deadline
+        self._max_threads = max_threads
+        # In the order of registration, which is that of lists, of middleware, and of looking for a template.
+        self._things: dict[Key, Handler] = {}
+        self._handles: dict[Key, int] = {}
+        self._lock = threading.RLock()
+        self._port: Port | None = None
+        self._handle = 0
+        # Who uses the port: the loops of listeners and clients, and None for each blocking client.
+        self._users: list[AbstractEventLoop | None] = []
+        self._background: BackgroundLoop | None = None
+        self._bind()
+
+    def _add(self, handler: Handler, what: str) -> None:
+        """Registers a thing; clients that are connected are told. `what` is for the error if it is there already."""
+        key = (handler.kind, handler.key)
+        with self._lock:
+            port = self._bind()
+            if key in self._things:
+                raise InvalidArgument(f"the server has {what} already")
+            self._register(port, key, handler)
+            self._things[key] = handler
+
+    def _remove(self, kind: str, key: Hashable, what: str) -> None:
+        """Takes a thing away; clients that are connected are told. `what` is for the error if there is none."""
+        with self._lock:
+            port = self._bind()
+            if self._things.pop((kind, key), None) is None:
+                raise InvalidArgument(f"the server has no {what}")
+            try:
+                port.unregister(self._handles.pop((kind, key)))
+            except _native.NativeError as error:
+                reraise(error)
+
+    def _tell(self, method: str, params: dict[str, Any] | None = None) -> None:
+        """Tells the clients of the server something."""
+        with self._lock:
+            port, handle = self._bind(), self._handle
+        try:
+            port.native.notify(handle, {"method": method} if params is None else {"method": method, "params": params})
+        except _native.NativeError as error:
+            reraise(error)
+
+    def _acquire(self, loop: AbstractEventLoop | None) -> tuple[Port, int]:
+        """The port and the handle for one more user. If no other loop handles the events, `loop` does; for a blocking
+        client, which has none, a loop in the background.
+        """
+        with self._lock:
+            port = self._bind()
+            if loop is not None:
+                port.attach(loop)
+            else:
+                self._keep_served(port)
+            self._users.append(loop)
+            return port, self._handle
+
+    async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
+        """Takes back one `_acquire` with that loop; with the last one everything that was started ends."""
+        import asyncio
+
+        is_last, background = self._leave(port, loop)
+        if not is_last:
+            return
+        serving = port.serving_loop
+        if serving is asyncio.get_running_loop():
+            await port.stop(deadline)
+        elif serving is not None:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(port.stop(deadline), serving))
+        else:
+            port.end_now()
+        if background is not None:
+            background.stop()
+
+    def _release_blocking(self, port: Port, deadline: float) -> None:
+        """The same for a blocking client."""
+        is_last, background = self._leave(port, None)
+        if not is_last:
+            return
+        try:
+            if background is not None and background.loop is port.serving_loop:
+                from asyncio import run_coroutine_threadsafe
+
+                run_coroutine_threadsafe(port.stop(deadline), background.loop).result()
+            else:
+                port.end_now()
+        finally:
+            if background is not None:
+                background.stop()
+
+    def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[bool, BackgroundLoop | None]:
+        """Takes a user away: whether it was the last one, and what then has to be stopped after the port."""
+        with self._lock:
+            if port is not self._port:
+                return False, None
+            if loop in self._users:
+                self._users.remove(loop)
+            # A loop that was closed took its users with it.
+            self._users = [user for user in self._users if user is None or not user.is_closed()]
+            if self._users:
+                if loop is not None and loop is port.loop and loop not in self._users:
+                    # It may end now, and the others go on.
+                    port.move(self._background_loop())
+                return False, None
+            self._port = None
+            background, self._background = self._background, None
+            return True, background
+
+    def _keep_served(self, port: Port) -> None:
+        """Makes sure that some loop handles the events, for a blocking client."""
+        with self._lock:
+            if port.serving_loop is None and port.pid == os.getpid():
+                port.attach(self._background_loop())
+
+    def _background_loop(self) -> AbstractEventLoop:
+        if self._background is None:
+            from ..background import BackgroundLoop
+
+            self._background = BackgroundLoop()
+        return self._background.loop
+
+    def _serving_loop(self) -> AbstractEventLoop | None:
+        return None if self._port is None else self._port.serving_loop
+
+    def _bind(self) -> Port:
+        """The port of this process: made when first needed, after the last use ended, and after a fork."""
+        with self._lock:
+            if self._port is None or self._port.pid != os.getpid():
+                port = Port(self._max_threads)
+                try:
+                    self._handle = port.native.register("server", self._json)
+                except _native.NativeError as error:
+                    port.dispose()
+                    reraise(error)
+                self._users.clear()
+                self._background = None  # if there was one, its thread is in the parent process
+                self._handles.clear()
+                for key, handler in self._things.items():
+                    self._register(port, key, handler)
+                self._port = port
+            return self._port
+
+    def _register(self, port: Port, key: Key, handler: Handler) -> None:
+        try:
+            self._handles[key] = port.register(handler.kind, {"server": self._handle, **handler.registration}, handler)
+        except _native.NativeError as error:
+            reraise(error)
+
+
+def own_name(function: Callable[..., Any], name: str | None) -> str:
+    """The name of a thing: the one that was given, or else its function's."""
+    name = name or getattr(function, "__name__", None)
+    if not name or name == "<lambda>":
+        raise InvalidArgument(f"{function!r} has no name of its own: pass name=")
+    return name
+
+
+def with_meta(descriptor: dict[str, Any], meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The descriptor of a thing with its `_meta`."""
+    return descriptor if meta is None else {**descriptor, "_meta": meta}
+
+
+def running_loop() -> object | None:
+    """The loop of this thread, without importing asyncio for it."""
+    import sys
+
+    asyncio = sys.modules.get("asyncio")
+    return None if asyncio is None else asyncio._get_running_loop()

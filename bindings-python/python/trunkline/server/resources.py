@@ -1,0 +1,159 @@
+"""Resources and resource templates of a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ..errors import InvalidArgument
+from ..handlers.resource import ResourceHandler, ResourceTemplateHandler
+from ..options import camel_case, milliseconds
+from ..parameters import describe
+from ..texts import TextSignature
+from .base import Base, own_name, with_meta
+
+if TYPE_CHECKING:
+    from ..contents import CacheScope
+    from ..types import Annotations, Icon
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The expressions of a URI template (RFC 6570). The core checks the whole; here only the names matter.
+_EXPRESSION: Final = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
+
+
+class Resources(Base):
+    """What a server has for resources."""
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Annotations | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        ttl: float | None = None,
+        cache_scope: CacheScope | None = None,
+    ) -> Callable[[F], F]:
+        """Registers the decorated function as a resource, or as a template if the URI holds `{...}`, and leaves it as
+        it is. Options: see `add_resource`.
+        """
+        if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidArgument('a resource needs its URI: @server.resource("notes://today")')
+
+        def decorate(function: F) -> F:
+            self.add_resource(
+                uri,
+                function,
+                name=name,
+                title=title,
+                description=description,
+                mime_type=mime_type,
+                size=size,
+                annotations=annotations,
+                icons=icons,
+                meta=meta,
+                ttl=ttl,
+                cache_scope=cache_scope,
+            )
+            return function
+
+        return decorate
+
+    def add_resource(
+        self,
+        uri: str,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Annotations | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        ttl: float | None = None,
+        cache_scope: CacheScope | None = None,
+    ) -> None:
+        """Adds a resource, or a template if the URI holds `{...}`; clients that are connected are told.
+
+        The function returns text, bytes, `ResourceContents` or a list of them, a `ReadResourceResult`, or any other
+        value, which becomes JSON. The variables of a template are its parameters, by name; annotations say what the
+        texts become (`int`, `float`, `bool`, enums, dates and the like).
+
+        Args:
+            uri: the URI, or a URI template (RFC 6570) such as `notes://{name}`.
+            function: `async def` runs on the event loop, `def` on a thread of the pool.
+            name: the name of the resource (default: the function's).
+            title: the name for people.
+            description: what it is (default: the docstring).
+            mime_type: what it holds.
+            size: how many bytes that is; not for templates.
+            annotations: for whom it is, and how important.
+            icons: icons for user interfaces.
+            meta: its `_meta`.
+            ttl: for how many seconds clients may keep what they read.
+            cache_scope: whether others than the caller may be given what was kept.
+
+        Raises:
+            InvalidArgument: if the URI is wrong or taken, or the function does not fit it.
+        """
+        signature = TextSignature(function, "a resource")
+        is_template = "{" in uri
+        _check(uri, signature)
+        descriptor = camel_case(
+            name=own_name(function, name),
+            title=title,
+            description=describe(function) if description is None else description,
+            mime_type=mime_type,
+            annotations=annotations,
+            icons=icons,
+            size=size,
+        )
+        hints = camel_case(ttl_ms=milliseconds(ttl), cache_scope=cache_scope)
+        descriptor = with_meta(descriptor, meta)
+        if is_template:
+            if size is not None:
+                raise InvalidArgument(f"{uri}: what a template stands for has no one size")
+            template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **hints}
+            self._add(ResourceTemplateHandler(uri, function, signature, template), f"the resource template {uri!r}")
+        else:
+            resource = {"resource": {"uri": uri, **descriptor}, **hints}
+            self._add(ResourceHandler(uri, function, signature, resource), f"the resource {uri!r}")
+
+    def remove_resource(self, uri: str) -> None:
+        """Takes a resource or a template away; clients that are connected are told.
+
+        Raises:
+            InvalidArgument: if there is none with this URI.
+        """
+        if "{" in uri:
+            self._remove("resourceTemplate", uri, f"resource template {uri!r}")
+        else:
+            self._remove("resource", uri, f"resource {uri!r}")
+
+    def resource_updated(self, uri: str) -> None:
+        """Tells the clients that subscribed to this resource that it has changed."""
+        self._tell("notifications/resources/updated", {"uri": uri})
+
+
+def _check(uri: str, signature: TextSignature) -> None:
+    """Raises InvalidArgument if function and URI do not speak of the same variables."""
+    where, takes = signature.parameters.where, {argument.name: argument for argument in signature.arguments}
+    names = [
+        name.split(":")[0].rstrip("*") for expression in _EXPRESSION.findall(uri) for name in expression.split(",")
+    ]
+    for name, argument in takes.items():
+        if name not in names and argument.is_required:
+            there = f"there are {', '.join(names)}" if names else "there is none"
+            raise InvalidArgument(f"{where}: parameter {name!r} is no variable of {uri!r}: {there}")
+    for name in names:
+        if name not in takes and not signature.parameters.takes_all:
+            raise InvalidArgument(f"{where}: no parameter takes the variable {name!r} of {uri!r}")

@@ -1,0 +1,106 @@
+"""Tools of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ..errors import InvalidArgument
+from ..handlers.tool import ToolHandler
+from ..options import camel_case
+from ..parameters import describe
+from ..signature import Signature
+from .base import Base, own_name, with_meta
+
+if TYPE_CHECKING:
+    from ..types import Icon, ToolAnnotations
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Tools(Base):
+    """What a server has for tools."""
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+
+    @overload
+    def tool(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        annotations: ToolAnnotations | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        requires: Mapping[str, Any] | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def tool(self, function: Any = None, **options: Any) -> Any:
+        """Registers the decorated function as a tool, and leaves it as it is. Options: see `add_tool`."""
+
+        def decorate(decorated: F) -> F:
+            self.add_tool(decorated, **options)
+            return decorated
+
+        if isinstance(function, str):
+            raise InvalidArgument(f"the name of a tool goes by keyword: @server.tool(name={function!r})")
+        return decorate if function is None else decorate(function)
+
+    def add_tool(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        annotations: ToolAnnotations | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        requires: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Adds a tool; clients that are connected are told.
+
+        Args:
+            function: `async def` runs on the event loop, `def` on a thread of the pool.
+            name: the name of the tool (default: the function's).
+            title: the name for people.
+            description: what the tool does (default: the docstring).
+            input_schema: replaces the schema made from the parameters; arguments are then passed as JSON has them.
+            output_schema: replaces the schema made from the return annotation.
+            annotations: hints for clients.
+            icons: icons for user interfaces.
+            meta: the `_meta` of the tool.
+            requires: client capabilities without which a call is refused, such as `{"sampling": {}}`.
+
+        Raises:
+            InvalidArgument: if an annotation has no JSON Schema, a schema is wrong, or the name is taken.
+        """
+        name = own_name(function, name)
+        signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
+        tool = camel_case(
+            name=name,
+            title=title,
+            description=describe(function) if description is None else description,
+            input_schema=signature.input_schema,
+            output_schema=signature.returns.schema,
+            annotations=annotations,
+            icons=icons,
+        )
+        registration = camel_case(
+            tool=with_meta(tool, meta), wrap_output=signature.returns.wrap or None, requires=requires
+        )
+        self._add(ToolHandler(name, function, signature, registration), f"a tool named {name!r}")
+
+    def remove_tool(self, name: str) -> None:
+        """Takes a tool away; clients that are connected are told.
+
+        Raises:
+            InvalidArgument: if there is no such tool.
+        """
+        self._remove("tool", name, f"tool named {name!r}")

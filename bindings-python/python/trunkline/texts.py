@@ -1,0 +1,135 @@
+"""How a function is called with texts: the arguments of a prompt, or the variables of a URI template."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from . import _native
+from .errors import InvalidArgument
+from .parameters import Parameters
+from .schema import Builder, Node, UnsupportedType
+from .signature import BadArgument
+
+# What a schema may say here: nothing else would be checked, for callers send texts.
+_SAID = frozenset({"type", "enum", "const", "format", "title", "description", "examples", "anyOf"})
+
+
+class TextArgument:
+    """One parameter that is filled with a text."""
+
+    __slots__ = ("_make", "_node", "_types", "description", "is_required", "name", "title")
+
+    def __init__(self, name: str, node: Node, *, is_required: bool, make: Callable[[], Any] | None) -> None:
+        self.name = name
+        self.title: str | None = node.schema.get("title")
+        self.description: str | None = node.schema.get("description")
+        self.is_required = is_required
+        self._make = make
+        self._node = node
+        self._types = _types(node.schema)
+
+    def fill(self, texts: dict[str, str], arguments: dict[str, Any]) -> None:
+        """Adds the value of this parameter.
+
+        Raises:
+            BadArgument: if the text is none of what the annotation allows.
+        """
+        if self.name in texts:
+            arguments[self.name] = self._read(texts[self.name])
+        elif self._make is not None:
+            arguments[self.name] = self._make()
+
+    def _read(self, text: str) -> Any:
+        for value in _values(text, self._types, self._node.schema):
+            if self._node.accepts(value):
+                try:
+                    return self._node.build(value)
+                except (TypeError, ValueError, KeyError, ArithmeticError) as error:
+                    raise BadArgument(f"/{self.name}", str(error).strip() or type(error).__name__) from error
+        raise BadArgument(f"/{self.name}", f"{text!r} is not {_expected(self._node.schema)}")
+
+
+class TextSignature:
+    """The plan of a function that is called with texts."""
+
+    __slots__ = ("arguments", "parameters")
+
+    def __init__(self, function: Callable[..., Any], noun: str) -> None:
+        self.parameters = Parameters(function, noun)
+        self.arguments = [self._argument(parameter) for parameter in self.parameters.named]
+
+    def bind(self, texts: dict[str, str]) -> dict[str, Any]:
+        """Keyword arguments for the function; names that it does not have are left out.
+
+        Raises:
+            BadArgument: if a text is none of what its parameter's annotation allows.
+        """
+        arguments: dict[str, Any] = dict(texts) if self.parameters.takes_all else {}
+        for argument in self.arguments:
+            argument.fill(texts, arguments)
+        return arguments
+
+    def _argument(self, parameter: inspect.Parameter) -> TextArgument:
+        given = self.parameters.read(parameter)
+        where = f"{self.parameters.where}: parameter {parameter.name!r}"
+        try:
+            builder = Builder("input")
+            node = builder.node(given.annotation)
+        except UnsupportedType as error:
+            raise InvalidArgument(f"{where}: {error}") from error
+        if unchecked := _unchecked(builder.resolve(node.schema)):
+            raise InvalidArgument(f"{where}: it is filled with text, for which {unchecked} cannot be checked")
+        return TextArgument(parameter.name, node, is_required=given.is_required, make=given.make)
+
+
+def _unchecked(schema: dict[str, Any]) -> str:
+    if schema.get("type") in ("object", "array"):
+        return f"the type {schema['type']}"
+    for inner in schema.get("anyOf", ()):
+        if found := _unchecked(inner):
+            return found
+    if isinstance(schema.get("type"), list):
+        return ""  # Decimal checks itself
+    return ", ".join(key for key in schema if key not in _SAID)
+
+
+def _types(schema: dict[str, Any]) -> set[str]:
+    if "anyOf" in schema:
+        return set[str]().union(*(_types(inner) for inner in schema["anyOf"]))
+    kind = schema.get("type", "string")
+    return {kind} if isinstance(kind, str) else set(kind)
+
+
+def _values(text: str, types: set[str], schema: dict[str, Any]) -> list[Any]:
+    """What the text may stand for, the narrowest first."""
+    values: list[Any] = []
+    if "enum" in schema:  # perhaps of several types
+        values += [value for value in schema["enum"] if str(value) == text]
+    if "boolean" in types and text.lower() in ("true", "false"):
+        values.append(text.lower() == "true")
+    if types & {"integer", "number"}:
+        try:
+            number = _native.from_json(text.strip().encode())
+        except (_native.NativeError, UnicodeEncodeError):
+            number = None
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            values += [number, float(number)] if "number" in types else [number]
+    if "string" in types:
+        values.append(text)
+    return values
+
+
+def _expected(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_expected(inner) for inner in schema["anyOf"] if inner.get("type") != "null")
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    if "const" in schema:
+        return str(schema["const"])
+    if schema.get("type") == "boolean":
+        return "true or false"
+    if schema.get("type") == "integer":
+        return "an integer"
+    return f"a {schema['format']}" if "format" in schema else "a number"

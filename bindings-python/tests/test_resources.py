@@ -1,0 +1,436 @@
+"""Resources, resource templates, prompts and completions, by raw messages on every revision."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import functools
+from base64 import b64decode
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+import pytest
+
+from raw import MODERN, Peer, Refused
+from support import REVISIONS, script
+from trunkline import Context, Field, InvalidArgument, Server, SyncContext
+
+OFFER = """
+import datetime as dt, enum
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from trunkline import (
+    Completion, Context, EmbeddedResource, Field, GetPromptResult, ImageContent, Message, ProtocolError,
+    ReadResourceResult, ResourceContents, Server, SyncContext, ToolError, assistant, user,
+)
+
+server = Server("offer", version="1", ttl=60, cache_scope="public")
+
+@dataclass
+class Note:
+    text: str
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+@server.resource("notes://text", title="A text", mime_type="text/markdown", size=5, annotations={"priority": 0.5},
+                 icons=[{"src": "https://example.com/i.png"}], meta={"a/b": 1}, ttl=2, cache_scope="public")
+async def text() -> str:
+    "Some text"
+    return "hello"
+
+@server.resource("notes://bytes", mime_type="image/png")
+def data() -> bytes:
+    return b"\\x00\\xff"
+
+@server.resource("notes://note")
+def note(ctx: SyncContext) -> Note:
+    return Note(ctx.name)
+
+@server.resource("notes://parts")
+async def parts() -> list[ResourceContents]:
+    return [ResourceContents("one", uri="notes://parts/1"), ResourceContents(blob=b"two", mime_type="a/b")]
+
+@server.resource("notes://full")
+async def full() -> ReadResourceResult:
+    return ReadResourceResult([ResourceContents("x")], ttl=5, cache_scope="private", meta={"c/d": 2})
+
+@server.resource("notes://broken")
+def broken() -> str:
+    raise ValueError("secret")
+
+@server.resource("notes://refused")
+def refused() -> str:
+    raise ProtocolError("not for you", code=-32099, data={"why": "no"})
+
+@server.resource("notes://{day}/{number}/{colour}{?loud}", name="by day", mime_type="application/json")
+async def by_day(day: dt.date, number: int, colour: Colour, loud: bool = False, *, ctx: Context) -> dict:
+    return {"day": day.isoformat(), "number": number, "colour": colour.name, "loud": loud, "uri": ctx.name}
+
+@server.prompt(title="Review", icons=[{"src": "https://example.com/i.png"}], meta={"a/b": 1})
+async def review(
+    code: Annotated[str, "What to review"], depth: int = 1, tone: Literal["kind", "harsh"] = "kind"
+) -> str:
+    "Reviews code"
+    return f"{tone} {depth}: {code}"
+
+@server.prompt
+def talk() -> list[Message | str]:
+    return ["hi", assistant("hello"), user(ImageContent(b"x", "image/png"))]
+
+@server.prompt
+async def block() -> EmbeddedResource:
+    return EmbeddedResource("notes://text", text="t", mime_type="text/plain")
+
+@server.prompt
+async def described() -> GetPromptResult:
+    return GetPromptResult([user("u")], description="today's", meta={"c/d": 2})
+
+@server.prompt
+async def failing() -> str:
+    raise ToolError("no prompt today")
+
+LANGUAGES = [f"lang{n}" for n in range(150)]
+
+@server.completion(review, "code")
+async def codes(text: str) -> list[str]:
+    return [language for language in LANGUAGES if language.startswith(text)]
+
+@server.completion("review", "tone")
+def tones(text: str, others: dict[str, str], ctx: SyncContext) -> Completion:
+    return Completion([f"{ctx.method} {text} {sorted(others.items())}"], total=7)
+
+@server.completion(by_day, "colour")
+async def colours(text: str) -> list[str]:
+    return ["red", "blue"]
+
+if __name__ == "__main__":
+    server.run()
+"""
+
+
+@pytest.fixture
+def offer(tmp_path: Path) -> list[str]:
+    return script(tmp_path, OFFER)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_res_01_res_02_cch_01_resources_are_listed(offer: list[str], revision: str) -> None:
+    with Peer(offer, revision) as peer:
+        listed = peer.request("resources/list")
+        resources = {resource["uri"]: resource for resource in listed["resources"]}
+        assert list(resources)[:2] == ["notes://text", "notes://bytes"]
+        first = resources["notes://text"]
+        assert first["name"] == "text" and first["description"] == "Some text" and first["size"] == 5
+        assert first["mimeType"] == "text/markdown" and first["annotations"] == {"priority": 0.5}
+        assert ("title" in first) == (revision >= "2025-06-18")
+        assert ("icons" in first) == (revision >= "2025-11-25")
+        assert (listed.get("ttlMs"), listed.get("cacheScope")) == ((60_000, "public") if peer.modern else (None, None))
+        templates = peer.request("resources/templates/list")["resourceTemplates"]
+        assert [template["uriTemplate"] for template in templates] == ["notes://{day}/{number}/{colour}{?loud}"]
+        assert templates[0]["name"] == "by day"
+        if not peer.modern:
+            assert peer.server["capabilities"]["resources"] == {"listChanged": True, "subscribe": True}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_res_11_res_15_what_is_returned_becomes_contents(offer: list[str], revision: str) -> None:
+    with Peer(offer, revision) as peer:
+        read = peer.request("resources/read", uri="notes://text")
+        assert read["contents"] == [{"uri": "notes://text", "mimeType": "text/markdown", "text": "hello"}]
+        assert (read.get("ttlMs"), read.get("cacheScope")) == ((2000, "public") if peer.modern else (None, None))
+        [data] = peer.request("resources/read", uri="notes://bytes")["contents"]
+        assert b64decode(data["blob"]) == b"\x00\xff" and data["mimeType"] == "image/png"
+        [note] = peer.request("resources/read", uri="notes://note")["contents"]
+        assert note == {"uri": "notes://note", "mimeType": "application/json", "text": '{"text":"notes://note"}'}
+        one, two = peer.request("resources/read", uri="notes://parts")["contents"]
+        assert one["uri"] == "notes://parts/1" and one["text"] == "one"
+        assert two["uri"] == "notes://parts" and two["mimeType"] == "a/b" and b64decode(two["blob"]) == b"two"
+        full = peer.request("resources/read", uri="notes://full")
+        assert full["_meta"]["c/d"] == 2
+        assert (full.get("ttlMs"), full.get("cacheScope")) == ((5000, "private") if peer.modern else (None, None))
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_res_05_res_06_res_08_res_09_what_cannot_be_read_is_an_error(offer: list[str], revision: str) -> None:
+    with Peer(offer, revision) as peer:
+        with pytest.raises(Refused) as missing:
+            peer.request("resources/read", uri="notes://nothing")
+        assert missing.value.code == (-32602 if peer.modern else -32002)
+        assert missing.value.data == {"uri": "notes://nothing"}
+        with pytest.raises(Refused) as broken:
+            peer.request("resources/read", uri="notes://broken")
+        assert broken.value.code == -32603 and "secret" not in broken.value.message
+        with pytest.raises(Refused) as refused:
+            peer.request("resources/read", uri="notes://refused")
+        assert (refused.value.code, refused.value.data) == (-32099, {"why": "no"})
+    assert "secret" in peer.errors
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_variables_of_a_template_become_parameters(offer: list[str], revision: str) -> None:
+    with Peer(offer, revision) as peer:
+        uri = "notes://2024-02-29/7/red?loud=true"
+        [contents] = peer.request("resources/read", uri=uri)["contents"]
+        assert contents["uri"] == uri and contents["mimeType"] == "application/json"
+        assert contents["text"] == (
+            '{"day":"2024-02-29","number":7,"colour":"RED","loud":true,"uri":"notes://2024-02-29/7/red?loud=true"}'
+        )
+        [quiet] = peer.request("resources/read", uri="notes://2024-02-29/7/blue")["contents"]
+        assert '"loud":false' in quiet["text"]
+        for uri, problem in [
+            ("notes://2024-02-30/7/red", "'2024-02-30' is not a date"),
+            ("notes://2024-02-29/seven/red", "'seven' is not an integer"),
+            ("notes://2024-02-29/7/green", "'green' is not one of red, blue"),
+            ("notes://2024-02-29/7/red?loud=maybe", "'maybe' is not true or false"),
+        ]:
+            with pytest.raises(Refused) as refused:
+                peer.request("resources/read", uri=uri)
+            assert refused.value.code == -32602 and problem in refused.value.message
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_prm_01_prm_02_prompts_are_listed(offer: list[str], revision: str) -> None:
+    with Peer(offer, revision) as peer:
+        prompts = peer.request("prompts/list")["prompts"]
+        assert [prompt["name"] for prompt in prompts] == ["review", "talk", "block", "described", "failing"]
+        review = prompts[0]
+        assert review["description"] == "Reviews code"
+        assert review["arguments"] == [
+            {"name": "code", "description": "What to review", "required": True},
+            {"name": "depth"},
+            {"name": "tone"},
+        ]
+        assert ("title" in review) == (revision >= "2025-06-18")
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_what_a_prompt_returns_becomes_messages(offer: list[str], revision: str) -> None:
+    def text(role: str, text: str) -> dict[str, Any]:
+        return {"role": role, "content": {"type": "text", "text": text}}
+
+    with Peer(offer, revision) as peer:
+        given = peer.request("prompts/get", name="review", arguments={"code": "x", "depth": "3"})
+        assert given["messages"] == [text("user", "kind 3: x")] and given["description"] == "Reviews code"
+        talk = peer.request("prompts/get", name="talk")["messages"]
+        assert talk[:2] == [text("user", "hi"), text("assistant", "hello")]
+        assert talk[2] == {"role": "user", "content": {"type": "image", "data": "eA==", "mimeType": "image/png"}}
+        [block] = peer.request("prompts/get", name="block")["messages"]
+        assert block["content"]["resource"] == {"uri": "notes://text", "text": "t", "mimeType": "text/plain"}
+        described = peer.request("prompts/get", name="described")
+        assert described["description"] == "today's" and described["_meta"]["c/d"] == 2
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_prm_04_prm_05_what_a_prompt_refuses(offer: list[str], revision: str) -> None:
+    with Peer(offer, revision) as peer:
+        for arguments, problem in [
+            ({}, "code"),
+            ({"code": "x", "more": "y"}, "more"),
+            ({"code": "x", "depth": "deep"}, "'deep' is not an integer"),
+            ({"code": "x", "tone": "rude"}, "'rude' is not one of kind, harsh"),
+        ]:
+            with pytest.raises(Refused) as refused:
+                peer.request("prompts/get", name="review", arguments=arguments)
+            assert refused.value.code == -32602 and problem in refused.value.message
+        with pytest.raises(Refused) as unknown:
+            peer.request("prompts/get", name="nothing")
+        assert unknown.value.code == -32602
+        with pytest.raises(Refused) as failing:
+            peer.request("prompts/get", name="failing")
+        assert (failing.value.code, failing.value.message) == (-32603, "no prompt today")
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_cmp_01_cmp_02_cmp_03_arguments_are_completed(offer: list[str], revision: str) -> None:
+    review, by_day = {"type": "ref/prompt", "name": "review"}, "notes://{day}/{number}/{colour}{?loud}"
+    with Peer(offer, revision) as peer:
+        if revision >= "2025-03-26" and not peer.modern:
+            assert "completions" in peer.server["capabilities"]
+
+        def complete(ref: dict[str, str], name: str, value: str, **context: Any) -> dict[str, Any]:
+            argument = {"name": name, "value": value}
+            return peer.request("completion/complete", ref=ref, argument=argument, **context)["completion"]
+
+        codes = complete(review, "code", "lang1")
+        assert codes["values"][:3] == ["lang1", "lang10", "lang11"] and codes["hasMore"] is False
+        everything = complete(review, "code", "")
+        assert len(everything["values"]) == 100
+        assert (everything["total"], everything["hasMore"]) == (150, True)
+        others = [("code", "x")] if revision >= "2025-06-18" else []
+        tones = complete(review, "tone", "k", **({"context": {"arguments": dict(others)}} if others else {}))
+        assert tones["values"] == [f"completion/complete k {others}"]
+        assert (tones["total"], tones["hasMore"]) == (7, True)
+        assert complete({"type": "ref/resource", "uri": by_day}, "colour", "")["values"] == ["red", "blue"]
+        with pytest.raises(Refused) as unknown:
+            complete({"type": "ref/prompt", "name": "nothing"}, "code", "")
+        assert unknown.value.code == -32602
+
+
+class Weekday(enum.IntEnum):
+    MONDAY = 1
+
+
+def test_texts_become_what_the_annotation_says() -> None:
+    from decimal import Decimal
+
+    from trunkline.texts import TextSignature
+
+    def takes(
+        text: str,
+        number: float,
+        maybe: int | None = None,
+        day: Weekday = Weekday.MONDAY,
+        one: Literal["a", 1] = 1,
+        price: Decimal = Decimal(1),
+        when: dt.datetime | None = None,
+        made: int = pydantic.Field(default=3),
+        **rest: str,
+    ) -> None: ...
+
+    signature = TextSignature(takes, "a prompt")
+    texts = {"text": "5", "number": "2", "maybe": "4", "day": "1", "one": "1", "price": "1.10", "other": "o"}
+    bound = signature.bind(texts)
+    assert bound == {
+        "text": "5",
+        "number": 2.0,
+        "maybe": 4,
+        "day": Weekday.MONDAY,
+        "one": 1,
+        "price": Decimal("1.10"),
+        "other": "o",
+        "made": 3,
+    }
+    assert type(bound["number"]) is float and type(bound["day"]) is Weekday
+    for name, text in [("number", "NaN"), ("number", "true"), ("maybe", "1.5"), ("when", "soon"), ("one", "2")]:
+        with pytest.raises(ValueError, match=f"/{name}: '{text}' is not"):
+            signature.bind({**texts, name: text})
+
+
+def nothing() -> str:
+    return ""
+
+
+def one(a: str) -> str:
+    return a
+
+
+def positional(a: str, /) -> str:
+    return a
+
+
+REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    ("add_resource", ("notes://x", functools.partial(nothing)), {}, "pass name="),
+    ("add_resource", ("notes://x", one), {}, "'a' is no variable of 'notes://x': there is none"),
+    ("add_resource", ("notes://{b}", one), {}, "there are b"),
+    ("add_resource", ("notes://{b}", nothing), {}, "no parameter takes the variable 'b'"),
+    ("add_resource", ("notes://{b", nothing), {}, "uriTemplate"),
+    ("add_resource", ("not a uri", nothing), {}, "Resource not a uri: uri"),
+    ("add_resource", ("notes://{a}", one), {"size": 3}, "no one size"),
+    ("add_resource", ("notes://x", 3), {}, "a resource must be a function, not int"),
+    ("resource", (nothing,), {}, "needs its URI"),
+    ("remove_resource", ("notes://x",), {}, "no resource 'notes://x'"),
+    ("remove_resource", ("notes://{x}",), {}, "no resource template"),
+    ("remove_prompt", ("x",), {}, "no prompt named 'x'"),
+    ("remove_completion", ("x", "y"), {}, "no completion of 'y' of 'x'"),
+    ("prompt", ("x",), {}, "by keyword"),
+    ("add_prompt", (positional,), {}, "positional-only"),
+    ("add_completion", (nothing, "a", one), {}, "not registered as a prompt"),
+    ("add_completion", ("p", "a", nothing), {}, "takes 0 parameters"),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "options", "problem"), REFUSED)
+def test_what_does_not_fit_is_refused_when_it_is_added(
+    method: str, arguments: tuple[Any, ...], options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        getattr(Server("test", version="1"), method)(*arguments, **options)
+    assert problem in str(caught.value)
+
+
+def test_parameters_that_text_cannot_fill_are_refused() -> None:
+    server = Server("test", version="1")
+
+    def many(names: list[str]) -> str:
+        return ""
+
+    def bounded(count: Annotated[int, Field(ge=1)]) -> str:
+        return ""
+
+    async def mixed(ctx: SyncContext) -> str:
+        return ""
+
+    def twice(name: str, ctx: Context) -> str:
+        return ""
+
+    for function, problem in [
+        (many, "filled with text, for which the type array cannot be checked"),
+        (bounded, "minimum cannot be checked"),
+        (mixed, "SyncContext is for functions made with def"),
+        (twice, "Context is for functions made with async def"),
+    ]:
+        with pytest.raises(InvalidArgument, match=problem):
+            server.add_prompt(function)
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
+def test_res_03_prm_03_lists_change_at_run_time(tmp_path: Path, revision: str) -> None:
+    source = """
+from trunkline import Server
+server = Server("changing", version="1")
+
+@server.resource("notes://text")
+def text() -> str:
+    return ""
+
+@server.resource("notes://{x}")
+def template(x: str) -> str:
+    return ""
+
+@server.prompt
+def talk() -> str:
+    return ""
+
+@server.completion(talk, "x")
+def complete(text: str) -> list[str]:
+    return []
+
+@server.tool
+def change() -> str:
+    server.add_resource("notes://more", text)
+    server.remove_resource("notes://text")
+    server.remove_resource("notes://{x}")
+    server.remove_completion(talk, "x")
+    server.remove_prompt("talk")
+    server.add_prompt(talk, name="talk2")
+    server.resource_updated("notes://more")
+    return repr(server)
+
+server.run()
+"""
+    with Peer(script(tmp_path, source), revision) as peer:
+        wanted = {"resourcesListChanged": True, "promptsListChanged": True, "resourceSubscriptions": ["notes://more"]}
+        if peer.modern:
+            peer.send({"id": "listen", "method": "subscriptions/listen", "params": {"_meta": {
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }, "notifications": wanted}})  # fmt: skip
+            peer.until("notifications/subscriptions/acknowledged")
+        else:
+            peer.request("resources/subscribe", uri="notes://more")
+        assert peer.call("change") == (
+            "Server('changing', version='1', tools=['change'], resources=['notes://more'], prompts=['talk2'])"
+        )
+        for method in ("notifications/resources/updated", "notifications/resources/list_changed"):
+            if method not in [name for name, _ in peer.heard]:
+                peer.until(method)
+        if "notifications/prompts/list_changed" not in [name for name, _ in peer.heard]:
+            peer.until("notifications/prompts/list_changed")
+        [updated] = peer.texts("notifications/resources/updated")
+        assert updated["uri"] == "notes://more"
+        assert [resource["uri"] for resource in peer.request("resources/list")["resources"]] == ["notes://more"]
+        assert peer.request("resources/templates/list")["resourceTemplates"] == []
+        assert [prompt["name"] for prompt in peer.request("prompts/list")["prompts"]] == ["talk2"]
