@@ -8,8 +8,9 @@ use super::{
 };
 use crate::server::{
     CacheHints, CacheScope, Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry,
-    RegisterError, Registration, ResourceEntry, ResourceTemplateEntry, Server, ToolEntry,
+    RegisterError, Registration, ResourceEntry, ResourceTemplateEntry, Server, SkillEntry, SkillFile, ToolEntry,
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{
@@ -52,6 +53,60 @@ struct ResourceTemplateConfig {
 #[serde(deny_unknown_fields)]
 struct PromptConfig {
     prompt: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SkillConfig {
+    root: Option<String>,
+    folder: Option<String>,
+    #[serde(default)]
+    files: Vec<SkillFileConfig>,
+    ttl_ms: Option<u64>,
+    #[serde(default)]
+    cache_scope: CacheScope,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SkillFileConfig {
+    path: String,
+    text: Option<String>,
+    blob: Option<String>,
+    mime_type: Option<String>,
+}
+
+impl SkillFileConfig {
+    fn file(self) -> Result<SkillFile, BridgeError> {
+        let wrong = |problem: &str| BridgeError::invalid(format!("skill: {}: {problem}", self.path));
+        let bytes = match (self.text, self.blob) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(blob)) => STANDARD.decode(blob).map_err(|_| wrong("blob must be Base64"))?,
+            _ => return Err(wrong("needs either text or blob")),
+        };
+        let file = SkillFile::new(self.path, bytes);
+        Ok(match self.mime_type {
+            Some(mime_type) => file.mime_type(mime_type),
+            None => file,
+        })
+    }
+}
+
+impl SkillConfig {
+    fn entry(self) -> Result<SkillEntry, BridgeError> {
+        let entry = match &self.folder {
+            Some(folder) if self.files.is_empty() => {
+                SkillEntry::from_folder(folder).map_err(|error| BridgeError::invalid(format!("skill: {error}")))?
+            }
+            Some(_) => return Err(BridgeError::invalid("skill: needs either folder or files")),
+            None => SkillEntry::new(self.files.into_iter().map(SkillFileConfig::file).collect::<Result<Vec<_>, _>>()?),
+        };
+        let entry = entry.cache(hints(self.ttl_ms, self.cache_scope));
+        Ok(match self.root {
+            Some(root) => entry.root(root),
+            None => entry,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -139,6 +194,11 @@ fn addition(kind: &str, rest: Value) -> Result<Addition, BridgeError> {
                 server.add_completion(CompletionEntry::new(target, given.argument, handler)).map(|()| registration)
             })
         }
+        "skill" => {
+            let given: SkillConfig = read(kind, rest)?;
+            let entry = given.entry()?;
+            Box::new(move |server, _| server.add_skill(entry))
+        }
         "provider" => {
             let given: ProviderConfig = read(kind, rest)?;
             let category = config::category(&given.of)?;
@@ -156,7 +216,7 @@ fn addition(kind: &str, rest: Value) -> Result<Addition, BridgeError> {
         }
         other => {
             return Err(BridgeError::invalid(format!(
-                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, provider, middleware and verifier"
+                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware and verifier"
             )));
         }
     })

@@ -146,6 +146,8 @@ pub enum Feature {
     CoreTasks,
     /// Tasks as an extension.
     TasksExtension,
+    /// Agent skills as an extension.
+    SkillsExtension,
 }
 
 impl Feature {
@@ -177,7 +179,8 @@ impl Feature {
             | Self::InputRequired
             | Self::ListenStreams
             | Self::LogLevelPerRequest
-            | Self::TasksExtension => (V2026_07_28, Revision::LATEST),
+            | Self::TasksExtension
+            | Self::SkillsExtension => (V2026_07_28, Revision::LATEST),
         }
     }
 }

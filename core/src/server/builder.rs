@@ -2,7 +2,7 @@
 
 use super::{
     AsyncHandler, CompletionEntry, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError, ResourceEntry,
-    ResourceTemplateEntry, Server, ServerOptions, ToolEntry,
+    ResourceTemplateEntry, Server, ServerOptions, SkillEntry, ToolEntry,
 };
 use crate::protocol::model::Implementation;
 
@@ -110,6 +110,11 @@ impl ServerBuilder {
     /// Wraps requests, inside the middleware that was given before.
     pub fn middleware(self, entry: MiddlewareEntry) -> Self {
         self.adding(|server| server.add_middleware(entry).map(drop))
+    }
+
+    /// Offers an agent skill.
+    pub fn skill(self, entry: SkillEntry) -> Self {
+        self.adding(|server| server.add_skill(entry).map(drop))
     }
 
     fn adding(mut self, addition: impl FnOnce(&Server) -> Result<(), RegisterError> + 'static) -> Self {

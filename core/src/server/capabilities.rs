@@ -31,6 +31,9 @@ impl Server {
                 declared["extensions"][extension::TASKS.id] = json!({});
             }
         }
+        if snapshot.has_skills && revision.supports(Feature::SkillsExtension) {
+            declared["extensions"][extension::SKILLS.id] = json!({"directoryRead": true});
+        }
         for (name, settings) in &self.options().extensions {
             declared["extensions"][name.as_str()] = settings.clone();
         }

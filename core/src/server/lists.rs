@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Where a page begins. Cursors are opaque to clients and say the same to every instance of this server (PAG-05).
 #[derive(Debug, PartialEq)]
-enum Position {
+pub(super) enum Position {
     /// After the registered thing of that number.
     Registered(u64),
     /// In the list of the provider at that position, where its own cursor says; `None`: at its start.
@@ -30,7 +30,7 @@ pub(super) fn list(serving: &Serving, category: Category, params: Option<&RawJso
     if !snapshot.offered().has(category.change()) {
         return Err(RpcError::method_not_found(serving.method));
     }
-    let position = read_position(serving, category, params)?;
+    let position = read_position(serving.method, category.member(), params)?;
     match position {
         Position::Provider(index, cursor) => ask_provider(serving, category, index, cursor),
         Position::Registered(after) => {
@@ -57,7 +57,7 @@ fn next_of(category: Category, page: &Page, provided: bool) -> Option<String> {
         None if provided => Position::Provider(0, None),
         None => return None,
     };
-    Some(cursor(category, &position))
+    Some(cursor(category.member(), &position))
 }
 
 fn result(server: &Server, category: Category, items: &[u8], next: Option<&str>, revision: Revision) -> RawJson {
@@ -65,19 +65,18 @@ fn result(server: &Server, category: Category, items: &[u8], next: Option<&str>,
     server.seal(list_members(category.member(), items, next, &hints, revision), revision)
 }
 
-fn read_position(serving: &Serving, category: Category, params: Option<&RawJson>) -> Result<Position, RpcError> {
+/// Where the page that a list request asks for begins.
+pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>) -> Result<Position, RpcError> {
     #[derive(Deserialize, Default)]
     struct ListParams {
         cursor: Option<String>,
     }
     let params: ListParams = match params {
-        Some(params) => {
-            params.parse().map_err(|error| RpcError::invalid_params(format!("{}: {error}", serving.method)))?
-        }
+        Some(params) => params.parse().map_err(|error| RpcError::invalid_params(format!("{method}: {error}")))?,
         None => ListParams::default(),
     };
     match &params.cursor {
-        Some(cursor) => parse_cursor(category, cursor).ok_or_else(|| unknown_cursor(cursor)),
+        Some(cursor) => parse_cursor(member, cursor).ok_or_else(|| unknown_cursor(cursor)),
         None => Ok(Position::Registered(0)),
     }
 }
@@ -87,8 +86,7 @@ fn unknown_cursor(cursor: &str) -> RpcError {
 }
 
 /// A cursor names the last thing of its page by registration number, so that it stays right when things come and go.
-fn cursor(category: Category, position: &Position) -> String {
-    let member = category.member();
+pub(super) fn cursor(member: &str, position: &Position) -> String {
     match position {
         Position::Registered(after) => format!("{member}-{after:x}"),
         Position::Provider(index, None) => format!("{member}~{index}"),
@@ -97,8 +95,8 @@ fn cursor(category: Category, position: &Position) -> String {
 }
 
 /// Reads a cursor back. `None`: it is not one of ours.
-fn parse_cursor(category: Category, text: &str) -> Option<Position> {
-    let rest = text.strip_prefix(category.member())?;
+fn parse_cursor(member: &str, text: &str) -> Option<Position> {
+    let rest = text.strip_prefix(member)?;
     let position = if let Some(digits) = rest.strip_prefix('-') {
         Position::Registered(u64::from_str_radix(digits, 16).ok().filter(|number| *number > 0)?)
     } else {
@@ -109,7 +107,7 @@ fn parse_cursor(category: Category, text: &str) -> Option<Position> {
         }
     };
     // Other spellings of the same position were not made here.
-    (cursor(category, &position) == text).then_some(position)
+    (cursor(member, &position) == text).then_some(position)
 }
 
 fn ask_provider(
@@ -178,7 +176,7 @@ impl Target for ProvidedPage {
             None if self.last => None,
             None => Some(Position::Provider(self.index + 1, None)),
         };
-        let next = next.map(|position| cursor(self.category, &position));
+        let next = next.map(|position| cursor(self.category.member(), &position));
         Ok(result(server, self.category, items.join(",").as_bytes(), next.as_deref(), scope.revision))
     }
 }
@@ -207,9 +205,9 @@ mod tests {
             Position::Provider(2, Some("a~b~".into())),
             Position::Provider(0, Some(String::new())),
         ] {
-            let text = cursor(Category::Tools, &position);
-            assert_eq!(parse_cursor(Category::Tools, &text), Some(position));
-            assert_eq!(parse_cursor(Category::Prompts, &text), None);
+            let text = cursor("tools", &position);
+            assert_eq!(parse_cursor("tools", &text), Some(position));
+            assert_eq!(parse_cursor("prompts", &text), None);
         }
         for bad in [
             "",
@@ -224,7 +222,7 @@ mod tests {
             "tools~01",
             "resources-1",
         ] {
-            assert_eq!(parse_cursor(Category::Tools, bad), None, "{bad}");
+            assert_eq!(parse_cursor("tools", bad), None, "{bad}");
         }
     }
 }

@@ -26,6 +26,7 @@ mod resources;
 mod rounds;
 mod scopes;
 mod serving;
+mod skills;
 mod state;
 mod subscriptions;
 mod tasks;
@@ -46,6 +47,7 @@ pub use input::{InputRequest, InputRequired};
 pub use options::ServerOptions;
 pub use outbound::{Failure, Outbound, Outgoing};
 pub use outcome::{Outcome, ToolError};
+pub use skills::{SkillEntry, SkillFile};
 pub use state::StateKey;
 pub use typed::{AsyncHandler, CallError, IntoOutcome, Params};
 
@@ -194,6 +196,16 @@ impl Server {
         let number = self.next_number();
         let middleware = entry.compile(number)?;
         self.add(Addition::Middleware(middleware)).map(|()| Registration::Hook(number))
+    }
+
+    /// Offers an agent skill from now on, as resources and by the skills extension; as [`Self::add_tool`].
+    ///
+    /// # Errors
+    /// If its URI is taken, or its files are no skill.
+    pub fn add_skill(&self, entry: SkillEntry) -> Result<Registration, RegisterError> {
+        let skill = entry.compile(self.next_number())?;
+        let registration = Registration::Skill(catalog::Listed::key(&skill).to_owned());
+        self.add(Addition::Skill(skill)).map(|()| registration)
     }
 
     fn add(&self, addition: Addition) -> Result<(), RegisterError> {

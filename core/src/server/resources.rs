@@ -29,6 +29,13 @@ pub(super) fn read(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
     if let Some(resource) = snapshot.resources.get(&uri) {
         return run(&resource.facts, &json!({"uri": uri}));
     }
+    if let Some(file) = snapshot.skill_file(&uri) {
+        let facts = outcome::ReadOf { uri: &uri, mime_type: None, cache: file.cache() };
+        let contents = RawJson::from_value(file.contents()).map_err(|_| RpcError::internal())?;
+        let rendered =
+            outcome::render_read(serving.server(), &facts, serving.scope.revision, Outcome::Content(contents));
+        return rendered.map(Prepared::Answer);
+    }
     for template in snapshot.templates.iter() {
         if let Some(variables) = template.template.matches(&uri) {
             return run(&template.facts, &json!({"uri": uri, "variables": variables}));

@@ -13,6 +13,7 @@ use super::{
     outcome::{self, Outcome},
     prompts, resources,
     rounds::Rounds,
+    skills,
     tasks::{self, Task},
     tools,
 };
@@ -159,6 +160,9 @@ impl Serving {
             method::PROMPTS_GET => prompts::get(self, params),
             method::COMPLETION_COMPLETE => completion::complete(self, params),
             method::LOGGING_SET_LEVEL => logging::set_level(self, params),
+            method::SKILLS_LIST => skills::list(self, params),
+            method::SKILLS_GET => skills::get(self, params),
+            method::RESOURCES_DIRECTORY_READ => skills::read_directory(self, params),
             method::TASKS_GET => tasks::get(self, params),
             method::TASKS_RESULT => tasks::result(self, params),
             method::TASKS_CANCEL => tasks::cancel(self, params),

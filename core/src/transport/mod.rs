@@ -11,6 +11,7 @@ mod lines;
 mod listener;
 mod memory;
 mod pipe;
+mod skill_folder;
 mod stdio;
 mod tokio_runtime;
 mod wire_file;

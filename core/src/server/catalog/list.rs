@@ -31,7 +31,7 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    pub(super) fn new(value: Value, project: fn(&mut Value, Revision)) -> Self {
+    pub(in crate::server) fn new(value: Value, project: fn(&mut Value, Revision)) -> Self {
         Self { value, project, rendered: Default::default() }
     }
 
@@ -71,11 +71,15 @@ impl<T> Default for List<T> {
 
 impl<T: Listed> List<T> {
     pub(super) fn with(&self, item: T) -> Result<Self, RegisterError> {
+        self.with_shared(&Arc::new(item))
+    }
+
+    pub(super) fn with_shared(&self, item: &Arc<T>) -> Result<Self, RegisterError> {
         if self.by_key.contains_key(item.key()) {
             return Err(RegisterError(format!("{} named {:?} is already registered", T::NOUN, item.key())));
         }
         let mut items = self.items.clone();
-        items.push(Arc::new(item));
+        items.push(Arc::clone(item));
         Ok(Self::of(items))
     }
 

@@ -21,7 +21,10 @@ pub(crate) use resource::{RegisteredResource, RegisteredTemplate};
 pub(super) use tool::Output;
 pub(crate) use tool::RegisteredTool;
 
-use super::handler::Handler;
+use super::{
+    handler::Handler,
+    skills::{RegisteredSkill, StoredFile},
+};
 use std::{collections::HashMap, sync::Arc};
 
 /// Why something cannot be registered.
@@ -101,6 +104,7 @@ pub(crate) struct Snapshot {
     pub(super) resources: Arc<List<RegisteredResource>>,
     pub(super) templates: Arc<List<RegisteredTemplate>>,
     pub(super) prompts: Arc<List<RegisteredPrompt>>,
+    pub(super) skills: Arc<List<RegisteredSkill>>,
     completions: Arc<HashMap<(CompletionTarget, String), Arc<dyn Handler>>>,
     providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
     pub(super) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
@@ -108,6 +112,8 @@ pub(crate) struct Snapshot {
     pub(super) offered: Changes,
     /// Whether completions were ever registered.
     pub(super) completes: bool,
+    /// Whether skills were ever registered.
+    pub(super) has_skills: bool,
     /// Whether tools that may run as tasks were ever registered.
     pub(super) has_tasks: bool,
 }
@@ -118,6 +124,7 @@ pub(super) enum Addition {
     Resource(RegisteredResource),
     Template(RegisteredTemplate),
     Prompt(RegisteredPrompt),
+    Skill(RegisteredSkill),
     Completion(CompletionEntry),
     Provider(ProviderEntry, u64),
     Middleware(RegisteredMiddleware),
@@ -128,6 +135,8 @@ pub(super) enum Addition {
 pub enum Registration {
     /// The thing of that category with that name, URI or URI template.
     Item(Category, String),
+    /// The skill with that URI of its `SKILL.md`.
+    Skill(String),
     /// The completion of an argument.
     Completion(CompletionTarget, String),
     /// A provider or middleware, by the number that its registration gave.
@@ -155,6 +164,12 @@ impl Snapshot {
             Addition::Prompt(prompt) => {
                 next.prompts = Arc::new(self.prompts.with(prompt)?);
                 Changes::PROMPTS
+            }
+            Addition::Skill(skill) => {
+                next.resources = Arc::new(self.resources.with_shared(&skill.resource)?);
+                next.skills = Arc::new(self.skills.with(skill)?);
+                next.has_skills = true;
+                Changes::RESOURCES
             }
             Addition::Completion(entry) => {
                 let key = entry.key();
@@ -197,6 +212,11 @@ impl Snapshot {
                 }
                 category.change()
             }
+            Registration::Skill(uri) => {
+                next.skills = Arc::new(self.skills.without(uri)?);
+                next.resources = Arc::new(self.resources.without(uri)?);
+                Changes::RESOURCES
+            }
             Registration::Completion(reference, argument) => {
                 let mut completions = (*self.completions).clone();
                 completions.remove(&(reference.clone(), argument.clone()))?;
@@ -237,6 +257,11 @@ impl Snapshot {
             Category::ResourceTemplates => keys(&self.templates),
             Category::Prompts => keys(&self.prompts),
         }
+    }
+
+    /// A file of a skill.
+    pub(super) fn skill_file(&self, uri: &str) -> Option<&Arc<StoredFile>> {
+        self.skills.iter().find_map(|skill| skill.files.get(uri))
     }
 
     /// The providers of a category, in the order of registration.

@@ -1,0 +1,100 @@
+//! `skills/list`, `skills/get` and `resources/directory/read`.
+
+use crate::{
+    protocol::{RawJson, RpcError},
+    server::{
+        catalog::{Listed, list_members},
+        lists::{self, Position},
+        serving::{Prepared, Serving},
+    },
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// `skills/list` (SKL-38, SKL-39).
+pub(in crate::server) fn list(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
+    check_offered(serving)?;
+    let (server, revision) = (serving.server(), serving.scope.revision);
+    let Position::Registered(after) = lists::read_position(serving.method, "skills", params)? else {
+        return Err(RpcError::invalid_cursor());
+    };
+    let page = serving.snapshot.skills.page(after, server.options().page_size, revision);
+    let next = page.next.map(|last| lists::cursor("skills", &Position::Registered(last)));
+    let members = list_members("skills", &page.items, next.as_deref(), &server.options().cache.members(), revision);
+    Ok(Prepared::Answer(server.seal(members, revision)))
+}
+
+/// `skills/get` (SKL-44 to SKL-46).
+pub(in crate::server) fn get(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
+    check_offered(serving)?;
+    let uri = uri_of(serving, params)?;
+    let skill = serving
+        .snapshot
+        .skills
+        .get(&uri)
+        .ok_or_else(|| RpcError::invalid_params(format!("Unknown skill: {uri}")).with_data(json!({"uri": uri})))?;
+    let result = json!({
+        "skill": skill.descriptor().value(),
+        "ttlMs": skill.cache.ttl_ms(),
+        "cacheScope": skill.cache.scope.as_str(),
+    });
+    Ok(Prepared::Answer(serving.server().seal_object(result, serving.scope.revision)))
+}
+
+/// `resources/directory/read` (SKL-59 to SKL-62).
+pub(in crate::server) fn read_directory(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
+    check_offered(serving)?;
+    let uri = uri_of(serving, params)?;
+    let children = children(serving, &uri);
+    if children.is_empty() {
+        let error = RpcError::invalid_params(format!("Not a folder of skills: {uri}"));
+        return Err(error.with_data(json!({"uri": uri})));
+    }
+    let Position::Registered(after) = lists::read_position(serving.method, "directory", params)? else {
+        return Err(RpcError::invalid_cursor());
+    };
+    let (start, size) = (usize::try_from(after).unwrap_or(usize::MAX), serving.server().options().page_size);
+    let page: Vec<_> = children.values().skip(start).take(size).collect();
+    let shown = start.saturating_add(page.len());
+    let mut result = json!({"resources": page});
+    if shown < children.len() {
+        result["nextCursor"] = lists::cursor("directory", &Position::Registered(shown as u64)).into();
+    }
+    Ok(Prepared::Answer(serving.server().seal_object(result, serving.scope.revision)))
+}
+
+/// What lies directly in a folder, by URI: files as they are, folders as `inode/directory`.
+fn children(serving: &Serving, uri: &str) -> BTreeMap<String, Value> {
+    let folder = format!("{uri}/");
+    let mut children = BTreeMap::new();
+    for skill in
+        serving.snapshot.skills.iter().filter(|skill| skill.root.starts_with(uri) || uri.starts_with(&skill.root))
+    {
+        for (place, file) in skill.files.range(folder.clone()..).take_while(|(place, _)| place.starts_with(&folder)) {
+            match place[folder.len()..].split_once('/') {
+                None => children.insert(place.clone(), file.resource()),
+                Some((name, _)) => {
+                    let inner = format!("{folder}{name}");
+                    children.insert(inner.clone(), json!({"uri": inner, "name": name, "mimeType": "inode/directory"}))
+                }
+            };
+        }
+    }
+    children
+}
+
+fn check_offered(serving: &Serving) -> Result<(), RpcError> {
+    if serving.snapshot.has_skills { Ok(()) } else { Err(RpcError::method_not_found(serving.method)) }
+}
+
+fn uri_of(serving: &Serving, params: Option<&RawJson>) -> Result<String, RpcError> {
+    #[derive(Deserialize, Default)]
+    struct UriParams {
+        uri: Option<Value>,
+    }
+    let given: UriParams = params.and_then(|params| params.parse().ok()).unwrap_or_default();
+    let uri = given.uri.as_ref().and_then(Value::as_str);
+    uri.map(str::to_owned)
+        .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter uri", serving.method)))
+}

@@ -1,0 +1,132 @@
+//! Agent skills: folders of instructions that a server offers as resources (the skills extension, SEP-2640).
+
+mod files;
+mod frontmatter;
+mod methods;
+
+pub use files::SkillFile;
+
+pub(super) use files::StoredFile;
+pub(super) use methods::{get, list, read_directory};
+
+use super::{
+    Call, Outcome,
+    cache::CacheHints,
+    catalog::{Descriptor, Listed, RegisterError, RegisteredResource, ResourceEntry},
+};
+use crate::protocol::{RawJson, Revision, uri};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The file that makes a folder a skill.
+const MANIFEST: &str = "SKILL.md";
+/// What every client accepts (SKL-34); more is not offered (SKL-35).
+const MAX_FILES: usize = 512;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// A skill to register: its files, `SKILL.md` among them.
+pub struct SkillEntry {
+    root: Option<String>,
+    files: Vec<SkillFile>,
+    cache: CacheHints,
+}
+
+impl SkillEntry {
+    /// A skill of these files. Its URI is `skill://` and its name, unless [`Self::root`] says otherwise.
+    pub fn new(files: impl IntoIterator<Item = SkillFile>) -> Self {
+        Self { root: None, files: files.into_iter().collect(), cache: CacheHints::default() }
+    }
+
+    /// Where the skill lies: a URI whose last segment is its name, such as `skill://team/pdf-tools` (SKL-09 to SKL-12).
+    pub fn root(mut self, root: impl Into<String>) -> Self {
+        self.root = Some(root.into());
+        self
+    }
+
+    /// How long clients may keep what they read.
+    pub fn cache(mut self, hints: CacheHints) -> Self {
+        self.cache = hints;
+        self
+    }
+
+    pub(super) fn compile(self, number: u64) -> Result<RegisteredSkill, RegisterError> {
+        let Self { root, files, cache } = self;
+        let manifest = files.iter().find(|file| file.path() == MANIFEST);
+        let manifest =
+            manifest.ok_or_else(|| RegisterError(format!("A skill needs the file {MANIFEST} at its root")))?;
+        let text = std::str::from_utf8(manifest.bytes())
+            .map_err(|_| RegisterError(format!("{MANIFEST} of a skill must be text in UTF-8")))?;
+        let front = frontmatter::read(text).map_err(RegisterError)?;
+        let wrong = |problem: String| RegisterError(format!("Skill {}: {problem}", front.name));
+        let root = root.unwrap_or_else(|| format!("skill://{}", front.name));
+        uri::check(&root).map_err(|problem| wrong(problem.to_string()))?;
+        if root.rsplit('/').next() != Some(front.name.as_str()) {
+            return Err(wrong(format!("its root {root} must end with its name")));
+        }
+        if files.len() > MAX_FILES || files.iter().map(|file| file.bytes().len()).sum::<usize>() > MAX_BYTES {
+            return Err(wrong(format!("more than {MAX_FILES} files, or {MAX_BYTES} bytes in all")));
+        }
+        let mut stored = BTreeMap::new();
+        for file in &files {
+            let place = file.uri(&root).map_err(wrong)?;
+            if stored.insert(place.clone(), Arc::new(StoredFile::new(&place, file, cache))).is_some() {
+                return Err(wrong(format!("the file {} is there twice", file.path())));
+            }
+        }
+        let uri = format!("{root}/{MANIFEST}");
+        let resources: Vec<_> = stored.values().map(|file| file.manifest_row()).collect();
+        let entry = json!({"uri": uri, "frontmatter": front.fields, "resources": resources});
+        let resource = manifest_resource(&uri, &front, &stored[&uri], cache, number)?;
+        let descriptor = Descriptor::new(entry, as_it_is);
+        Ok(RegisteredSkill { uri, root, number, descriptor, cache, files: stored, resource: Arc::new(resource) })
+    }
+}
+
+/// Skills exist on one revision only.
+fn as_it_is(_: &mut Value, _: Revision) {}
+
+/// What resources/list shows of a skill (SKL-15).
+fn manifest_resource(
+    uri: &str,
+    front: &frontmatter::Frontmatter,
+    file: &StoredFile,
+    cache: CacheHints,
+    number: u64,
+) -> Result<RegisteredResource, RegisterError> {
+    let contents = RawJson::from_value(file.contents()).map_err(|error| RegisterError(error.to_string()))?;
+    let descriptor =
+        json!({"uri": uri, "name": front.name, "description": front.description, "mimeType": file.mime_type()});
+    let handler = move |call: Call| {
+        call.complete(Outcome::Content(contents.clone()));
+    };
+    ResourceEntry::new(descriptor, handler).cache(cache).compile(number)
+}
+
+/// A skill that is offered.
+pub(crate) struct RegisteredSkill {
+    uri: String,
+    root: String,
+    number: u64,
+    descriptor: Descriptor,
+    cache: CacheHints,
+    pub(super) files: BTreeMap<String, Arc<StoredFile>>,
+    /// Its `SKILL.md`, as the list of resources has it.
+    pub(super) resource: Arc<RegisteredResource>,
+}
+
+impl Listed for RegisteredSkill {
+    const MEMBER: &'static str = "skills";
+    const NOUN: &'static str = "A skill";
+
+    fn key(&self) -> &str {
+        &self.uri
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+}
