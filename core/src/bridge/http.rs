@@ -63,9 +63,9 @@ impl PortInner {
     ) -> Result<u64, BridgeError> {
         let server = self.server(server)?;
         let path = match &transport {
-            TransportConfig::Http { host: None, port: None, url: None, path, .. } => path.clone(),
+            TransportConfig::Http { host: None, port: None, unix: None, url: None, path, .. } => path.clone(),
             _ => {
-                let text = "open: a mounted server has no transport.host, port or url: the web framework listens";
+                let text = "open: a mounted server has no transport.host, port, unix or url: the web framework listens";
                 return Err(BridgeError::invalid(text));
             }
         };

@@ -19,6 +19,8 @@ pub(crate) struct Routes {
     /// The path of the endpoint; a router may have chosen it already.
     endpoint: Option<String>,
     sse: Option<SsePaths>,
+    /// The path that clients see may begin with more than is known here.
+    below: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -39,7 +41,12 @@ impl Routes {
             let shared = stream == endpoint;
             SsePaths { messages: if shared { endpoint.clone() } else { normal(messages) }, stream, shared }
         });
-        Self { endpoint: (!mounted).then_some(endpoint), sse }
+        Self { endpoint: (!mounted).then_some(endpoint), sse, below: mounted }
+    }
+
+    /// The same below a router that has cut off the beginning of the paths.
+    pub(crate) fn below(self) -> Self {
+        Self { below: true, ..self }
     }
 
     /// What a request is for. `in_session`: it names a session of Streamable HTTP; `addressed`: its query names one of HTTP+SSE.
@@ -50,7 +57,9 @@ impl Routes {
                 let here = self.is_endpoint(path);
                 (here, here && addressed)
             } else {
-                (self.is(path, &sse.stream), self.is(path, &sse.messages))
+                // What is relative to a stream with a slash at its end is one level deeper.
+                let deeper = self.below && addressed && path.ends_with(&sse.messages);
+                (self.is(path, &sse.stream), deeper || self.is(path, &sse.messages))
             };
             // Where a router has chosen the path, or it is shared, the endpoint may have the same name.
             let certain = !sse.shared && self.endpoint.as_ref().is_some_and(|endpoint| !is_same(path, endpoint));
@@ -82,8 +91,7 @@ impl Routes {
     pub(crate) fn messages_uri(&self, session: &str) -> String {
         let query = format!("?sessionId={session}");
         match &self.sse {
-            Some(sse) if self.endpoint.is_some() => sse.messages.clone() + &query,
-            // The path that the client sees may begin with more than is known here.
+            Some(sse) if !self.below => sse.messages.clone() + &query,
             Some(sse) if !sse.shared => {
                 let up = "../".repeat(sse.stream.matches('/').count().saturating_sub(1));
                 format!("{up}{}{query}", sse.messages.trim_start_matches('/'))
@@ -150,6 +158,16 @@ mod tests {
         let root = Routes::new("/", None, false);
         assert_eq!(root.find("/", true, false, false), Place::Endpoint);
         assert_eq!(root.find("/sse", true, false, false), Place::Nowhere);
+    }
+
+    #[test]
+    fn sse_02_below_a_router_messages_are_posted_relative_to_the_stream() {
+        let routes = Routes::new("/mcp", SSE, false).below();
+        assert_eq!(routes.messages_uri("x"), "messages?sessionId=x");
+        assert_eq!(routes.find("/messages", false, false, true), Place::SseMessages);
+        assert_eq!(routes.find("/sse/messages", false, false, true), Place::SseMessages);
+        assert_eq!(routes.find("/sse/messages", false, false, false), Place::Nowhere);
+        assert_eq!(routes.find("/sse/", true, false, false), Place::SseStream);
     }
 
     #[test]

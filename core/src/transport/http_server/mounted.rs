@@ -33,7 +33,7 @@ impl MountedListener {
         let max_body = server.options().limits.max_message_bytes;
         let service = match path {
             Some(path) => {
-                HttpService::at_path(server, &HttpOptions { path: path.to_owned(), ..options.clone() }, runtime)
+                HttpService::below_a_router(server, &HttpOptions { path: path.to_owned(), ..options.clone() }, runtime)
             }
             None => HttpService::new(server, options, runtime),
         };

@@ -96,24 +96,30 @@ impl HttpService {
     /// Serves `server`. Of the options, those of sockets and paths are for whoever listens; only whether the host is loopback
     /// counts here: then requests that name another host are refused.
     pub fn new(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
-        Self::build(server, options, runtime, true)
+        Self::build(server, options, runtime, true, true)
     }
 
     pub(super) fn at_path(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
-        Self::build(server, options, runtime, false)
+        Self::build(server, options, runtime, false, false)
     }
 
-    fn build(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>, mounted: bool) -> Self {
+    /// At its path below a router, which may have cut off what came before.
+    pub(super) fn below_a_router(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
+        Self::build(server, options, runtime, false, true)
+    }
+
+    fn build(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>, mounted: bool, below: bool) -> Self {
         let (max, idle) = (server.options().max_sessions, server.options().session_idle);
         // No page and no name leads to a Unix socket.
         let bound = if options.unix.is_some() { "" } else { &options.host };
         let sse = options.sse.as_deref().filter(|_| !options.stateless).map(|sse| (sse, options.messages.as_str()));
+        let routes = Routes::new(&options.path, sse, mounted);
         let (events, bytes) = (options.replay_events, options.replay_bytes);
         Self {
             shared: Arc::new(Shared {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
                 auth: options.auth.clone(),
-                routes: Routes::new(&options.path, sse, mounted),
+                routes: if below { routes.below() } else { routes },
                 stateless: options.stateless,
                 json: options.json,
                 replay: (events > 0 && bytes > 0).then_some((events, bytes)),

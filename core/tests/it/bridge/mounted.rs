@@ -235,6 +235,8 @@ fn what_is_no_http_request_is_refused_to_the_client_and_what_is_no_head_to_the_h
     invalid(host.port.http_request(socket, head("GET", "/", &[]).to_string().as_bytes(), true), "mounted");
     let hosted = json!({"server": server, "transport": {"type": "http", "mounted": true, "host": "0.0.0.0"}});
     invalid(host.port.open(hosted.to_string().as_bytes()), "transport.host");
+    let socket = json!({"server": server, "transport": {"type": "http", "mounted": true, "unix": "server.sock"}});
+    invalid(host.port.open(socket.to_string().as_bytes()), "unix");
 }
 
 #[test]
@@ -264,4 +266,18 @@ fn closing_lets_calls_end_until_the_deadline_and_then_cuts_their_responses() {
     let refused = host.port.http_request(listener, head("GET", "/", &[]).to_string().as_bytes(), true);
     assert_eq!(refused.unwrap_err().kind, ErrorKind::Closed);
     host.stop(1_000);
+}
+
+#[test]
+fn sse_02_below_a_prefix_messages_are_posted_beside_the_stream() {
+    let host = Host::new();
+    let server = host.server();
+    for options in [json!({}), json!({"path": "/mcp"})] {
+        let listener = host.mount(server, options);
+        let stream = host.http(listener, head("GET", "/sse", &[("accept", "text/event-stream")]), b"");
+        let first = String::from_utf8(host.of(stream, EventKind::HttpChunk).body.to_vec()).unwrap();
+        assert!(first.contains("event: endpoint") && first.contains("data: messages?sessionId="), "{first}");
+        host.port.cancel(stream, "").unwrap();
+        host.of(stream, EventKind::HttpEnd);
+    }
 }
