@@ -51,7 +51,7 @@ impl CallInner {
         let count = unnamed.entry(word).or_default();
         *count += 1;
         match self.target.link() {
-            Some(link) => format!("middleware-{link}-{word}-{count}"),
+            Some(link) => format!("middleware-{}-{word}-{count}", link.position),
             None => format!("{word}-{count}"),
         }
     }
@@ -155,7 +155,7 @@ impl CallFacts {
         }
     }
 
-    /// For middleware: runs the rest of the chain, with these parameters or with those that came; `done` takes the result.
+    /// For middleware: runs the rest of the chain, with these parameters or with those that came to it; `done` takes the result.
     ///
     /// # Errors
     /// If the call is not one of middleware.
@@ -168,8 +168,8 @@ impl CallFacts {
             return Err(RpcError::invalid_request("Only middleware can run the rest of a request"));
         };
         let serving = &self.inner.serving;
-        let params = params.or_else(|| serving.params.clone());
-        serving.step(link + 1, params, Sink::Inside(Box::new(done)));
+        let params = params.or_else(|| link.params.clone());
+        serving.step(link.position + 1, params, Sink::Inside(Box::new(done)));
         Ok(())
     }
 

@@ -130,6 +130,11 @@ fn ask_provider(
     Ok(Prepared::Run(Arc::new(target), input))
 }
 
+/// What a provider is called with for a thing that is not registered.
+pub(super) fn get_body(params: &RawJson) -> Result<RawJson, RpcError> {
+    RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())
+}
+
 /// A page that a provider makes.
 struct ProvidedPage {
     category: Category,

@@ -2,8 +2,9 @@
 
 use super::{
     Server,
-    catalog::{Category, Changes, RegisteredPrompt, RegisteredProvider},
+    catalog::{Category, Changes, RegisteredPrompt, RegisteredProvider, Snapshot},
     handler::Handler,
+    lists,
     outcome::{self, Outcome},
     serving::{Prepared, Serving, Target},
 };
@@ -12,7 +13,7 @@ use crate::{
     protocol::{RawJson, RpcError},
 };
 use serde::Deserialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 pub(super) fn get(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
@@ -30,10 +31,9 @@ pub(super) fn get(serving: &Serving, params: Option<&RawJson>) -> Result<Prepare
     let params: GetParams<'_> =
         raw.parse().map_err(|error| RpcError::invalid_params(format!("prompts/get: {error}")))?;
     let Some(prompt) = serving.snapshot.prompts.get(&params.name) else {
-        return match serving.snapshot.providers(Category::Prompts).next() {
-            Some(provider) => provided(provider, raw, &params.name),
-            None => Err(RpcError::unknown_prompt(&params.name)),
-        };
+        let target = ProvidedPrompt::at(0, &params.name, &serving.snapshot)
+            .ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
+        return Ok(Prepared::Run(Arc::new(target), lists::get_body(raw)?));
     };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let given: Map<String, Value> = arguments
@@ -43,13 +43,6 @@ pub(super) fn get(serving: &Serving, params: Option<&RawJson>) -> Result<Prepare
         return Err(RpcError::invalid_params(format!("Prompt {}: {problem}", params.name)));
     }
     Ok(Prepared::Run(Arc::new(Filling { prompt: Arc::clone(prompt) }), arguments))
-}
-
-fn provided(provider: &Arc<RegisteredProvider>, raw: &RawJson, name: &str) -> Result<Prepared, RpcError> {
-    let params: Value = raw.parse().map_err(|_| RpcError::internal())?;
-    let input = RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())?;
-    let target = ProvidedPrompt { name: name.to_owned(), provider: Arc::clone(provider) };
-    Ok(Prepared::Run(Arc::new(target), input))
 }
 
 /// A prompt that is being filled in.
@@ -74,7 +67,16 @@ impl Target for Filling {
 /// A prompt that only a provider may know.
 struct ProvidedPrompt {
     name: String,
+    /// Which of the providers is asked.
+    index: usize,
     provider: Arc<RegisteredProvider>,
+}
+
+impl ProvidedPrompt {
+    fn at(index: usize, name: &str, snapshot: &Snapshot) -> Option<Self> {
+        let provider = Arc::clone(snapshot.providers(Category::Prompts).nth(index)?);
+        Some(Self { name: name.to_owned(), index, provider })
+    }
 }
 
 impl Target for ProvidedPrompt {
@@ -91,5 +93,9 @@ impl Target for ProvidedPrompt {
             return Err(RpcError::unknown_prompt(&self.name));
         }
         outcome::render_prompt(server, &self.name, None, scope.revision, outcome)
+    }
+
+    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn Target>> {
+        Some(Arc::new(Self::at(self.index + 1, &self.name, snapshot)?))
     }
 }

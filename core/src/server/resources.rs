@@ -3,8 +3,9 @@
 use super::{
     Server,
     cache::CacheHints,
-    catalog::{Category, Changes, ReadFacts},
+    catalog::{Category, Changes, ReadFacts, Snapshot},
     handler::Handler,
+    lists,
     outcome::{self, Outcome},
     serving::{Prepared, Serving, Target},
 };
@@ -23,7 +24,7 @@ pub(super) fn read(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
     uri::check_traversal(&uri).map_err(|problem| RpcError::invalid_params(format!("resources/read: {problem}")))?;
     let snapshot = &serving.snapshot;
     let run = |facts: &Arc<ReadFacts>, input: &Value| {
-        let target = Reading { uri: uri.to_string(), facts: Arc::clone(facts), provided: false };
+        let target = Reading { uri: uri.to_string(), facts: Arc::clone(facts), provider: None };
         RawJson::from_value(input).map(|input| Prepared::Run(Arc::new(target), input)).map_err(|_| RpcError::internal())
     };
     if let Some(resource) = snapshot.resources.get(&uri) {
@@ -41,17 +42,9 @@ pub(super) fn read(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
             return run(&template.facts, &json!({"uri": uri, "variables": variables}));
         }
     }
-    match snapshot.providers(Category::Resources).next() {
-        Some(provider) => {
-            let params: Value = raw.parse().map_err(|_| RpcError::internal())?;
-            let input = RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())?;
-            let facts =
-                ReadFacts { mime_type: None, cache: CacheHints::default(), handler: Arc::clone(&provider.handler) };
-            let target = Reading { uri: uri.to_string(), facts: Arc::new(facts), provided: true };
-            Ok(Prepared::Run(Arc::new(target), input))
-        }
-        None => Err(RpcError::resource_not_found(&uri, serving.scope.revision)),
-    }
+    let target = Reading::provided(0, &uri, snapshot)
+        .ok_or_else(|| RpcError::resource_not_found(&uri, serving.scope.revision))?;
+    Ok(Prepared::Run(Arc::new(target), lists::get_body(raw)?))
 }
 
 /// `resources/subscribe` (RES-04).
@@ -98,8 +91,16 @@ fn uri_of<'a>(serving: &Serving, params: Option<&'a RawJson>) -> Result<(&'a Raw
 struct Reading {
     uri: String,
     facts: Arc<ReadFacts>,
-    /// By a provider, which may not know it.
-    provided: bool,
+    /// Which of the providers is asked, if it is one of theirs: it may not know it.
+    provider: Option<usize>,
+}
+
+impl Reading {
+    fn provided(index: usize, uri: &str, snapshot: &Snapshot) -> Option<Self> {
+        let provider = snapshot.providers(Category::Resources).nth(index)?;
+        let facts = ReadFacts { mime_type: None, cache: CacheHints::default(), handler: Arc::clone(&provider.handler) };
+        Some(Self { uri: uri.to_owned(), facts: Arc::new(facts), provider: Some(index) })
+    }
 }
 
 impl Target for Reading {
@@ -112,11 +113,15 @@ impl Target for Reading {
     }
 
     fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError> {
-        if self.provided && outcome.is_null() {
+        if self.provider.is_some() && outcome.is_null() {
             return Err(RpcError::resource_not_found(&self.uri, scope.revision));
         }
         let facts =
             outcome::ReadOf { uri: &self.uri, mime_type: self.facts.mime_type.as_deref(), cache: &self.facts.cache };
         outcome::render_read(server, &facts, scope.revision, outcome)
+    }
+
+    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn Target>> {
+        Some(Arc::new(Self::provided(self.provider? + 1, &self.uri, snapshot)?))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     Server,
+    cache::CacheHints,
     call::{Call, CallInner},
     cancellation::Cancellation,
     catalog::{Category, RegisteredMiddleware, Snapshot},
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     engine::{CallKey, IncomingCall, Scope},
-    protocol::{RawJson, RpcError, envelope, method},
+    protocol::{Feature, RawJson, RpcError, envelope, method, project},
 };
 use serde_json::{Value, json};
 use std::{
@@ -35,6 +36,8 @@ pub(super) struct Serving {
     pub(super) method: &'static str,
     /// Whether its result may require input of the client (MRTR-01).
     pub(super) takes_input: bool,
+    /// Whether its complete result says how long it may be kept (CCH-01).
+    pub(super) cacheable: bool,
     /// As they came: what seals the state of later rounds.
     pub(super) params: Option<RawJson>,
     pub(super) scope: Scope,
@@ -55,8 +58,12 @@ pub(super) trait Target: Send + Sync + 'static {
     fn handler(&self) -> &Arc<dyn Handler>;
     /// Turns an outcome into a result of the request's revision.
     fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError>;
+    /// Who may know a thing that this provider does not know; asked with the same input.
+    fn otherwise(&self, _snapshot: &Snapshot) -> Option<Arc<dyn Target>> {
+        None
+    }
     /// Where in the chain of middleware the handler stands, if it is one.
-    fn link(&self) -> Option<usize> {
+    fn link(&self) -> Option<&Link> {
         None
     }
 }
@@ -94,6 +101,7 @@ impl Serving {
             key: call.key,
             method: call.method.name,
             takes_input: call.method.takes_input,
+            cacheable: call.method.cacheable,
             params: call.params,
             scope: call.scope,
             snapshot: connection.server().snapshot(),
@@ -116,10 +124,10 @@ impl Serving {
         let wraps = |(_, middleware): &(usize, &Arc<RegisteredMiddleware>)| middleware.wraps(self.method);
         let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
         if let Some((position, middleware)) = found {
-            let target = Arc::new(Link { position, middleware: Arc::clone(middleware), method: self.method });
-            let input = RawJson::from_value(
-                &json!({"method": self.method, "params": params.unwrap_or_else(RawJson::empty_object)}),
-            );
+            let input = json!({"method": self.method, "params": params.clone().unwrap_or_else(RawJson::empty_object)});
+            let input = RawJson::from_value(&input);
+            let (middleware, cacheable) = (Arc::clone(middleware), self.cacheable);
+            let target = Arc::new(Link { position, middleware, method: self.method, cacheable, params });
             return match input {
                 Ok(input) => self.run(target, input, sink),
                 Err(_) => drop(self.deliver(sink, Err(RpcError::internal()))),
@@ -209,6 +217,12 @@ impl Serving {
         match outcome {
             Outcome::InputRequired { requests, state } => self.require(call, input, sink, requests, state),
             outcome => {
+                if outcome.is_null()
+                    && let Some(other) = call.target.otherwise(&self.snapshot)
+                {
+                    self.run(other, input, sink);
+                    return true;
+                }
                 let rendered = call.target.render(self.server(), &self.scope, outcome);
                 self.deliver(sink, rendered)
             }
@@ -282,10 +296,13 @@ impl Serving {
 }
 
 /// One middleware in the chain of one request.
-struct Link {
-    position: usize,
+pub(super) struct Link {
+    pub(super) position: usize,
     middleware: Arc<RegisteredMiddleware>,
     method: &'static str,
+    cacheable: bool,
+    /// What the middleware before it passed on.
+    pub(super) params: Option<RawJson>,
 }
 
 impl Target for Link {
@@ -297,10 +314,17 @@ impl Target for Link {
         &self.middleware.handler
     }
 
-    /// The result of the rest of the chain passes as it is; what the middleware says itself becomes what a tool says.
+    /// A result may be the middleware's own, so it is made to fit the revision; what the middleware says itself becomes what a tool says.
     fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError> {
         match outcome {
-            Outcome::Result(result) => Ok(result),
+            Outcome::Result(result) => {
+                let mut result = result.parse().map_err(|_| RpcError::internal())?;
+                project::project_result(self.method, &mut result, scope.revision);
+                if self.cacheable && scope.revision.supports(Feature::CacheHints) {
+                    complete_hints(&mut result, &server.options().cache);
+                }
+                Ok(server.seal_object(result, scope.revision))
+            }
             Outcome::ToolError(message) if self.method == method::TOOLS_CALL => {
                 Ok(outcome::tool_error(server, scope.revision, &message))
             }
@@ -308,7 +332,16 @@ impl Target for Link {
         }
     }
 
-    fn link(&self) -> Option<usize> {
-        Some(self.position)
+    fn link(&self) -> Option<&Link> {
+        Some(self)
+    }
+}
+
+/// CCH-01, CCH-14: complete results of these methods say how long they may be kept, whoever made them.
+fn complete_hints(result: &mut Value, hints: &CacheHints) {
+    let Some(members) = result.as_object_mut() else { return };
+    if members.get("resultType").is_none_or(|kind| kind == "complete") {
+        members.entry("ttlMs").or_insert_with(|| hints.ttl_ms().into());
+        members.entry("cacheScope").or_insert_with(|| hints.scope.as_str().into());
     }
 }

@@ -3,10 +3,10 @@
 use super::{
     Server,
     capabilities::covers,
-    catalog::{Category, Changes, RegisteredProvider, RegisteredTool},
+    catalog::{Category, Changes, RegisteredProvider, RegisteredTool, Snapshot},
     handler::Handler,
     input::lacking,
-    mirrored,
+    lists, mirrored,
     outcome::{self, Outcome, invalid_arguments},
     serving::{Prepared, Serving, Target},
     tasks,
@@ -16,7 +16,7 @@ use crate::{
     protocol::{Feature, RawJson, RpcError},
 };
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
 pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
@@ -35,10 +35,8 @@ pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
     let params: CallParams<'_> =
         raw.parse().map_err(|error| RpcError::invalid_params(format!("tools/call: {error}")))?;
     let Some(tool) = snapshot.tools.get(&params.name) else {
-        return match snapshot.providers(Category::Tools).next() {
-            Some(provider) => provided(provider, raw, &params.name),
-            None => Err(unknown(&params.name)),
-        };
+        let target = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;
+        return Ok(Prepared::Run(Arc::new(target), lists::get_body(raw)?));
     };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let value: Value =
@@ -76,13 +74,6 @@ fn unknown(name: &str) -> RpcError {
     RpcError::invalid_params(format!("Unknown tool: {name}"))
 }
 
-fn provided(provider: &Arc<RegisteredProvider>, raw: &RawJson, name: &str) -> Result<Prepared, RpcError> {
-    let params: Value = raw.parse().map_err(|_| RpcError::internal())?;
-    let input = RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())?;
-    let target = ProvidedTool { name: name.to_owned(), provider: Arc::clone(provider) };
-    Ok(Prepared::Run(Arc::new(target), input))
-}
-
 /// A tool that is being called.
 struct Calling(Arc<RegisteredTool>);
 
@@ -104,7 +95,16 @@ impl Target for Calling {
 /// A tool that only a provider may know.
 struct ProvidedTool {
     name: String,
+    /// Which of the providers is asked.
+    index: usize,
     provider: Arc<RegisteredProvider>,
+}
+
+impl ProvidedTool {
+    fn at(index: usize, name: &str, snapshot: &Snapshot) -> Option<Self> {
+        let provider = Arc::clone(snapshot.providers(Category::Tools).nth(index)?);
+        Some(Self { name: name.to_owned(), index, provider })
+    }
 }
 
 impl Target for ProvidedTool {
@@ -121,5 +121,9 @@ impl Target for ProvidedTool {
             return Err(unknown(&self.name));
         }
         outcome::render_tool(server, &outcome::ToolOf { name: &self.name, output: None }, scope.revision, outcome)
+    }
+
+    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn Target>> {
+        Some(Arc::new(Self::at(self.index + 1, &self.name, snapshot)?))
     }
 }

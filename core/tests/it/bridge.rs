@@ -4,6 +4,7 @@ mod alone;
 mod auth;
 mod calls;
 mod closing;
+mod hooks;
 mod mounted;
 mod opening;
 
