@@ -1,23 +1,15 @@
-// Calls of this thread's tools: from the arguments to the answer, which is sent exactly once.
+// Calls of this thread's handlers: from the body to the answer, which is sent exactly once.
 import { inspect } from "node:util";
 
 import { Context, finish } from "./context.js";
 import { ProtocolError, ToolError, attempt, thrownBy } from "./errors.js";
+import { InputRequired } from "./input.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native.js";
+import type { Callable } from "./offers/offer.js";
 import type { Requests } from "./requests.js";
-import { shapeOf } from "./returns.js";
-import { issueOf, type Validate } from "./schema.js";
-import type { StandardSchemaV1 } from "./standard.js";
-
-/** A registered tool, as far as a call of it needs. */
-export interface Callable {
-  handler: (args: never, context: Context) => unknown;
-  validateInput: Validate | undefined;
-  validateOutput: Validate | undefined;
-  /** Whether the output schema describes a value that is not an object. */
-  wrapped: boolean;
-}
+import { inputOf, type Answer } from "./returns.js";
+import { Misfit, isPromise } from "./validation.js";
 
 export class Calls {
   readonly #port: NativePort;
@@ -30,28 +22,26 @@ export class Calls {
     this.#requests = requests;
   }
 
-  /** Answers a call of a tool, sooner or later. */
-  start(ticket: number, tool: Callable | undefined, body: string): void {
-    if (!tool) {
-      // Removed while the call was on its way.
-      this.#answer(ticket, { kind: "tool", message: "the tool was removed" });
+  /** Answers a call of something registered, sooner or later. */
+  start(ticket: number, callable: Callable | undefined, body: string): void {
+    if (!callable) {
+      this.#fail(ticket, new ToolError("it was removed while the call was on its way"));
       return;
     }
     const context = new Context(this.#port, this.#requests, ticket);
     this.#open.set(ticket, context);
     try {
-      const args = JSON.parse(body) as unknown;
-      const returned = tool.validateInput ? this.#validated(tool, args, context) : tool.handler(args as never, context);
+      const returned = callable.run(JSON.parse(body) as never, context);
       if (isPromise(returned)) {
         returned.then(
           (value) => {
-            this.#complete(ticket, tool, value);
+            this.#complete(ticket, callable, value);
           },
           (error: unknown) => {
             this.#fail(ticket, error);
           },
         );
-      } else this.#complete(ticket, tool, returned);
+      } else this.#complete(ticket, callable, returned);
     } catch (error) {
       this.#fail(ticket, error);
     }
@@ -62,44 +52,31 @@ export class Calls {
     this.#finish(ticket, reason);
   }
 
-  /** Validates with the schema's library, which may be asynchronous, and then calls the handler. */
-  #validated(tool: Callable, args: unknown, context: Context): unknown {
-    const run = (result: StandardSchemaV1.Result<unknown>): unknown => {
-      if (result.issues) throw new Misfit(result.issues);
-      return tool.handler(result.value as never, context);
-    };
-    const result = tool.validateInput?.(args) ?? { value: args };
-    return isPromise(result) ? result.then(run) : run(result);
-  }
-
-  #complete(ticket: number, tool: Callable, value: unknown): void {
+  #complete(ticket: number, callable: Callable, returned: unknown): void {
     try {
-      const result = tool.validateOutput && !isFinished(value) ? tool.validateOutput(value) : undefined;
-      if (isPromise(result)) {
-        result
-          .then((result) => {
-            this.#send(ticket, tool, outputOf(result));
+      const answer = returned instanceof InputRequired ? inputOf(returned) : callable.answer(returned);
+      if (isPromise(answer)) {
+        answer
+          .then((answer) => {
+            this.#send(ticket, answer);
           })
           .catch((error: unknown) => {
             this.#fail(ticket, error);
           });
-      } else this.#send(ticket, tool, result ? outputOf(result) : value);
+      } else this.#send(ticket, answer);
     } catch (error) {
       this.#fail(ticket, error);
     }
   }
 
-  #send(ticket: number, tool: Callable, value: unknown): void {
-    const [shape, body] = shapeOf(value, tool.wrapped);
+  #send(ticket: number, [shape, body]: Answer): void {
     if (this.#finish(ticket)) attempt(() => this.#port.complete(ticket, shape, body));
   }
 
+  /** A handler that waits for input of its client fails here too, and the core knows better. */
   #fail(ticket: number, error: unknown): void {
     this.#finish(ticket);
-    this.#answer(ticket, failureOf(error));
-  }
-
-  #answer(ticket: number, failure: Failure): void {
+    const failure = failureOf(error);
     try {
       this.#port.fail(ticket, JSON.stringify(failure));
     } catch (error) {
@@ -122,32 +99,10 @@ export class Calls {
 /** What `fail` takes. */
 type Failure = { kind: "tool" | "internal"; message: string } | { kind: "invalid"; message: string; path: string } | { kind: "protocol"; message: string; code: number; data: unknown };
 
-/** Arguments that pass the JSON Schema but not the library's own checks. */
-class Misfit extends Error {
-  constructor(readonly issues: readonly StandardSchemaV1.Issue[]) {
-    super("the arguments do not fit the schema");
-  }
-}
-
 function failureOf(error: unknown): Failure {
   if (error instanceof ToolError) return { kind: "tool", message: error.message };
   if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
-  if (error instanceof Misfit) return { kind: "invalid", ...issueOf(error.issues) };
+  if (error instanceof Misfit) return { kind: "invalid", message: error.message, path: error.path };
   // The stack is for the log; peers see it only if the server was made with `debug`.
   return { kind: "internal", message: error instanceof Error ? inspect(error) : `a handler threw ${inspect(error)}` };
-}
-
-function outputOf(result: StandardSchemaV1.Result<unknown>): unknown {
-  if (!result.issues) return result.value;
-  const { path, message } = issueOf(result.issues);
-  throw new Error(`the handler's return value does not fit the output schema: ${path === "" ? "/" : path}: ${message}`);
-}
-
-/** Whether a value is a whole result, which has its structured content apart. */
-function isFinished(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "content" in value && Array.isArray(value.content);
-}
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -33,6 +33,20 @@ export function link(uri: string, name: string, options: Omit<ResourceLink, "typ
   return { type: "resource_link", uri, name, ...options };
 }
 
+/** A message of the user, for prompts and sampling; a string is text. */
+export function user(content: string): { role: "user"; content: TextContent };
+export function user<C>(content: C): { role: "user"; content: C };
+export function user(content: unknown): { role: "user"; content: unknown } {
+  return { role: "user", content: typeof content === "string" ? text(content) : content };
+}
+
+/** A message of the model, for prompts and sampling; a string is text. */
+export function assistant(content: string): { role: "assistant"; content: TextContent };
+export function assistant<C>(content: C): { role: "assistant"; content: C };
+export function assistant(content: unknown): { role: "assistant"; content: unknown } {
+  return { role: "assistant", content: typeof content === "string" ? text(content) : content };
+}
+
 /** Whether a value is a content block. */
 export function isContentBlock(value: unknown): value is ContentBlock {
   if (typeof value !== "object" || value === null) return false;
@@ -52,6 +66,7 @@ export function isContentBlock(value: unknown): value is ContentBlock {
   }
 }
 
-function base64(data: string | Uint8Array): string {
+/** Bytes in base64; a string is base64 already. */
+export function base64(data: string | Uint8Array): string {
   return typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
 }

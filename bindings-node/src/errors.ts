@@ -99,6 +99,17 @@ export class ToolError extends Error {
   }
 }
 
+/**
+ * Ends a handler that asked its client where the client answers by coming back: the handler will be called again. It is no failure, and none of the
+ * errors of this package, so that code that handles those lets it pass.
+ */
+export class Suspended extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "Suspended";
+  }
+}
+
 /** The code of JSON-RPC for what went wrong inside. */
 const internalError = -32603;
 
@@ -140,7 +151,9 @@ export function attempt<T>(call: () => T): T {
   try {
     return call();
   } catch (error) {
-    throw thrownBy(error);
+    const thrown = thrownBy(error);
+    // The code of a native error is its kind.
+    throw (error as { code?: unknown }).code === "suspended" ? new Suspended(thrown.message) : thrown;
   }
 }
 

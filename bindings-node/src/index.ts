@@ -1,4 +1,12 @@
-export { Server, type Handler, type ListenOptions, type RegisteredTool, type ServerInfo, type ServerOptions, type ToolConfig } from "./server.js";
+export { Server, type ListenOptions } from "./server.js";
+export { type ServerInfo, type ServerOptions } from "./server-options.js";
+export { type Registration } from "./offers/offer.js";
+export { type Handler, type ToolConfig } from "./offers/tool.js";
+export { type GivenContents, type ResourceConfig, type ResourceHandler, type Variables } from "./offers/resource.js";
+export { type PromptArguments, type PromptConfig, type PromptHandler } from "./offers/prompt.js";
+export { type CompletionHandler } from "./offers/completion.js";
+export { type Page, type Provider } from "./offers/provider.js";
+export { type Middleware, type MiddlewareRequest, type Next } from "./offers/middleware.js";
 export { type MountOptions } from "./mount.js";
 export { type FetchHandler } from "./web.js";
 export { type NodeHandler } from "./middleware.js";
@@ -29,25 +37,54 @@ export {
   VersionError,
   type ErrorKind,
 } from "./errors.js";
-export { type RequestOptions } from "./requests.js";
-export { audio, image, link, resource, text } from "./content.js";
+export { type AskOptions, type RequestOptions } from "./requests.js";
+export { assistant, audio, image, link, resource, text, user } from "./content.js";
+export {
+  InputRequired,
+  elicit,
+  elicitUrl,
+  roots,
+  sample,
+  type CreateMessageResult,
+  type ElicitResult,
+  type ElicitUrlResult,
+  type FormContent,
+  type InputRequest,
+  type Root,
+  type SamplingContent,
+  type SamplingMessage,
+  type SamplingParams,
+  type ToolResultContent,
+  type ToolUseContent,
+} from "./input.js";
 export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js";
 export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema.js";
 export { type StandardSchemaV1 } from "./standard.js";
 export {
   type Annotations,
   type AudioContent,
+  type CacheScope,
   type CallToolResult,
+  type Category,
+  type Completion,
+  type CompletionReference,
   type ContentBlock,
   type EmbeddedResource,
   type Icon,
   type ImageContent,
   type Implementation,
   type JsonObject,
+  type LoggingLevel,
   type Notification,
   type Progress,
+  type Prompt,
+  type PromptArgument,
+  type PromptMessage,
+  type Resource,
   type ResourceContents,
   type ResourceLink,
+  type ResourceTemplate,
+  type Role,
   type TextContent,
   type Tool,
   type ToolAnnotations,

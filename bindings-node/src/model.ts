@@ -119,6 +119,79 @@ export interface CallToolResult {
   _meta?: JsonObject;
 }
 
+/** A resource as a server lists it. */
+export interface Resource {
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  /** In bytes. */
+  size?: number;
+  annotations?: Annotations;
+  icons?: Icon[];
+  _meta?: JsonObject;
+}
+
+/** Everything whose URI matches a template of RFC 6570. */
+export interface ResourceTemplate {
+  uriTemplate: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  annotations?: Annotations;
+  icons?: Icon[];
+  _meta?: JsonObject;
+}
+
+/** Who may keep an answer that may be kept: the one who asked, or everyone. */
+export type CacheScope = "private" | "public";
+
+/** An argument of a prompt; its value is a text. */
+export interface PromptArgument {
+  name: string;
+  title?: string;
+  description?: string;
+  required?: boolean;
+}
+
+/** A prompt as a server lists it. */
+export interface Prompt {
+  name: string;
+  title?: string;
+  description?: string;
+  arguments?: PromptArgument[];
+  icons?: Icon[];
+  _meta?: JsonObject;
+}
+
+/** Who speaks. */
+export type Role = "user" | "assistant";
+
+/** A message of a prompt. */
+export interface PromptMessage {
+  role: Role;
+  content: ContentBlock;
+}
+
+/** What can be completed: an argument of a prompt, or a variable of a resource template. */
+export type CompletionReference = { type: "ref/prompt"; name: string } | { type: "ref/resource"; uri: string };
+
+/** Suggestions. More than 100 values are cut. */
+export interface Completion {
+  values: string[];
+  /** How many there are in all. */
+  total?: number;
+  hasMore?: boolean;
+}
+
+/** How grave a message to the client is (RFC 5424). */
+export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+
+/** The lists of a server. */
+export type Category = "tools" | "resources" | "resourceTemplates" | "prompts";
+
 /** How far a call has come. */
 export interface Progress {
   progress: number;

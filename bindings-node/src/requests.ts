@@ -19,6 +19,15 @@ export interface SendOptions extends RequestOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+/** How a client is asked for input. Without times a person gets what the server's `inputTimeout` says. */
+export interface AskOptions extends RequestOptions {
+  /**
+   * Which answer belongs to this question when the handler runs again. Without one, questions are counted by kind, which is right as long as the
+   * handler asks them in the same order.
+   */
+  key?: string;
+}
+
 /** What keeps the event loop alive while someone waits. */
 export interface Keeper {
   hold(): void;
@@ -42,10 +51,10 @@ export class Requests {
   }
 
   /** Sends a request to the server of a connection or the client of a call; its result. */
-  async send(target: number, method: string, params: object | undefined, options: SendOptions): Promise<unknown> {
-    const { signal, timeout, maxTimeout, onProgress } = options;
+  async send(target: number, method: string, params: object | undefined, options: SendOptions & AskOptions): Promise<unknown> {
+    const { signal, timeout, maxTimeout, onProgress, key } = options;
     if (signal?.aborted) throw aborted(signal);
-    const json = stringify({ method, params, timeoutMs: timeout, maxTimeoutMs: maxTimeout, progress: onProgress && true }, "the arguments");
+    const json = stringify({ method, params, key, timeoutMs: timeout, maxTimeoutMs: maxTimeout, progress: onProgress && true }, "the arguments");
     const ticket = attempt(() => this.#port.request(target, json));
     const result = this.reply(ticket, onProgress);
     if (!signal) return result;

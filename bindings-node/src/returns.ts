@@ -1,29 +1,61 @@
 // What a handler returned, as a shape and the bytes of that shape. The core turns it into a result.
-import { isContentBlock } from "./content.js";
+import type { InputRequired } from "./input.js";
 
 /** The shapes of answers, by the numbers of the contract. */
-export const Shape = { Text: 0, Content: 1, Object: 2, Value: 3, Result: 4 } as const;
+export const Shape = { Text: 0, Content: 1, Object: 2, Value: 3, Result: 4, Input: 5 } as const;
+
+/** A shape and its bytes. */
+export type Answer = [shape: number, body: string];
+
+/** What the results of a kind of thing are made of. */
+export interface Parts {
+  /** The part that a value is, in the form of the wire; `undefined`: it is none. */
+  part: (value: unknown) => unknown;
+  /** The member of a whole result that holds them. */
+  member: string;
+}
 
 /** Throws a TypeError if the value cannot be JSON. `wrapped`: the tool's output schema describes a value that is not an object. */
-export function shapeOf(returned: unknown, wrapped: boolean): [shape: number, body: string] {
+export function answerOf(returned: unknown, { part, member }: Parts, wrapped = false): Answer {
   const value = plain(returned);
   if (typeof value === "string") return [Shape.Text, value];
-  if (typeof value !== "object" || value === null) return [Shape.Value, json(value ?? null)];
-  if (isContentBlock(value) || (Array.isArray(value) && value.length > 0 && value.every(isContentBlock))) return [Shape.Content, json(value)];
-  if (isResult(value)) return [Shape.Result, json(value)];
-  if (Array.isArray(value) || returned instanceof Map || wrapped) return [Shape.Value, json(value)];
-  return [Shape.Object, json(value)];
+  if (typeof value !== "object" || value === null) return valueOf(value);
+  const single = part(value);
+  if (single !== undefined) return [Shape.Content, json(single)];
+  if (Array.isArray(value)) {
+    const parts = partsOf(value, part);
+    return parts && value.length > 0 ? [Shape.Content, json(parts)] : valueOf(value);
+  }
+  const members = (value as Record<string, unknown>)[member];
+  const parts = Array.isArray(members) && partsOf(members, part);
+  if (parts) return [Shape.Result, json({ ...value, [member]: parts })];
+  return returned instanceof Map || wrapped ? valueOf(value) : [Shape.Object, json(value)];
+}
+
+/** Any JSON value; what is not there is null. */
+export function valueOf(value: unknown): Answer {
+  return [Shape.Value, json(value ?? null)];
+}
+
+/** A whole result. */
+export function resultOf(result: object): Answer {
+  return [Shape.Result, json(result)];
+}
+
+export function inputOf({ inputRequests, state }: InputRequired): Answer {
+  return [Shape.Input, json({ inputRequests, state })];
+}
+
+function partsOf(values: readonly unknown[], part: Parts["part"]): unknown[] | undefined {
+  const parts = values.map(part);
+  return parts.includes(undefined) ? undefined : parts;
 }
 
 /** What stands for the value in JSON: objects may say so themselves, and a Map, unlike in plain JSON.stringify, keeps its entries. */
 function plain(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   if (value instanceof Map) return Object.fromEntries(value);
   return "toJSON" in value && typeof value.toJSON === "function" ? (value.toJSON as (key: string) => unknown)("") : value;
-}
-
-function isResult(value: object): boolean {
-  return "content" in value && Array.isArray(value.content) && value.content.every(isContentBlock);
 }
 
 function json(value: unknown): string {

@@ -1,10 +1,11 @@
 // The port of this thread and the loop that empties it. Everything that arrives goes to the object that waits for it; what the events mean is in
 // docs/bridge.md.
-import { Calls, type Callable } from "./calls.js";
+import { Calls } from "./calls.js";
 import { type TrunklineError, attempt, errorOf, stringify, thrownBy } from "./errors.js";
 import { Exchanges } from "./exchanges.js";
 import { log, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native.js";
+import type { Callable, Offer } from "./offers/offer.js";
 import { Requests } from "./requests.js";
 
 /** Events taken in one turn of the event loop; the rest waits for the next one, so that timers and sockets are served in between. */
@@ -32,7 +33,7 @@ export class Runtime {
   readonly requests: Requests;
   readonly exchanges: Exchanges;
   readonly #port: NativePort;
-  readonly #tools = new Map<number, Callable>();
+  readonly #callables = new Map<number, Callable>();
   readonly #calls: Calls;
   readonly #owners = new Map<number, Owner>();
   readonly #drain = (): void => {
@@ -50,23 +51,34 @@ export class Runtime {
     this.#calls = new Calls(this.#port, this.requests);
   }
 
-  /** Registers something that has no handler; its handle. */
-  register(kind: string, description: object): number {
+  registerServer(description: object): number {
+    return this.#register("server", description);
+  }
+
+  /** Registers something that a server offers; its handle. */
+  register(server: number, { kind, description, callable }: Offer): number {
+    const handle = this.#register(kind, { server, ...description });
+    this.#callables.set(handle, callable);
+    return handle;
+  }
+
+  #register(kind: string, description: object): number {
     const json = stringify(description, `the description of a ${kind}`);
     return attempt(() => this.#port.register(kind, json));
   }
 
-  /** Registers a tool; its handle. */
-  registerTool(description: object, tool: Callable): number {
-    const handle = this.register("tool", description);
-    this.#tools.set(handle, tool);
-    return handle;
-  }
-
   unregister(handle: number): void {
-    this.#tools.delete(handle);
+    this.#callables.delete(handle);
     attempt(() => {
       this.#port.unregister(handle);
+    });
+  }
+
+  /** Tells the clients of a server something. */
+  notify(server: number, method: string, params: object): void {
+    const json = stringify({ method, params }, "the notification");
+    attempt(() => {
+      this.#port.notify(server, json);
     });
   }
 
@@ -133,7 +145,7 @@ export class Runtime {
     }
     switch (kind) {
       case Kind.Call:
-        this.#calls.start(ticket, this.#tools.get(handle), body);
+        this.#calls.start(ticket, this.#callables.get(handle), body);
         break;
       case Kind.Cancel:
         this.#calls.cancel(ticket, body);

@@ -1,73 +1,21 @@
-import type { Context } from "./context.js";
-import { ClosedError, invalid } from "./errors.js";
+import { ClosedError } from "./errors.js";
 import { Listener } from "./listener.js";
 import { nodeHandler, type NodeHandler } from "./middleware.js";
-import type { CallToolResult, Icon, Implementation, JsonObject, ToolAnnotations } from "./model.js";
+import type { Category, CompletionReference } from "./model.js";
 import { Mount, type MountOptions } from "./mount.js";
+import { completionOffer, type CompletionHandler } from "./offers/completion.js";
+import { middlewareOffer, type Middleware } from "./offers/middleware.js";
+import type { Offer, Registration } from "./offers/offer.js";
+import { promptOffer, type PromptConfig, type PromptHandler } from "./offers/prompt.js";
+import { providerOffer, type Provider } from "./offers/provider.js";
+import { resourceOffer, type ResourceConfig, type ResourceHandler } from "./offers/resource.js";
+import { toolOffer, type Handler, type ToolConfig } from "./offers/tool.js";
 import { runtime } from "./runtime.js";
-import { convert, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "./schema.js";
+import type { Schema } from "./schema.js";
+import { describeServer, type ServerInfo, type ServerOptions } from "./server-options.js";
 import { Session } from "./session.js";
 import type { StandardSchemaV1 } from "./standard.js";
 import { fetchHandler, type FetchHandler } from "./web.js";
-
-/** Who the server is. */
-export type ServerInfo = Implementation;
-
-/** What a server says of itself, and its limits. All times are in milliseconds. */
-export interface ServerOptions {
-  /** How to use this server, for the model. */
-  instructions?: string;
-  /** Tools in one page of a list; 1000. */
-  pageSize?: number;
-  /** Shows callers why a handler failed, instead of a generic text; false. */
-  debug?: boolean;
-  /** Calls of one session that run at the same time; 64. */
-  maxRunning?: number;
-  /** Calls of one session that wait to run; 1024. */
-  maxWaiting?: number;
-  /** Bytes of one message; 64 MiB. */
-  maxMessageBytes?: number;
-  /** How deep JSON may be nested; 128. */
-  maxNesting?: number;
-  /** Sessions over HTTP at the same time; 10,000. */
-  maxSessions?: number;
-  /** After so long without a message a session over HTTP ends; 30 minutes. */
-  sessionIdle?: number;
-  /** What calls in flight get when the server closes; 5 seconds. */
-  drainDeadline?: number;
-  /** Between comments that keep a stream alive; 15 seconds. */
-  keepAlive?: number;
-}
-
-/** What a tool says of itself. */
-export interface ToolConfig<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined> {
-  title?: string;
-  description?: string;
-  /** A JSON Schema or a Standard Schema. Without one the tool takes no arguments. */
-  inputSchema?: I;
-  outputSchema?: O;
-  annotations?: ToolAnnotations;
-  icons?: Icon[];
-  _meta?: JsonObject;
-  /** Capabilities that a client must have to call this, such as `{ sampling: {} }`. */
-  requires?: JsonObject;
-}
-
-/**
- * Answers calls of a tool. What it returns becomes the result: a string is text; content blocks are the content; an object, number, boolean, array
- * or null is JSON; `{ content: [...] }` is the whole result. A {@link ToolError} is a failure that the caller sees, a {@link ProtocolError} a
- * JSON-RPC error; anything else that is thrown is logged and the caller gets a generic text.
- */
-export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
-
-type Returned<O> = O extends StandardSchemaV1 ? OutputInput<O> | CallToolResult : unknown;
-
-/** A tool that can be removed again. */
-export interface RegisteredTool {
-  readonly name: string;
-  /** Takes the tool away; connected clients are told. A second call does nothing. */
-  remove(): void;
-}
 
 /** Where and how to listen. */
 export interface ListenOptions {
@@ -96,7 +44,7 @@ export function handleOf(server: Server): number {
   return handle;
 }
 
-/** Offers tools to clients of every revision. */
+/** Offers tools, resources and prompts to clients of every revision. */
 export class Server {
   readonly #runtime = runtime();
   readonly #sessions = new Set<Session>();
@@ -105,36 +53,62 @@ export class Server {
   /** Answers web-standard requests: `export default { fetch: server.fetch }`. With options: {@link fetchHandler}. */
   readonly fetch: FetchHandler = this.fetchHandler();
 
-  constructor(info: ServerInfo, { instructions, sessionIdle, drainDeadline, keepAlive, ...limits }: ServerOptions = {}) {
-    this.#deadlineMs = drainDeadline ?? 5000;
-    const options = { ...limits, sessionIdleMs: sessionIdle, drainDeadlineMs: drainDeadline, keepAliveMs: keepAlive };
-    handles.set(this, this.#runtime.register("server", { info, instructions, options }));
+  constructor(info: ServerInfo, options: ServerOptions = {}) {
+    this.#deadlineMs = options.drainDeadline ?? 5000;
+    handles.set(this, this.#runtime.registerServer(describeServer(info, options)));
   }
 
-  /** Adds a tool, also while clients are connected. The arguments of the handler have the type of the schema. */
+  /** Adds a tool, also while clients are connected, as everything here. The arguments of the handler have the type of the schema. */
   registerTool<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>(
     name: string,
     config: ToolConfig<I, O>,
     handler: Handler<I, O>,
-  ): RegisteredTool {
-    const { inputSchema, outputSchema, requires, ...rest } = config;
-    if (typeof handler !== "function") throw invalid(`the handler of tool ${JSON.stringify(name)} must be a function, not ${typeof handler}`);
-    const input = inputSchema === undefined ? undefined : convert(inputSchema, "input", `the inputSchema of tool ${JSON.stringify(name)}`);
-    const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of tool ${JSON.stringify(name)}`);
-    const wrapped = output !== undefined && needsWrap(output.json);
-    const tool = { name, ...rest, inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
-    const handle = this.#runtime.registerTool(
-      { server: handleOf(this), tool, wrapOutput: wrapped, requires },
-      { handler, validateInput: input?.validate, validateOutput: output?.validate, wrapped },
-    );
-    let registered = true;
-    return {
-      name,
-      remove: () => {
-        if (registered && handles.has(this)) this.#runtime.unregister(handle);
-        registered = false;
-      },
-    };
+  ): Registration {
+    return this.#offer(toolOffer(name, config, handler));
+  }
+
+  /** Adds a resource, or with a URI template (RFC 6570, such as `notes://{name}`) everything whose URI matches. An exact URI wins over templates. */
+  registerResource<const U extends string>(name: string, uri: U, config: ResourceConfig, handler: ResourceHandler<U>): Registration {
+    return this.#offer(resourceOffer(name, uri, config, handler));
+  }
+
+  /** Adds a prompt. */
+  registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptConfig<A>, handler: PromptHandler<A>): Registration {
+    return this.#offer(promptOffer(name, config, handler));
+  }
+
+  /** Completes an argument of a prompt, or a variable of a resource template. */
+  registerCompletion(ref: CompletionReference, argument: string, handler: CompletionHandler): Registration {
+    return this.#offer(completionOffer(ref, argument, handler));
+  }
+
+  /** Lists and serves what is not registered. Its pages follow those of what is. When what it lists changes, call {@link listChanged}. */
+  registerProvider<C extends Category>(category: C, provider: Provider<C>): Registration {
+    return this.#offer(providerOffer(category, provider));
+  }
+
+  /** Wraps requests of some methods, or of all that can be wrapped, inside the middleware that was added before. */
+  use(middleware: Middleware): Registration;
+  use(methods: string | readonly string[], middleware: Middleware): Registration;
+  use(...given: [Middleware] | [string | readonly string[], Middleware]): Registration {
+    const [methods, middleware] = given.length === 1 ? [undefined, given[0]] : given;
+    return this.#offer(middlewareOffer(methods, middleware));
+  }
+
+  /** Tells those who subscribed to a resource that its contents have changed. */
+  resourceUpdated(uri: string): void {
+    this.#runtime.notify(handleOf(this), "notifications/resources/updated", { uri });
+  }
+
+  /** Tells clients that a list has changed. Only what providers list needs this; what is registered or removed is told by itself. */
+  listChanged(category: Category): void {
+    const list = category === "resourceTemplates" ? "resources" : category;
+    this.#runtime.notify(handleOf(this), `notifications/${list}/list_changed`, {});
+  }
+
+  /** Tells the client that was sent to a page (`elicitUrl`) that the user is done there. Only revision 2025-11-25 has this. */
+  elicitationComplete(elicitationId: string): void {
+    this.#runtime.notify(handleOf(this), "notifications/elicitation/complete", { elicitationId });
   }
 
   /** Serves the client at the other end of stdin and stdout until stdin ends. From now on, what the program prints goes to stderr. */
@@ -163,7 +137,7 @@ export class Server {
     return fetchHandler(this.#mount(options));
   }
 
-  /** Closes all listeners and forgets the tools. Calls in flight get `deadline` milliseconds (`drainDeadline` by default). */
+  /** Closes all listeners and forgets what was registered. Calls in flight get `deadline` milliseconds (`drainDeadline` by default). */
   async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.close(deadline)));
     const handle = handles.get(this);
@@ -174,6 +148,17 @@ export class Server {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #offer(offer: Offer): Registration {
+    const handle = this.#runtime.register(handleOf(this), offer);
+    let registered = true;
+    return {
+      remove: () => {
+        if (registered && handles.has(this)) this.#runtime.unregister(handle);
+        registered = false;
+      },
+    };
   }
 
   #mount(options: MountOptions): Mount {

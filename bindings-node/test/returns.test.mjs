@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { audio, image, link, resource, text } from "../dist/content.js";
-import { Shape, shapeOf } from "../dist/returns.js";
+import { toolParts } from "../dist/offers/tool.js";
+import { Shape, answerOf } from "../dist/returns.js";
 
 const block = { type: "text", text: "x" };
 const rows = [
@@ -28,21 +29,21 @@ const rows = [
 ];
 for (const [name, value, shape, body] of rows) {
   test(`${name} is shape ${shape}`, () => {
-    assert.deepEqual(shapeOf(value, false), [shape, body]);
+    assert.deepEqual(answerOf(value, toolParts), [shape, body]);
   });
 }
 
 test("an object under a wrapped output schema is a value", () => {
-  assert.deepEqual(shapeOf({ a: 1 }, true), [Shape.Value, '{"a":1}']);
+  assert.deepEqual(answerOf({ a: 1 }, toolParts, true), [Shape.Value, '{"a":1}']);
 });
 
 test("what has no JSON form is refused with a reason", () => {
-  assert.throws(() => shapeOf(() => {}, false), /returned a function/);
-  assert.throws(() => shapeOf(Symbol("s"), false), /returned a symbol/);
-  assert.throws(() => shapeOf(1n, false), TypeError);
+  assert.throws(() => answerOf(() => {}, toolParts), /returned a function/);
+  assert.throws(() => answerOf(Symbol("s"), toolParts), /returned a symbol/);
+  assert.throws(() => answerOf(1n, toolParts), TypeError);
   const circle = {};
   circle.self = circle;
-  assert.throws(() => shapeOf(circle, false), /circular/);
+  assert.throws(() => answerOf(circle, toolParts), /circular/);
 });
 
 test("content helpers", () => {

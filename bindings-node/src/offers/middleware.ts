@@ -1,0 +1,34 @@
+// Middleware: wraps requests.
+import { proceed, type Context } from "../context.js";
+import type { JsonObject } from "../model.js";
+import { resultOf } from "../returns.js";
+import { checkHandler, type Offer } from "./offer.js";
+
+/** A request on its way to a handler. */
+export interface MiddlewareRequest {
+  /** The method of the specification, such as `tools/call`. */
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** Runs the rest, with other params if they are given; its result, or a rejection with what a handler threw. */
+export type Next = (params?: JsonObject) => Promise<JsonObject>;
+
+/** Wraps requests: gives the result of `next`, as it came or changed, or one of its own. */
+export type Middleware = (request: MiddlewareRequest, next: Next, context: Context) => JsonObject | Promise<JsonObject>;
+
+export function middlewareOffer(methods: string | readonly string[] | undefined, middleware: Middleware): Offer {
+  checkHandler(middleware, "a middleware");
+  return {
+    kind: "middleware",
+    description: { methods: typeof methods === "string" ? [methods] : methods },
+    callable: {
+      run: ({ method, params = {} }: { method: string; params?: JsonObject }, context) =>
+        middleware({ method, params }, (params) => proceed(context, params) as Promise<JsonObject>, context),
+      answer: (returned) => {
+        if (typeof returned === "object" && returned !== null) return resultOf(returned);
+        throw new TypeError("a middleware must return the result: what next() gave, or an object of its own");
+      },
+    },
+  };
+}

@@ -1,0 +1,65 @@
+// Prompts.
+import { isContentBlock } from "../content.js";
+import type { Context } from "../context.js";
+import { invalid } from "../errors.js";
+import type { Icon, JsonObject, PromptArgument } from "../model.js";
+import { answerOf, type Parts } from "../returns.js";
+import { convert } from "../schema.js";
+import type { StandardSchemaV1 } from "../standard.js";
+import { validated } from "../validation.js";
+import { checkHandler, type Offer } from "./offer.js";
+
+/** What a prompt says of itself. */
+export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined> {
+  title?: string;
+  description?: string;
+  /** A Standard Schema of an object. Its properties are the arguments, which come as texts: other types have to be made of texts (`z.coerce.number()`). */
+  argsSchema?: A;
+  /** The arguments, without a schema. */
+  arguments?: readonly PromptArgument[];
+  icons?: Icon[];
+  _meta?: JsonObject;
+}
+
+/** The type of a prompt's arguments. */
+export type PromptArguments<A> = A extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<A> : Record<string, string>;
+
+/**
+ * Fills in a prompt: a string is a message of the user; `user(...)` and `assistant(...)` make messages, and content blocks alone are the user's;
+ * an array is several; `{ messages: [...] }` is the whole result.
+ */
+export type PromptHandler<A = undefined> = (args: PromptArguments<A>, context: Context) => unknown;
+
+/** Messages, or what becomes messages of the user, in `messages`. */
+export const promptParts: Parts = {
+  part: (value) => (typeof value === "string" || isMessage(value) || isContentBlock(value) ? value : undefined),
+  member: "messages",
+};
+
+export function promptOffer(name: string, config: PromptConfig<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Offer {
+  const { argsSchema, arguments: given, ...rest } = config;
+  const quoted = JSON.stringify(name);
+  checkHandler(handler, `prompt ${quoted}`);
+  if (argsSchema && given) throw invalid(`prompt ${quoted} has argsSchema and arguments: one of them says it all`);
+  const args = argsSchema && convert(argsSchema, "input", `the argsSchema of prompt ${quoted}`);
+  return {
+    kind: "prompt",
+    description: { prompt: { name, ...rest, arguments: args ? argumentsOf(args.json) : given } },
+    callable: {
+      run: (values, context) => validated(args?.validate, values, (values) => handler(values, context)),
+      answer: (returned) => answerOf(returned, promptParts),
+    },
+  };
+}
+
+function argumentsOf(schema: JsonObject): PromptArgument[] {
+  const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
+  return Object.entries(schema["properties"] ?? {}).map(([name, property]) => {
+    const { title, description } = property as PromptArgument;
+    return { name, ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }), required: required.has(name) };
+  });
+}
+
+function isMessage(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "role" in value && typeof value.role === "string" && "content" in value;
+}

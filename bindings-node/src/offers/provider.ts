@@ -1,0 +1,68 @@
+// Providers: lists of what is not registered.
+import type { Context } from "../context.js";
+import { invalid } from "../errors.js";
+import type { Category, JsonObject, Prompt, Resource, ResourceTemplate, Tool } from "../model.js";
+import { answerOf, valueOf } from "../returns.js";
+import { isPromise } from "../validation.js";
+import type { Offer } from "./offer.js";
+import { promptParts } from "./prompt.js";
+import { resourceParts } from "./resource.js";
+import { toolParts } from "./tool.js";
+
+interface Items {
+  tools: Tool;
+  resources: Resource;
+  resourceTemplates: ResourceTemplate;
+  prompts: Prompt;
+}
+
+interface Params {
+  tools: { name: string; arguments?: JsonObject; _meta?: JsonObject };
+  resources: { uri: string; _meta?: JsonObject };
+  resourceTemplates: { uri: string; _meta?: JsonObject };
+  prompts: { name: string; arguments?: Record<string, string>; _meta?: JsonObject };
+}
+
+/** A page of a provider: the items, or the items and where the next page begins. */
+export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string };
+
+/** Lists and serves what is not registered: rows of a database, or what one user may see. */
+export interface Provider<C extends Category = Category> {
+  /** One page of the list; without a cursor the first. Cursors are this provider's own. */
+  list(cursor: string | undefined, context: Context): Page<Items[C]> | Promise<Page<Items[C]>>;
+  /**
+   * Calls the tool, reads the resource (also one of a provided template: those are read through a provider of `resources`) or fills in the prompt; it
+   * answers as a handler does. `undefined` and `null`: there is no such thing.
+   */
+  get?(params: Params[C], context: Context): unknown;
+}
+
+type Body = { list: { cursor?: string } } | { get: never };
+
+/** A page on its way through the call. */
+class Listed {
+  constructor(readonly page: Page<unknown>) {}
+}
+
+const parts = { tools: toolParts, resources: resourceParts, resourceTemplates: resourceParts, prompts: promptParts };
+
+export function providerOffer<C extends Category>(category: C, provider: Provider<C>): Offer {
+  if (typeof (provider as Partial<Provider> | undefined)?.list !== "function") throw invalid("a provider needs the function list");
+  const listed = (page: Page<unknown>): Listed => new Listed(page);
+  return {
+    kind: "provider",
+    description: { of: category },
+    callable: {
+      run: (body: Body, context) => {
+        if (!("list" in body)) return provider.get?.(body.get, context);
+        const page = provider.list(body.list.cursor, context);
+        return isPromise<Page<unknown>>(page) ? page.then(listed) : listed(page);
+      },
+      answer: (returned) => {
+        if (!(returned instanceof Listed)) return answerOf(returned, parts[category]);
+        const { page } = returned;
+        return valueOf(Array.isArray(page) ? { items: page as unknown[] } : page);
+      },
+    },
+  };
+}

@@ -1,0 +1,82 @@
+// Resources and resource templates.
+import { base64 } from "../content.js";
+import type { Context } from "../context.js";
+import type { Annotations, CacheScope, Icon, JsonObject } from "../model.js";
+import { answerOf, type Parts } from "../returns.js";
+import { checkHandler, type Offer } from "./offer.js";
+
+/** What a resource or resource template says of itself. */
+export interface ResourceConfig {
+  title?: string;
+  description?: string;
+  /** Of the contents; `text/plain` is what texts have without it, `application/json` other values. */
+  mimeType?: string;
+  /** In bytes; not for templates. */
+  size?: number;
+  annotations?: Annotations;
+  icons?: Icon[];
+  _meta?: JsonObject;
+  /** How long clients may keep what they read, in milliseconds; 0. */
+  ttl?: number;
+  /** Who may keep it; `private`. */
+  cacheScope?: CacheScope;
+}
+
+/** Contents as handlers give them: `uri` and `mimeType` are those of the resource, unless they say otherwise; a blob is bytes, or base64. */
+export type GivenContents = { uri?: string; mimeType?: string; _meta?: JsonObject } & (
+  | { text: string; blob?: never }
+  | { blob: string | Uint8Array; text?: never }
+);
+
+/**
+ * Gives the contents of a resource: a string is text, bytes are a blob; {@link GivenContents} or an array of them say more;
+ * `{ contents: [...] }` is the whole result; any other value is JSON. Of a template, it also gets the variables of the URI.
+ */
+export type ResourceHandler<U extends string = string> = string extends U
+  ? // Whether there are variables is known only to the program.
+    (uri: string, ...rest: never[]) => unknown
+  : U extends `${string}{${string}`
+    ? (uri: string, variables: Variables<U>, context: Context) => unknown
+    : (uri: string, context: Context) => unknown;
+
+/** The variables of a URI template. Those after `?`, `&` and `;` may be left out of a URI. */
+export type Variables<U extends string> = string extends U ? Record<string, string> : Flat<VariablesOf<U>>;
+
+type VariablesOf<U extends string> = U extends `${string}{${infer E}}${infer Rest}` ? OfExpression<E> & VariablesOf<Rest> : unknown;
+type OfExpression<E extends string> = E extends `${"?" | "&" | ";"}${infer List}`
+  ? Partial<Record<Names<List>, string>>
+  : E extends `${"+" | "#" | "." | "/"}${infer List}`
+    ? Record<Names<List>, string>
+    : Record<Names<E>, string>;
+type Names<List extends string> = List extends `${infer N},${infer Rest}` ? Bare<N> | Names<Rest> : Bare<List>;
+type Bare<N extends string> = N extends `${infer B}*` ? B : N extends `${infer B}:${string}` ? B : N;
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** Contents of resources, in `contents`. */
+export const resourceParts: Parts = { part: contentsOf, member: "contents" };
+
+export function resourceOffer(name: string, uri: string, config: ResourceConfig, handler: (uri: string, ...rest: never[]) => unknown): Offer {
+  const { ttl, cacheScope, ...rest } = config;
+  checkHandler(handler, `resource ${JSON.stringify(name)}`);
+  const call = handler as (uri: string, ...rest: unknown[]) => unknown;
+  const answer: Offer["callable"]["answer"] = (returned) => answerOf(returned, resourceParts);
+  const hints = { ttlMs: ttl, cacheScope };
+  if (!uri.includes("{")) {
+    const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
+    return { kind: "resource", description: { resource: { uri, name, ...rest }, ...hints }, callable: { run, answer } };
+  }
+  const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
+  return { kind: "resourceTemplate", description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...hints }, callable: { run, answer } };
+}
+
+const members = new Set(["uri", "mimeType", "text", "blob", "_meta"]);
+
+/** Bytes, or an object with nothing but the members of contents; other objects are data. */
+function contentsOf(value: unknown): unknown {
+  if (value instanceof Uint8Array) return { blob: base64(value) };
+  if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => members.has(key))) return undefined;
+  const { text, blob } = value as { text?: unknown; blob?: unknown };
+  if (typeof text === "string" && blob === undefined) return value;
+  if (text === undefined && (typeof blob === "string" || blob instanceof Uint8Array)) return { ...value, blob: base64(blob) };
+  return undefined;
+}

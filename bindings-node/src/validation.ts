@@ -1,0 +1,29 @@
+// The half of validation that schema libraries make, after the core's. It may be asynchronous, and applies defaults and transforms.
+import { issueOf, type Validate } from "./schema.js";
+import type { StandardSchemaV1 } from "./standard.js";
+
+/** Arguments that pass the JSON Schema but not the library's own checks. */
+export class Misfit extends Error {
+  readonly path: string;
+
+  constructor(issues: readonly StandardSchemaV1.Issue[]) {
+    const { path, message } = issueOf(issues);
+    super(message);
+    this.path = path;
+  }
+}
+
+/** Goes on with the validated value; throws a {@link Misfit}. Without a validation it goes on at once. */
+export function validated<T>(validate: Validate | undefined, value: unknown, next: (value: never) => T): T | Promise<T> {
+  if (!validate) return next(value as never);
+  const take = (result: StandardSchemaV1.Result<unknown>): T => {
+    if (result.issues) throw new Misfit(result.issues);
+    return next(result.value as never);
+  };
+  const result = validate(value);
+  return isPromise(result) ? result.then(take) : take(result);
+}
+
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
