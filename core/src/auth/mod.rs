@@ -27,7 +27,7 @@ mod scopes;
 mod verification;
 
 #[cfg(test)]
-mod testing;
+mod tests;
 
 pub use authorization::Authorization;
 pub use config::{AuthorizationBuilder, ConfigError, DpopPolicy};

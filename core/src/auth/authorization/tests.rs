@@ -2,7 +2,7 @@ use super::*;
 use crate::auth::{
     DpopPolicy, Verification,
     jwk::{sha256, thumbprint},
-    testing::{Key, TestRuntime},
+    tests::{Key, TestRuntime},
 };
 use http::Request;
 use serde_json::json;

@@ -95,7 +95,7 @@ fn text<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::testing::Key;
+    use crate::auth::tests::Key;
     use serde_json::json;
 
     const NOW: u64 = 1_800_000_000;

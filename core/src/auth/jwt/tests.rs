@@ -1,6 +1,6 @@
 use super::*;
 use crate::auth::{
-    testing::{Key, facts},
+    tests::{Key, facts},
     verification::ask,
 };
 use http::Response;
