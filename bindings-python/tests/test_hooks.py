@@ -1,0 +1,434 @@
+"""Dependencies, middleware, providers, and what the server tells its clients."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+from raw import MODERN, Peer, Refused
+from support import REVISIONS, run, script
+from trunkline import (
+    Client,
+    Context,
+    Depends,
+    InvalidArgument,
+    ProtocolError,
+    Request,
+    Server,
+    SyncContext,
+    ToolError,
+)
+
+Log = list[str]
+
+
+def test_dependencies_are_made_once_and_closed_at_the_end() -> None:
+    log: Log = []
+
+    async def settings() -> dict[str, str]:
+        log.append("settings")
+        return {"name": "db"}
+
+    async def database(given: Annotated[dict[str, str], Depends(settings)]) -> AsyncIterator[str]:
+        log.append("open")
+        try:
+            yield given["name"]
+            log.append("commit")
+        except ToolError:
+            log.append("rollback")
+            raise
+        finally:
+            log.append("close")
+
+    def user(ctx: Context, given: Annotated[dict[str, str], Depends(settings)]) -> Iterator[str]:
+        yield f"{ctx.name} of {given['name']}"
+        log.append("user gone")
+
+    server = Server("test", version="1")
+
+    @server.tool
+    async def use(
+        x: int,
+        db: Annotated[str, Depends(database)],
+        who: Annotated[str, Depends(user)],
+        same: Annotated[str, "a text", Depends(database)],
+        fail: bool = False,
+    ) -> str:
+        """Has dependencies."""
+        if fail:
+            raise ToolError("no")
+        return f"{x} {db} {who} {same}"
+
+    async def check() -> None:
+        async with Client(server) as client:
+            [tool] = await client.list_tools()
+            assert set(tool.input_schema["properties"]) == {"x", "fail"}
+            assert (await client.call_tool("use", {"x": 1})).text == "1 db use of db db"
+            assert log == ["settings", "open", "user gone", "commit", "close"]
+            log.clear()
+            assert (await client.call_tool("use", {"x": 1, "fail": True})).is_error
+            assert log == ["settings", "open", "rollback", "close"]
+
+    run(check())
+
+
+def test_dependencies_of_def_handlers_of_every_kind() -> None:
+    log: Log = []
+
+    def session(ctx: SyncContext) -> Iterator[str]:
+        yield f"session of {ctx.method}"
+        log.append("closed")
+
+    def constant() -> int:
+        return 7
+
+    server = Server("test", version="1")
+
+    @server.tool
+    def tool(session: Annotated[str, Depends(session)], number: Annotated[int, Depends(constant)]) -> str:
+        return f"{session} {number}"
+
+    @server.resource("notes://{name}")
+    def note(name: str, session: Annotated[str, Depends(session)], ctx: SyncContext) -> str:
+        return f"{name} {session} {ctx.revision}"
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert (await client.call_tool("tool")).text == "session of tools/call 7"
+            assert log == ["closed"]
+
+    run(check())
+
+
+async def later() -> str:
+    return ""
+
+
+async def several() -> AsyncIterator[str]:
+    yield ""
+
+
+def itself(inner: Annotated[str, Depends(lambda: "")]) -> str:
+    return inner
+
+
+def unknown(what: str) -> str:
+    return what
+
+
+def circle(again: Annotated[str, Depends(unknown)]) -> str:
+    return again
+
+
+circle.__annotations__["again"] = Annotated[str, Depends(circle)]
+
+
+@pytest.mark.parametrize(
+    ("dependency", "problem"),
+    [
+        (later, "use -> later: a handler made with def cannot wait for an async dependency"),
+        (several, "cannot wait for an async dependency"),
+        (unknown, "use -> unknown: nobody fills parameter 'what'"),
+        (circle, "a dependency that needs itself"),
+        (3, "Depends needs a function, not int"),
+    ],
+)
+def test_dependencies_that_cannot_be_made_are_refused(dependency: Any, problem: str) -> None:
+    def use(x: str) -> str:
+        return x
+
+    use.__annotations__["x"] = Annotated[str, Depends(dependency)]
+    with pytest.raises(InvalidArgument, match=problem):
+        Server("test", version="1").add_tool(use)
+
+
+def test_a_dependency_is_no_default() -> None:
+    def use(x: Any = Depends(unknown)) -> str:
+        return x
+
+    with pytest.raises(InvalidArgument, match=r"write Annotated\[type, Depends\(function\)\]"):
+        Server("test", version="1").add_tool(use)
+
+
+def test_middleware_runs_around_requests_in_order() -> None:
+    log: Log = []
+    server = Server("test", version="1")
+
+    @server.middleware
+    async def outer(request: Request, next: Any, ctx: Context) -> Mapping[str, Any]:
+        log.append(f"outer {request.method} {ctx.method}")
+        try:
+            return await next()
+        finally:
+            log.append("outer done")
+
+    @server.middleware("tools/call")
+    async def inner(request: Request, next: Any, ctx: Context) -> Mapping[str, Any]:
+        match request.params["name"]:
+            case "hidden":
+                raise ProtocolError("no such tool for you", code=-32602, data={"why": "no"})
+            case "answered":
+                return {"content": [{"type": "text", "text": "by middleware"}]}
+            case _:
+                params = {**request.params, "arguments": {"x": "changed"}}
+                result = await next(params)
+                result["content"].append({"type": "text", "text": "added"})
+                return result
+
+    @server.tool
+    async def tool(x: str) -> str:
+        log.append(f"tool {x}")
+        return x
+
+    async def check() -> None:
+        async with Client(server) as client:
+            log.clear()
+            assert (await client.call_tool("tool", {"x": "given"})).text == "changed\nadded"
+            assert log == ["outer tools/call tools/call", "tool changed", "outer done"]
+            assert (await client.call_tool("answered", {})).text == "by middleware"
+            with pytest.raises(ProtocolError) as refused:
+                await client.call_tool("hidden", {})
+            assert (refused.value.code, refused.value.data) == (-32602, {"why": "no"})
+            log.clear()
+            await client.list_tools()
+            assert log == ["outer tools/list tools/list", "outer done"]
+            server.remove_middleware(outer)
+            log.clear()
+            await client.call_tool("tool", {"x": "given"})
+            assert log == ["tool changed"]
+            with pytest.raises(InvalidArgument, match="no such middleware"):
+                server.remove_middleware(outer)
+
+    run(check())
+
+
+def test_middleware_that_cannot_be_is_refused() -> None:
+    server = Server("test", version="1")
+
+    def sync(request: Request, next: Any, ctx: Context) -> Any: ...
+
+    async def fine(request: Request, next: Any, ctx: Context) -> Mapping[str, Any]:
+        return await next()
+
+    wrong: Any = sync
+    with pytest.raises(InvalidArgument, match="middleware is an async def function"):
+        server.middleware(wrong)
+    with pytest.raises(InvalidArgument, match="Middleware cannot wrap initialize"):
+        server.middleware("initialize")(fine)
+    wrong = 3
+    with pytest.raises(InvalidArgument, match="by name"):
+        server.middleware(wrong)(fine)
+    server.add_middleware(fine)
+    with pytest.raises(InvalidArgument, match="this middleware already"):
+        server.add_middleware(fine)
+
+
+PROVIDING = """
+from typing import Any
+from trunkline import Context, Server, SyncContext, elicit, InputRequired, ResourceContents, user
+
+server = Server("providing", version="1", page_size=2)
+rows = {f"row{number}": f"text {number}" for number in range(5)}
+
+@server.tool
+async def registered(x: str = "") -> str:
+    return x
+
+@server.provider("tools")
+class Tools:
+    async def list(self, cursor: str | None, ctx: Context) -> Any:
+        return [{"name": "provided", "description": ctx.method, "inputSchema": {"type": "object"}}]
+
+    async def get(self, params: dict[str, Any], ctx: Context) -> Any:
+        if params["name"] == "asks":
+            answer = await ctx.elicit("Who?", {"type": "object", "properties": {"name": {"type": "string"}}})
+            return answer.content["name"]
+        return f"called with {params.get('arguments')}" if params["name"] == "provided" else None
+
+class Rows:
+    def list(self, cursor: str | None, ctx: SyncContext) -> Any:
+        start = int(cursor or 0)
+        page = [{"uri": f"rows://{name}", "name": name} for name in [*rows][start:start + 2]]
+        return (page, str(start + 2)) if start + 2 < len(rows) else page
+
+    def get(self, params: dict[str, Any], ctx: SyncContext) -> Any:
+        text = rows.get(params["uri"].removeprefix("rows://"))
+        return None if text is None else ResourceContents(text, mime_type="text/plain")
+
+rows_provider = Rows()
+server.add_provider("resources", rows_provider)
+
+@server.provider("resourceTemplates")
+class Templates:
+    async def list(self, cursor: Any, ctx: Context) -> Any:
+        return [{"uriTemplate": "rows://{name}", "name": "rows"}]
+
+    async def get(self, params: Any, ctx: Context) -> Any:
+        return None
+
+@server.provider("prompts")
+class Prompts:
+    async def list(self, cursor: Any, ctx: Context) -> Any:
+        return [{"name": "talk"}]
+
+    async def get(self, params: Any, ctx: Context) -> Any:
+        return [user("hello"), params["name"]] if params["name"] == "talk" else None
+
+@server.tool
+async def tell(ctx: Context) -> str:
+    for category in ("tools", "resources", "prompts"):
+        server.list_changed(category)
+    server.resource_updated("rows://row1")
+    await ctx.log("notice", {"any": ["json"]}, logger="rows")
+    await ctx.debug("quiet")
+    await ctx.warning("careful")
+    return "told"
+
+@server.tool
+def tell_from_thread(ctx: SyncContext) -> str:
+    ctx.info("information")
+    ctx.error("error", "thread")
+    ctx.close_stream()
+    return f"{ctx.method} {ctx.auth} {ctx.state} {dict(ctx.input_responses)}"
+
+if __name__ == "__main__":
+    server.run()
+"""
+
+
+@pytest.fixture
+def providing(tmp_path: Path) -> list[str]:
+    return script(tmp_path, PROVIDING)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_providers_list_and_give_what_is_not_registered(providing: list[str], revision: str) -> None:
+    def pages(peer: Peer, method: str, member: str, key: str) -> list[str]:
+        found: list[str] = []
+        more: dict[str, Any] = {}
+        while True:
+            page = peer.request(method, **more)
+            found += [item[key] for item in page[member]]
+            if "nextCursor" not in page:
+                return found
+            more = {"cursor": page["nextCursor"]}
+
+    with Peer(providing, revision) as peer:
+        tools = ["registered", "tell", "tell_from_thread", "provided"]
+        assert pages(peer, "tools/list", "tools", "name") == tools
+        assert peer.call("provided", a=1) == "called with {'a': 1}"
+        with pytest.raises(Refused) as unknown:
+            peer.call("unknown")
+        assert unknown.value.code == -32602
+        assert pages(peer, "resources/list", "resources", "name") == [f"row{number}" for number in range(5)]
+        [contents] = peer.request("resources/read", uri="rows://row3")["contents"]
+        assert contents == {"uri": "rows://row3", "mimeType": "text/plain", "text": "text 3"}
+        with pytest.raises(Refused) as missing:
+            peer.request("resources/read", uri="rows://row9")
+        assert missing.value.code == (-32602 if peer.modern else -32002)
+        assert pages(peer, "resources/templates/list", "resourceTemplates", "name") == ["rows"]
+        assert pages(peer, "prompts/list", "prompts", "name") == ["talk"]
+        messages = peer.request("prompts/get", name="talk")["messages"]
+        assert [message["content"]["text"] for message in messages] == ["hello", "talk"]
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
+def test_providers_ask_too(providing: list[str], revision: str) -> None:
+    def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return {"action": "accept", "content": {"name": "Ada"}}
+
+    with Peer(providing, revision, capabilities={"elicitation": {}}, answer=answer) as peer:
+        assert peer.call("asks") == "Ada"
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_log_01_log_02_log_04_messages_of_the_wanted_levels(providing: list[str], revision: str) -> None:
+    with Peer(providing, revision) as peer:
+        if peer.modern:
+            peer.call("tell")
+            assert not peer.texts("notifications/message")
+            peer.meta = {"io.modelcontextprotocol/logLevel": "notice"}
+        else:
+            assert "logging" in peer.server["capabilities"]
+            peer.request("logging/setLevel", level="notice")
+        assert peer.call("tell") == "told"
+        assert peer.call("tell_from_thread") == "tools/call None None {}"
+        assert peer.texts("notifications/message") == [
+            {"level": "notice", "logger": "rows", "data": {"any": ["json"]}},
+            {"level": "warning", "data": "careful"},
+            {"level": "error", "logger": "thread", "data": "error"},
+        ]
+
+
+def test_res_03_res_04_a_server_tells_what_has_changed(providing: list[str]) -> None:
+    with Peer(providing, "2025-11-25") as peer:
+        peer.request("resources/subscribe", uri="rows://row1")
+        peer.call("tell")
+        for method in ("tools", "resources", "prompts"):
+            if not peer.texts(f"notifications/{method}/list_changed"):
+                peer.until(f"notifications/{method}/list_changed")
+        if not peer.texts("notifications/resources/updated"):
+            peer.until("notifications/resources/updated")
+        assert peer.texts("notifications/resources/updated") == [{"uri": "rows://row1"}]
+
+
+class OnlyList:
+    async def list(self, cursor: Any, ctx: Context) -> Any: ...
+
+
+class Narrow(OnlyList):
+    async def get(self) -> Any: ...
+
+
+class Mixed(OnlyList):
+    def get(self, params: Any, ctx: SyncContext) -> Any: ...
+
+
+@pytest.mark.parametrize(
+    ("provider", "problem"),
+    [
+        (OnlyList(), "get is missing"),
+        (Narrow(), "Narrow.get: too many positional arguments"),
+        (Mixed(), "both be made with async def"),
+    ],
+)
+def test_providers_that_cannot_be_are_refused(provider: Any, problem: str) -> None:
+    server = Server("test", version="1")
+    with pytest.raises(InvalidArgument, match=problem):
+        server.add_provider("tools", provider)
+
+
+def test_wrong_words_are_refused() -> None:
+    server = Server("test", version="1")
+    wrong: Any = "things"
+
+    class Fine:
+        async def list(self, cursor: Any, ctx: Context) -> Any: ...
+
+        async def get(self, params: Any, ctx: Context) -> Any: ...
+
+    with pytest.raises(InvalidArgument, match="none of tools"):
+        server.list_changed(wrong)
+    with pytest.raises(InvalidArgument, match="none of tools"):
+        server.add_provider(wrong, Fine())
+    fine = Fine()
+    server.add_provider("tools", fine)
+    server.remove_provider("tools", fine)
+    with pytest.raises(InvalidArgument, match="no such provider of tools"):
+        server.remove_provider("tools", fine)
+
+
+def test_options_of_a_server_are_checked() -> None:
+    Server("test", version="1", state_keys=[bytes(32), "A" * 43 + "="], extensions={"example.com/x": {}}, replay=True)
+    with pytest.raises(InvalidArgument, match="stateKeys must hold keys of 32 bytes"):
+        Server("test", version="1", state_keys=[b"short"])
+    wrong: Any = 3
+    with pytest.raises(InvalidArgument, match="extensions"):
+        Server("test", version="1", extensions={"example.com/x": wrong})
+    with pytest.raises(InvalidArgument, match="cacheScope"):
+        Server("test", version="1", cache_scope=wrong)
+    with pytest.raises(InvalidArgument, match="time"):
+        Server("test", version="1", ttl=-1)
