@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::extension::Extensions;
 use crate::schema::{NodeId, Schema};
 use crate::{Direction, Revision, SchemaError};
 
@@ -30,9 +31,10 @@ pub(crate) struct Sender {
     pub(crate) results: Vec<NodeId>,
 }
 
-/// The types of one revision, by message.
+/// The types of one revision and the extensions that were negotiated, by message.
 pub(crate) struct Catalog {
     pub(crate) revision: Revision,
+    pub(crate) extensions: Extensions,
     pub(crate) schema: Schema,
     pub(crate) envelopes: Envelopes,
     /// Response types that the schema gives to particular error codes.
@@ -44,8 +46,8 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn load(revision: Revision) -> Result<Self, SchemaError> {
-        let schema = Schema::load(revision)?;
+    pub(crate) fn load(revision: Revision, extensions: Extensions) -> Result<Self, SchemaError> {
+        let schema = Schema::load(revision, &extensions)?;
         let derive = || {
             Ok((
                 envelopes(&schema)?,
@@ -58,7 +60,7 @@ impl Catalog {
         let batches = schema
             .definition("JSONRPCMessage")
             .is_some_and(|message| schema.members(message).iter().any(|member| schema.node(*member).items.is_some()));
-        Ok(Self { revision, errors: errors(&schema), envelopes, batches, client, server, schema })
+        Ok(Self { revision, extensions, errors: errors(&schema), envelopes, batches, client, server, schema })
     }
 
     /// What the sender of this direction may send.
@@ -138,6 +140,9 @@ fn for_tasks(schema: &Schema, requests: &mut HashMap<String, RequestType>) {
             payloads.extend(request.results.iter().copied());
             request.results.push(created);
         }
+    }
+    if payloads.is_empty() {
+        return;
     }
     for request in requests.values_mut() {
         let says_nothing = |result: &NodeId| schema.node(*result).values.is_some() && Some(*result) != empty;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::{Catalog, RequestType};
+use crate::extension::{Extension, Extensions};
 use crate::schema::NodeId;
 use crate::walk::{check_as_one_of, condense, find_unknown_fields, validate};
 use crate::{Direction, Revision, SchemaError, Violation, ViolationKind};
@@ -18,32 +19,38 @@ pub struct Record {
     pub direction: Direction,
     /// For a response: the method of the request it answers, if known. Requests and notifications carry their own.
     pub method: Option<String>,
-    /// The ids of the extensions that both sides negotiated. The schemas do not describe their methods and result
-    /// types, so where there are any, of such messages only the JSON-RPC envelope is checked.
-    pub extensions: Vec<String>,
+    /// The ids of the extensions that the client declared, if known: those whose messages the checker knows are part of
+    /// the closed world then, and no others. Requests of 2026-07-28 carry their own. Of methods and results that may be
+    /// of an extension that nothing is known of, only the JSON-RPC envelope is checked.
+    pub extensions: Option<Vec<String>>,
     /// The message, or a batch of them.
     pub message: Value,
 }
 
 /// Checks messages of all revisions. It compiles what it needs once and can be shared between threads.
 pub struct Checker {
-    catalogs: BTreeMap<Revision, Catalog>,
+    catalogs: Catalogs,
 }
 
+type Catalogs = BTreeMap<(Revision, Extensions), Catalog>;
+
 impl Checker {
-    /// A checker for all revisions.
+    /// A checker for all revisions, and whatever may be negotiated in them.
     ///
     /// # Errors
     /// When a bundled schema is broken.
     pub fn new() -> Result<Self, SchemaError> {
-        let load = |revision| Ok((revision, Catalog::load(revision)?));
-        Ok(Self { catalogs: Revision::ALL.into_iter().map(load).collect::<Result<_, _>>()? })
+        let choices = |revision| Extension::choices(revision).into_iter().map(move |choice| (revision, choice));
+        let load = |(revision, choice): (Revision, Extensions)| {
+            Ok(((revision, choice.clone()), Catalog::load(revision, choice)?))
+        };
+        Ok(Self { catalogs: Revision::ALL.into_iter().flat_map(choices).map(load).collect::<Result<_, _>>()? })
     }
 
     /// Everything that is wrong with the message; empty when it is pure.
     pub fn check(&self, record: &Record) -> Vec<Violation> {
-        let mut check =
-            Check { catalogs: &self.catalogs, catalog: &self.catalogs[&record.revision], record, found: Vec::new() };
+        let catalog = &self.catalogs[&(record.revision, Extension::of(record))];
+        let mut check = Check { catalogs: &self.catalogs, catalog, record, found: Vec::new() };
         match &record.message {
             Value::Object(message) => check.message(&record.message, message),
             Value::Array(messages) => check.batch(messages),
@@ -54,7 +61,7 @@ impl Checker {
 }
 
 struct Check<'a> {
-    catalogs: &'a BTreeMap<Revision, Catalog>,
+    catalogs: &'a Catalogs,
     catalog: &'a Catalog,
     record: &'a Record,
     found: Vec<Violation>,
@@ -127,7 +134,9 @@ impl Check<'_> {
                 self.validate(known, value);
                 find_unknown_fields(self.catalog, value, &[known, envelope], "", &mut self.found);
             }
-            None if self.may_be_of_an_extension() => {}
+            None if self.may_be_of_an_extension() => {
+                find_unknown_fields(self.catalog, value, &[envelope], "", &mut self.found);
+            }
             None => self.unknown_method("/method", method, self.record.direction, has_it),
         }
     }
@@ -152,8 +161,8 @@ impl Check<'_> {
         let mut wrong = Vec::new();
         check_as_one_of(self.catalog, result, types, "/result", &mut wrong);
         // An extension's own kinds of result announce themselves there.
-        let names_its_type =
-            result.get("resultType").is_some_and(|kind| kind != "complete" && kind != "input_required");
+        let kind = result.get("resultType").and_then(Value::as_str);
+        let names_its_type = kind.is_some_and(|kind| !["complete", "input_required", "task"].contains(&kind));
         if !(may_be_of_an_extension && names_its_type) {
             self.found.append(&mut wrong);
         }
@@ -193,12 +202,19 @@ impl Check<'_> {
         sender: Direction,
         has_it: impl Fn(&Catalog, Direction) -> bool,
     ) {
-        let with_it: Vec<&str> = self
-            .catalogs
-            .values()
-            .filter(|catalog| has_it(catalog, sender))
-            .map(|catalog| catalog.revision.as_str())
-            .collect();
+        let having: Vec<&Catalog> = self.catalogs.values().filter(|catalog| has_it(catalog, sender)).collect();
+        let mut with_it = Vec::new();
+        for revision in Revision::ALL {
+            let group = having.iter().filter(|catalog| catalog.revision == revision);
+            match group.map(|catalog| &catalog.extensions).min_by_key(|extensions| extensions.len()) {
+                None => {}
+                Some(extensions) if extensions.is_empty() => with_it.push(revision.to_string()),
+                Some(extensions) => {
+                    let ids: Vec<_> = extensions.iter().map(|extension| extension.id()).collect();
+                    with_it.push(format!("{revision} with {}", ids.join(" and ")));
+                }
+            }
+        }
         let elsewhere = match with_it.as_slice() {
             [] => "no revision does".to_owned(),
             some => format!("only {} do", some.join(", ")),
@@ -209,7 +225,7 @@ impl Check<'_> {
     }
 
     fn may_be_of_an_extension(&self) -> bool {
-        !self.record.extensions.is_empty()
+        self.record.extensions.iter().flatten().any(|id| Extension::is_foreign(id))
     }
 
     fn no_message(&mut self, pointer: &str, problem: impl Into<String>) {

@@ -6,7 +6,7 @@
 //!
 //! `role` is ours: the side that wrote the line. `revision` is null while none is decided yet. `method` is that of the
 //! message, or of the request it answers. Optional are `"malformed": true` for input that a test broke on purpose, and
-//! `"extensions"`, the ids that were negotiated.
+//! `"extensions"`, the ids that the client declared.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,8 +41,7 @@ struct Line<'a> {
     method: Option<String>,
     #[serde(default)]
     malformed: bool,
-    #[serde(default)]
-    extensions: Vec<String>,
+    extensions: Option<Vec<String>>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
 }

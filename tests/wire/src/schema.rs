@@ -7,6 +7,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Map, Value, json};
 
 use crate::Revision;
+use crate::extension::Extensions;
 
 /// A bundled schema that cannot be used. It means that the copy in `schemas/` is broken.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,14 @@ pub enum SchemaError {
     Unusable {
         /// The revision whose file it is.
         revision: Revision,
+        /// What is missing or wrong.
+        problem: String,
+    },
+    /// The schema of an extension cannot be laid over that of the revision.
+    #[error("schemas/extensions, {id}: {problem}")]
+    Extension {
+        /// The extension.
+        id: &'static str,
         /// What is missing or wrong.
         problem: String,
     },
@@ -53,7 +62,7 @@ pub(crate) struct Node {
     validator: OnceLock<Validator>,
 }
 
-/// All nodes of one revision's schema.
+/// All nodes of one revision's schema, with those of extensions.
 pub(crate) struct Schema {
     nodes: Vec<Node>,
     names: HashMap<String, NodeId>,
@@ -62,7 +71,7 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    pub(crate) fn load(revision: Revision) -> Result<Self, SchemaError> {
+    pub(crate) fn load(revision: Revision, extensions: &Extensions) -> Result<Self, SchemaError> {
         let unusable = |problem: String| SchemaError::Unusable { revision, problem };
         let mut document: Value =
             serde_json::from_str(revision.schema_text()).map_err(|source| SchemaError::Json { revision, source })?;
@@ -70,6 +79,9 @@ impl Schema {
             Some(_) => ("$defs", Draft::Draft202012),
             None => ("definitions", Draft::Draft7),
         };
+        for extension in extensions {
+            extension.extend(&mut document[keyword])?;
+        }
         // Absolute references let every node be compiled on its own, out of its document.
         let uri = format!("https://schema.invalid/{revision}.json");
         make_references_absolute(&mut document, &uri);
@@ -254,11 +266,13 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extension::Extension;
 
     #[test]
     fn every_subschema_of_every_revision_compiles() {
         for revision in Revision::ALL {
-            let schema = Schema::load(revision).unwrap();
+            let full = Extension::choices(revision).pop().unwrap();
+            let schema = Schema::load(revision, &full).unwrap();
             assert!(schema.nodes.len() > 400, "{revision} has {} nodes only", schema.nodes.len());
             for index in 0..schema.nodes.len() {
                 schema.validator(NodeId(index)).unwrap();

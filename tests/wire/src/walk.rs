@@ -129,7 +129,14 @@ pub(crate) fn check_as_one_of(
     pointer: &str,
     found: &mut Vec<Violation>,
 ) {
-    Walk { catalog, schema: &catalog.schema }.one_of(value, types, &[], pointer, found);
+    Walk { catalog, schema: &catalog.schema }.one_of(value, types, &Flat::default(), pointer, found);
+}
+
+/// Types that a value has all at once, with the parts of `allOf`; of each union it has one branch, still to be chosen.
+#[derive(Clone, Default)]
+struct Flat {
+    plain: Vec<NodeId>,
+    unions: Vec<NodeId>,
 }
 
 struct Walk<'a> {
@@ -142,16 +149,19 @@ impl Walk<'_> {
         if !value.is_object() && !value.is_array() {
             return;
         }
-        let (mut plain, mut unions) = (Vec::new(), Vec::new());
-        types.iter().for_each(|id| self.flatten(*id, &mut plain, &mut unions));
-        if let Some(union) = unions.pop() {
-            plain.append(&mut unions);
-            return self.one_of(value, &self.schema.node(union).union, &plain, pointer, found);
+        let mut flat = Flat::default();
+        types.iter().for_each(|id| self.flatten(*id, &mut flat));
+        self.flat(value, flat, pointer, found);
+    }
+
+    fn flat(&self, value: &Value, mut types: Flat, pointer: &str, found: &mut Vec<Violation>) {
+        if let Some(union) = types.unions.pop() {
+            return self.one_of(value, &self.schema.node(union).union, &types, pointer, found);
         }
         match value {
-            Value::Object(fields) => self.object(fields, &plain, pointer, found),
+            Value::Object(fields) => self.object(fields, &types.plain, pointer, found),
             Value::Array(elements) => {
-                let items: Vec<NodeId> = plain.iter().filter_map(|id| self.schema.node(*id).items).collect();
+                let items: Vec<NodeId> = types.plain.iter().filter_map(|id| self.schema.node(*id).items).collect();
                 for (index, element) in elements.iter().enumerate() {
                     self.value(element, &items, &format!("{pointer}/{index}"), found);
                 }
@@ -160,19 +170,20 @@ impl Walk<'_> {
         }
     }
 
-    fn flatten(&self, id: NodeId, plain: &mut Vec<NodeId>, unions: &mut Vec<NodeId>) {
+    fn flatten(&self, id: NodeId, flat: &mut Flat) {
         let node = self.schema.node(id);
-        let kind = if node.union.is_empty() { &mut *plain } else { &mut *unions };
+        let kind = if node.union.is_empty() { &mut flat.plain } else { &mut flat.unions };
         kind.push(self.schema.follow(id));
-        node.all_of.iter().for_each(|part| self.flatten(*part, plain, unions));
+        node.all_of.iter().for_each(|part| self.flatten(*part, flat));
     }
 
-    fn one_of(&self, value: &Value, branches: &[NodeId], others: &[NodeId], pointer: &str, found: &mut Vec<Violation>) {
+    fn one_of(&self, value: &Value, branches: &[NodeId], others: &Flat, pointer: &str, found: &mut Vec<Violation>) {
         let attempt = |branch: &NodeId| {
             let mut wrong = Vec::new();
             validate(self.schema, *branch, value, pointer, &mut wrong);
-            let types: Vec<NodeId> = others.iter().chain([branch]).copied().collect();
-            self.value(value, &types, pointer, &mut wrong);
+            let mut types = others.clone();
+            self.flatten(*branch, &mut types);
+            self.flat(value, types, pointer, &mut wrong);
             wrong
         };
         let possible = branches.iter().filter(|branch| self.is_possible(**branch, value));

@@ -292,14 +292,3 @@ fn free_places_are_free() {
             .is_pure();
     }
 }
-
-#[test]
-fn methods_and_results_of_negotiated_extensions() {
-    let mut update = request(V2026_07_28, ClientToServer, "tasks/update", json!({"taskId": "t", "anything": 1}));
-    update.0.extensions.push("io.modelcontextprotocol/tasks".into());
-    update.is_pure();
-    let mut created = result(V2026_07_28, ServerToClient, "tools/call", json!({"taskId": "t", "status": "working"}));
-    created.0.message["result"]["resultType"] = json!("task");
-    created.0.extensions.push("io.modelcontextprotocol/tasks".into());
-    created.is_pure();
-}

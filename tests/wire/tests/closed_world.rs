@@ -127,49 +127,6 @@ impl Definitions {
     }
 }
 
-/// The pointers of all objects in a value.
-fn objects(value: &Value, pointer: &str, found: &mut Vec<String>) {
-    let mut inner = |name: &str, value: &Value| {
-        let name = name.replace('~', "~0").replace('/', "~1");
-        objects(value, &format!("{pointer}/{name}"), found);
-    };
-    match value {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| inner(name, value));
-            found.push(pointer.to_owned());
-        }
-        Value::Array(elements) => elements.iter().enumerate().for_each(|(i, value)| inner(&i.to_string(), value)),
-        _ => {}
-    }
-}
-
-fn place(pointer: &str) -> String {
-    let names: Vec<&str> = pointer.split('/').filter(|name| name.parse::<usize>().is_err()).collect();
-    names[names.len().saturating_sub(2)..].join("/")
-}
-
-fn invented_fields_that_pass(message: &Message) -> BTreeSet<String> {
-    message.is_pure();
-    let mut pointers = Vec::new();
-    objects(&message.0.message, "", &mut pointers);
-    let passes = |pointer: &&String| {
-        let mut changed = message.clone();
-        let object = changed.0.message.pointer_mut(pointer).unwrap();
-        object["com.example/invented"] = json!({"deep": true});
-        changed.check().is_empty()
-    };
-    // Outer objects first: what lies in a free place is free with it.
-    pointers.sort_by_key(String::len);
-    let mut free: Vec<&String> = Vec::new();
-    for pointer in &pointers {
-        let lies_in = |outer: &&String| pointer.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'));
-        if !free.iter().any(lies_in) && passes(&pointer) {
-            free.push(pointer);
-        }
-    }
-    free.into_iter().map(|pointer| place(pointer)).collect()
-}
-
 #[test]
 fn every_type_is_closed_but_for_the_free_places() {
     let mut free = BTreeSet::new();

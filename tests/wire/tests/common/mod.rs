@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
@@ -20,7 +21,13 @@ pub struct Message(pub Record);
 impl Message {
     pub fn new(revision: Revision, direction: Direction, method: Option<&str>, message: Value) -> Self {
         let method = method.map(str::to_owned);
-        Self(Record { revision, direction, method, extensions: Vec::new(), message })
+        Self(Record { revision, direction, method, extensions: None, message })
+    }
+
+    /// The same message, where the client declared these extensions.
+    pub fn where_declared(mut self, extensions: &[&str]) -> Self {
+        self.0.extensions = Some(extensions.iter().map(|id| (*id).to_owned()).collect());
+        self
     }
 
     /// What is wrong with it.
@@ -150,4 +157,48 @@ pub fn initialized(revision: Revision) -> Message {
         "_meta": {"anything": ["goes"]}
     });
     result(revision, ServerToClient, "initialize", content)
+}
+
+/// The pointers of all objects in a value.
+fn objects(value: &Value, pointer: &str, found: &mut Vec<String>) {
+    let mut inner = |name: &str, value: &Value| {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        objects(value, &format!("{pointer}/{name}"), found);
+    };
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| inner(name, value));
+            found.push(pointer.to_owned());
+        }
+        Value::Array(elements) => elements.iter().enumerate().for_each(|(i, value)| inner(&i.to_string(), value)),
+        _ => {}
+    }
+}
+
+fn place(pointer: &str) -> String {
+    let names: Vec<&str> = pointer.split('/').filter(|name| name.parse::<usize>().is_err()).collect();
+    names[names.len().saturating_sub(2)..].join("/")
+}
+
+/// Where a field that nobody defined may stand in a pure message, as the last two names on the way there.
+pub fn invented_fields_that_pass(message: &Message) -> BTreeSet<String> {
+    message.is_pure();
+    let mut pointers = Vec::new();
+    objects(&message.0.message, "", &mut pointers);
+    let passes = |pointer: &&String| {
+        let mut changed = message.clone();
+        let object = changed.0.message.pointer_mut(pointer).unwrap();
+        object["com.example/invented"] = json!({"deep": true});
+        changed.check().is_empty()
+    };
+    // Outer objects first: what lies in a free place is free with it.
+    pointers.sort_by_key(String::len);
+    let mut free: Vec<&String> = Vec::new();
+    for pointer in &pointers {
+        let lies_in = |outer: &&String| pointer.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        if !free.iter().any(lies_in) && passes(&pointer) {
+            free.push(pointer);
+        }
+    }
+    free.into_iter().map(|pointer| place(pointer)).collect()
 }
