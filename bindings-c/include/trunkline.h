@@ -31,9 +31,6 @@
 /** The same as an initialiser, for variables with static storage. */
 #define TRUNKLINE_STR_INIT(literal) {"" literal "", sizeof(literal) - 1}
 
-/** JSON, written without quotes and escapes around it: TRUNKLINE_JSON({"type": "object"}) is a string literal. */
-#define TRUNKLINE_JSON(...) #__VA_ARGS__
-
 /** For timeouts: wait as long as it takes. */
 #define TRUNKLINE_NO_TIMEOUT UINT64_MAX
 

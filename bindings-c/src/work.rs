@@ -142,6 +142,8 @@ impl State {
                 }
                 false
             }
+            // Only for hosts that ask to read pipes themselves.
+            EventKind::Watch => false,
         }
     }
 

@@ -3,9 +3,12 @@
 
 mod bell;
 mod value;
+#[cfg(unix)]
+mod watch;
 
 use bytes::Bytes;
 use napi::Env;
+use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use trunkline::bridge::{self, Lane, Shape};
 
@@ -127,6 +130,15 @@ impl Port {
     #[napi(catch_unwind)]
     pub fn cancelled(&self, ticket: i64) -> Result<bool> {
         self.inner.cancelled(ticket as u64).map_err(thrown)
+    }
+
+    /// Lets the event loop read a pipe that was lent; whether it does. `pumped` is called each time that it has read, with whether it still watches.
+    #[napi(catch_unwind)]
+    pub fn watch(&self, env: Env, handle: i64, pumped: Function<'_, bool, ()>) -> Result<bool> {
+        #[cfg(unix)]
+        return watch::watch(&env, &self.inner, handle as u64, pumped);
+        #[cfg(not(unix))]
+        Ok(false)
     }
 
     /// Lets this port keep the event loop alive. A new port does not.

@@ -22,6 +22,8 @@ export interface NativePort {
   wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
   describe(target: number): string;
   cancelled(ticket: number): boolean;
+  /** Whether the event loop reads a pipe that was lent. `pumped` is called each time that it has, with whether it goes on. */
+  watch(handle: number, pumped: (watched: boolean) => void): boolean;
   ref(): void;
   unref(): void;
 }

@@ -14,7 +14,7 @@ const batch = 512;
 const exitMs = 2000;
 
 /** The kinds of events, by the numbers of the contract. */
-const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6, HttpHead: 7 } as const;
+const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6, HttpHead: 7, HttpEnd: 9, Watch: 10 } as const;
 
 /** Whoever owns a listener or a connection. */
 export interface Owner {
@@ -39,6 +39,7 @@ export class Runtime {
   readonly #drain = (): void => {
     this.#takeBatch();
   };
+  readonly #watched = new Set<number>();
   #holds = 0;
   #hooked = false;
   #stopped = false;
@@ -90,7 +91,7 @@ export class Runtime {
         this.#exit();
       });
     }
-    const json = stringify(what, "the transport");
+    const json = stringify({ ...what, driven: true }, "the transport");
     const handle = attempt(() => this.#port.open(json));
     this.#owners.set(handle, owner);
     const result = this.requests.reply(handle).catch((error: unknown) => {
@@ -139,7 +140,7 @@ export class Runtime {
   }
 
   #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array): void {
-    if (typeof body !== "string" || kind >= Kind.HttpHead) {
+    if (typeof body !== "string" || (kind >= Kind.HttpHead && kind <= Kind.HttpEnd)) {
       this.exchanges.heard(kind, ticket, ok, body);
       return;
     }
@@ -169,7 +170,20 @@ export class Runtime {
       case Kind.Stopped:
         this.#stop();
         break;
+      case Kind.Watch:
+        this.#watch(handle);
+        break;
     }
+  }
+
+  /** Reads a pipe on this thread, which saves the hop from another one. */
+  #watch(handle: number): void {
+    if (this.#watched.has(handle)) return;
+    const watched = this.#port.watch(handle, (watched) => {
+      if (!watched) this.#watched.delete(handle);
+      this.#takeBatch();
+    });
+    if (watched) this.#watched.add(handle);
   }
 
   /** Closes the port while the thread is still alive. The event loop no longer runs, so this blocks, shortly. */

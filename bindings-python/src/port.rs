@@ -1,5 +1,6 @@
 //! The bridge's functions for Python: the same names in the same order as `docs/bridge.md`.
 
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -126,6 +127,16 @@ impl Port {
         })
     }
 
+    /// A descriptor of a pipe that was lent, for the caller to watch and to close; nothing if it is not lent any more.
+    fn watch(&self, py: Python<'_>, handle: u64) -> PyResult<Option<i32>> {
+        contained(|| Ok(self.port.watch(handle).map_err(|error| from_bridge(py, error))?.and_then(given_away)))
+    }
+
+    /// Reads what is there in a pipe that was lent; `False`: it is not lent any more.
+    fn pump(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
+        contained(|| py.detach(|| self.port.pump(handle)).map_err(|error| from_bridge(py, error)))
+    }
+
     fn describe<'py>(&self, py: Python<'py>, target: u64) -> PyResult<Bound<'py, PyAny>> {
         contained(|| {
             let json = self.port.describe(target).map_err(|error| from_bridge(py, error))?;
@@ -172,6 +183,18 @@ impl Port {
         };
         Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body))
     }
+}
+
+#[cfg(unix)]
+fn given_away(descriptor: File) -> Option<i32> {
+    use std::os::fd::IntoRawFd;
+    Some(descriptor.into_raw_fd())
+}
+
+/// Nothing is lent here.
+#[cfg(not(unix))]
+fn given_away(_: File) -> Option<i32> {
+    None
 }
 
 fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, String> {

@@ -37,6 +37,7 @@ STOPPED: Final = 6
 HTTP_HEAD: Final = 7
 HTTP_CHUNK: Final = 8
 HTTP_END: Final = 9
+WATCH: Final = 10
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
@@ -84,6 +85,8 @@ class Port:
         self._replies: dict[int, Future[tuple[bool, Any]]] = {}
         self._ends: dict[int, Future[tuple[bool, Any]]] = {}
         self._exchanges: dict[int, Exchange] = {}
+        # Pipes that the loop reads itself, and their descriptors, which are this port's own.
+        self._lent: dict[int, int] = {}
         self._stopped: Future[None] | None = None
         self._disposed = False
         _remember(self)
@@ -135,7 +138,7 @@ class Port:
         loop = self._here()
         try:
             with self._lock:  # its reply must not be dispatched before someone waits for it
-                handle = self.native.open(json)
+                handle = self.native.open({**json, "driven": self._bell is not None})
                 self._replies[handle] = loop.create_future()
                 self._ends[handle] = loop.create_future()
                 if receive is not None:
@@ -308,8 +311,32 @@ class Port:
             loop.add_reader(self._bell.fileno(), self._on_bell)
             loop.call_soon(self._drain)  # what came before may ring no more
 
+    def _read_here(self, handle: int) -> None:
+        """Reads a pipe on the loop, which saves the hop from another thread."""
+        if self.loop is None or handle in self._lent or (descriptor := self.native.watch(handle)) is None:
+            return
+        self._lent[handle] = descriptor
+        self.loop.add_reader(descriptor, self._pump, handle)
+
+    def _pump(self, handle: int) -> None:
+        try:
+            lent = self.native.pump(handle)
+        except _native.NativeError:
+            lent = False
+        if not lent:
+            self._give_back(self.loop, handle)
+        self._drain()
+
+    def _give_back(self, loop: AbstractEventLoop | None, handle: int) -> None:
+        if (descriptor := self._lent.pop(handle, None)) is not None:
+            if loop is not None and not loop.is_closed():
+                loop.remove_reader(descriptor)
+            os.close(descriptor)
+
     def _detach(self) -> None:
         loop, self.loop = self.loop, None
+        for handle in list(self._lent):  # the core notices that nobody reads them, and does
+            self._give_back(loop, handle)
         if loop is not None and self._bell is not None and not loop.is_closed():
             loop.remove_reader(self._bell.fileno())
 
@@ -389,6 +416,8 @@ class Port:
                 self._settle(end, (ok, body))
         elif kind == LOG:
             write_logs(body)
+        elif kind == WATCH:
+            self._read_here(handle)
         elif self._stopped is not None:
             self._settle(self._stopped, None)
 

@@ -153,6 +153,9 @@ pub(super) struct OpenConfig {
     pub(super) transport: TransportConfig,
     #[serde(default)]
     pub(super) wait: bool,
+    /// The host reads pipes itself when they are lent to it.
+    #[serde(default)]
+    pub(super) driven: bool,
 }
 
 #[derive(Deserialize)]

@@ -45,6 +45,8 @@ pub enum EventKind {
     HttpChunk = 8,
     /// A response is over.
     HttpEnd = 9,
+    /// The host may read a pipe itself.
+    Watch = 10,
 }
 
 /// How the bytes given to `complete` are to be read.

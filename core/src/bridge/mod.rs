@@ -10,6 +10,7 @@ mod log;
 mod opening;
 mod port;
 mod process;
+mod pump;
 mod queue;
 mod register;
 mod requests;

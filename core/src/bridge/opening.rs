@@ -9,7 +9,7 @@ use super::{
 use crate::{
     client::{Client, ClientOptions, Connector},
     server::Server,
-    transport::{ChildCommand, ChildConnector, HttpConnector, HttpOptions, Listener, MemoryConnector},
+    transport::{ChildCommand, ChildConnector, HttpConnector, HttpOptions, Lender, Listener, MemoryConnector},
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -25,14 +25,22 @@ impl PortInner {
                 let server = self.server(server)?;
                 let opening = Opening::enter(self, slot, false)?;
                 let handle = opening.handle;
-                process.handle().spawn(Arc::clone(self).listen(opening, server, given.transport));
+                let lender = given.driven.then(Arc::default);
+                if let Some(lender) = &lender {
+                    self.lend(handle, lender);
+                }
+                process.handle().spawn(Arc::clone(self).listen(opening, server, given.transport, lender));
                 Ok(handle)
             }
             (None, Some(client)) => {
                 let options = client.options()?;
-                let connector = self.connector(given.transport, &options)?;
+                let lender = given.driven.then(Arc::default);
+                let connector = self.connector(given.transport, &options, lender.clone())?;
                 let opening = Opening::enter(self, slot, true)?;
                 let handle = opening.handle;
+                if let Some(lender) = lender {
+                    self.lend(handle, &lender);
+                }
                 let connecting = process.handle().spawn(Arc::clone(self).connect(opening, connector, options));
                 self.with_entry(handle, |entry| {
                     if let Entry::Opening { task, .. } = entry {
@@ -49,6 +57,7 @@ impl PortInner {
         &self,
         transport: TransportConfig,
         options: &ClientOptions,
+        lender: Option<Arc<Lender>>,
     ) -> Result<Arc<dyn Connector>, BridgeError> {
         match transport {
             TransportConfig::Memory { server } => {
@@ -65,7 +74,7 @@ impl PortInner {
                     cwd: cwd.map(Into::into),
                     ..ChildCommand::default()
                 };
-                Ok(Arc::new(ChildConnector::new(command, options.limits.clone())))
+                Ok(Arc::new(ChildConnector::new(command, options.limits.clone(), lender)))
             }
             TransportConfig::Http { url: Some(url), headers, .. } => {
                 let connector = HttpConnector::new(&url, &headers, options.limits.clone());
@@ -140,10 +149,16 @@ impl PortInner {
         })
     }
 
-    async fn listen(self: Arc<Self>, opening: Opening, server: Server, transport: TransportConfig) {
+    async fn listen(
+        self: Arc<Self>,
+        opening: Opening,
+        server: Server,
+        transport: TransportConfig,
+        lender: Option<Arc<Lender>>,
+    ) {
         let (handle, slot) = (opening.handle, opening.slot.clone());
         let opened = match self.process() {
-            Ok(process) => listener(&self, &server, process.runtime(), transport).await,
+            Ok(process) => listener(&self, &server, process.runtime(), transport, lender).await,
             Err(error) => Err(error),
         };
         let (listener, facts) = match opened {
@@ -225,10 +240,11 @@ async fn listener(
     server: &Server,
     runtime: Arc<dyn crate::runtime::Runtime>,
     transport: TransportConfig,
+    lender: Option<Arc<Lender>>,
 ) -> Result<(Listener, Value), BridgeError> {
     let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
     match transport {
-        TransportConfig::Stdio => Ok((Listener::stdio(server, runtime).map_err(failed)?, json!({}))),
+        TransportConfig::Stdio => Ok((Listener::stdio(server, runtime, lender).map_err(failed)?, json!({}))),
         TransportConfig::Http { url: Some(_), .. } => {
             Err(BridgeError::invalid("open: a server over http has no url but host and port"))
         }

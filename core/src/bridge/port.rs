@@ -8,6 +8,7 @@ use super::{
     entries::{Entry, Slot},
     log::{self, LogRecord},
     process::ProcessRuntime,
+    pump::Pipes,
     queue::Queue,
     table::Table,
 };
@@ -57,6 +58,7 @@ pub(super) struct PortInner {
     pid: u32,
     pub(super) table: Mutex<Table<Entry>>,
     pub(super) queue: Queue,
+    pub(super) pipes: Pipes,
     process: Mutex<Option<Arc<ProcessRuntime>>>,
     closing: AtomicBool,
 }
@@ -68,6 +70,7 @@ impl Port {
             pid: std::process::id(),
             table: Mutex::default(),
             queue: Queue::new(bell),
+            pipes: Pipes::default(),
             process: Mutex::new(None),
             closing: AtomicBool::new(false),
         });
@@ -75,7 +78,7 @@ impl Port {
         Self { owner: Arc::new(Owner(inner)) }
     }
 
-    fn inner(&self) -> Result<&Arc<PortInner>, BridgeError> {
+    pub(super) fn inner(&self) -> Result<&Arc<PortInner>, BridgeError> {
         let inner = &self.owner.0;
         inner.check().map(|()| inner)
     }

@@ -4,6 +4,7 @@ use super::{Bell, Event, EventKind, Lane, log::LogRecord};
 use crate::sync::{Condvar, Mutex};
 use bytes::Bytes;
 use std::{
+    cell::Cell,
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -51,6 +52,11 @@ pub(super) type Latest = Arc<Mutex<Option<Bytes>>>;
 struct Logs {
     records: VecDeque<LogRecord>,
     dropped: usize,
+}
+
+thread_local! {
+    /// The queue whose host is at it on this thread, by its address; 0 if none.
+    static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 
 const MAX_LOGS: usize = 1000;
@@ -122,6 +128,22 @@ impl Queue {
         self.muted.store(true, Ordering::Release);
     }
 
+    /// Does something whose events the caller drains next: for what this thread adds meanwhile the bell is not rung.
+    pub(super) fn quietly<T>(&self, action: impl FnOnce() -> T) -> T {
+        struct Loud(usize);
+        impl Drop for Loud {
+            fn drop(&mut self) {
+                QUIET.set(self.0);
+            }
+        }
+        let _loud = Loud(QUIET.replace(self.address()));
+        action()
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     fn push_item(&self, lane: Lane, item: Item) {
         self.add(lane, item, false);
     }
@@ -139,7 +161,7 @@ impl Queue {
             items.len() == 1
         };
         queue.news.notify_one();
-        if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) {
+        if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) && QUIET.get() != self.address() {
             self.ring();
         }
     }

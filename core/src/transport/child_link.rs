@@ -2,6 +2,8 @@
 
 use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
+    intake::Intake,
+    lending::Lender,
     lines::{Line, LineCutter},
 };
 use crate::sync::Mutex;
@@ -12,13 +14,18 @@ use crate::{
     runtime::Task,
 };
 use std::{
+    fs::File,
     hash::{DefaultHasher, Hash, Hasher},
+    io,
+    ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
+    thread,
     time::Duration,
 };
 use tokio::{
@@ -31,17 +38,20 @@ use tokio::{
 pub(crate) struct ChildConnector {
     command: ChildCommand,
     limits: Limits,
+    lender: Option<Arc<Lender>>,
 }
 
 impl ChildConnector {
-    pub(crate) fn new(command: ChildCommand, limits: Limits) -> Self {
-        Self { command, limits }
+    /// `lender`: for a host that reads for itself at times.
+    pub(crate) fn new(command: ChildCommand, limits: Limits, lender: Option<Arc<Lender>>) -> Self {
+        Self { command, limits, lender }
     }
 }
 
 impl Connector for ChildConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
         let (command, limit) = (self.command.clone(), self.limits.max_message_bytes);
+        let lender = self.lender.clone();
         Box::pin(async move {
             let (process, stdin, stdout) =
                 ChildProcess::spawn(&command).map_err(|error| LinkFailure::Unreachable(error.to_string()))?;
@@ -53,7 +63,14 @@ impl Connector for ChildConnector {
                 runtime: Handle::current(),
             });
             tokio::spawn(write(stdin, Arc::clone(&link.queue), Arc::clone(&link.closed)));
-            tokio::spawn(read(stdout, limit, inbox, Arc::clone(&link.process), Arc::clone(&link.closed)));
+            let reading =
+                Reading { inbox, process: Arc::clone(&link.process), closed: Arc::clone(&link.closed), limit };
+            match lender {
+                None => drop(tokio::spawn(reading.in_task(stdout))),
+                Some(lender) => reading
+                    .on_thread(stdout, lender)
+                    .map_err(|error| LinkFailure::Unreachable(format!("no thread to read: {error}")))?,
+            }
             Ok(link as Arc<dyn Link>)
         })
     }
@@ -196,36 +213,75 @@ async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, closed: Arc<AtomicBool>
     }
 }
 
-async fn read(
-    mut stdout: ChildStdout,
-    limit: usize,
+/// What reads what the server says.
+struct Reading {
     inbox: Arc<dyn Inbox>,
     process: Arc<ChildProcess>,
     closed: Arc<AtomicBool>,
-) {
-    let mut cutter = LineCutter::new(limit);
-    loop {
-        match stdout.read_buf(cutter.space()).await {
-            Ok(0) | Err(_) => break,
-            Ok(_) => {}
+    limit: usize,
+}
+
+impl Reading {
+    async fn in_task(self, mut stdout: ChildStdout) {
+        let mut cutter = LineCutter::new(self.limit);
+        loop {
+            match stdout.read_buf(cutter.space()).await {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
+            }
+            while let Some(line) = cutter.next_line() {
+                self.line(line);
+            }
         }
-        while let Some(line) = cutter.next_line() {
-            match line {
-                Line::Text(text) => inbox.message(text),
-                Line::TooLong(begins) => {
-                    let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
-                    match envelope::id_at_the_beginning(&begins) {
-                        Some(id) => inbox.failed(&id, LinkFailure::Broken(problem)),
-                        None => tracing::warn!(target: "trunkline", "{problem}"),
-                    }
+        if let Some(rest) = cutter.rest() {
+            self.line(Line::Text(rest));
+        }
+        self.end().await;
+    }
+
+    /// On a thread, which can lend the reading to the host.
+    #[cfg(unix)]
+    fn on_thread(self, stdout: ChildStdout, lender: Arc<Lender>) -> io::Result<()> {
+        let stdout = File::from(stdout.into_owned_fd()?);
+        let (reading, runtime) = (Arc::new(self), Handle::current());
+        let lines = Arc::clone(&reading);
+        let serve = move |line, _more| {
+            if catch_unwind(AssertUnwindSafe(|| lines.line(line))).is_err() {
+                tracing::error!(target: "trunkline", "a panic while a message was read");
+            }
+            ControlFlow::Continue(())
+        };
+        let intake = Intake::new(stdout, reading.limit, serve);
+        let thread = thread::Builder::new().name("trunkline-read".into());
+        thread.spawn(move || {
+            intake.run(Some(&lender));
+            runtime.spawn(async move { reading.end().await });
+        })?;
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn on_thread(self, stdout: ChildStdout, _: Arc<Lender>) -> io::Result<()> {
+        drop(tokio::spawn(self.in_task(stdout)));
+        Ok(())
+    }
+
+    fn line(&self, line: Line) {
+        match line {
+            Line::Text(text) => self.inbox.message(text),
+            Line::TooLong(begins) => {
+                let problem = format!("The server sent a message of more than {} bytes, which was skipped", self.limit);
+                match envelope::id_at_the_beginning(&begins) {
+                    Some(id) => self.inbox.failed(&id, LinkFailure::Broken(problem)),
+                    None => tracing::warn!(target: "trunkline", "{problem}"),
                 }
             }
         }
     }
-    if let Some(rest) = cutter.rest() {
-        inbox.message(rest);
-    }
-    if !closed.load(Ordering::Acquire) {
-        inbox.closed(LinkFailure::Exited(process.obituary().await));
+
+    async fn end(&self) {
+        if !self.closed.load(Ordering::Acquire) {
+            self.inbox.closed(LinkFailure::Exited(self.process.obituary().await));
+        }
     }
 }

@@ -18,7 +18,7 @@ impl Server {
     /// # Errors
     /// If they are served already, or closed.
     pub async fn serve_stdio(&self) -> io::Result<()> {
-        Listener::stdio(self, TokioRuntime::current())?.ended().await;
+        Listener::stdio(self, TokioRuntime::current(), None)?.ended().await;
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl Client {
             Target::Http(url, headers) => {
                 Arc::new(HttpConnector::new(&url, &headers, options.limits.clone()).map_err(ClientError::Invalid)?)
             }
-            Target::Child(command) => Arc::new(ChildConnector::new(command, options.limits.clone())),
+            Target::Child(command) => Arc::new(ChildConnector::new(command, options.limits.clone(), None)),
             Target::Memory(server) => Arc::new(MemoryConnector::new(server, Arc::clone(&runtime))),
         };
         Self::open(runtime, connector, options, Arc::new(events)).await

@@ -3,12 +3,13 @@
 use super::{
     direct::Direct,
     http_server::{HttpListener, HttpOptions, MountedListener},
+    lending::Lender,
     pipe::PipeServer,
     stdio::take_stdio,
 };
 use crate::{runtime::Runtime, server::Server};
 use serde_json::{Value, json};
-use std::{io, sync::Arc, time::Duration};
+use std::{fs::File, io, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 /// A running listener. Dropping it does not end it.
@@ -23,12 +24,28 @@ enum Kind {
     Mounted(Arc<MountedListener>),
 }
 
+/// Whether two files are one, a socket for both directions say.
+#[cfg(unix)]
+fn is_same(one: &File, other: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    identity(one) == identity(other)
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &File, _: &File) -> bool {
+    false
+}
+
 impl Listener {
     /// Serves this process's standard input and output, which nothing else can use from now on.
-    pub(crate) fn stdio(server: &Server, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
+    /// `lender`: for a host that reads for itself at times.
+    pub(crate) fn stdio(server: &Server, runtime: Arc<dyn Runtime>, lender: Option<Arc<Lender>>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
         let direct = Direct::of(&writer);
-        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct)?)))
+        // A loop that watches a file makes it non-blocking, which must not reach the writer.
+        let lender = lender.filter(|_| !is_same(&reader, &writer));
+        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, lender)?)))
     }
 
     pub(crate) async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {

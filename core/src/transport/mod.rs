@@ -7,6 +7,8 @@ mod entry;
 mod http_client;
 mod http_fetch;
 mod http_server;
+mod intake;
+mod lending;
 mod lines;
 mod listener;
 mod memory;
@@ -26,4 +28,5 @@ pub use tokio_runtime::TokioRuntime;
 
 pub(crate) use child_link::ChildConnector;
 pub(crate) use http_server::{BodyFeed, Exchange, FedBody};
+pub(crate) use lending::Lender;
 pub(crate) use memory::MemoryConnector;

@@ -1,21 +1,26 @@
-//! A server on a pipe: a thread that reads lines and serves them, and a thread that writes answers.
+//! A server on a pipe: a thread that reads lines and serves them, unless the host reads instead (`lending.rs`), and a thread that
+//! writes answers.
 //!
 //! Threads, not tasks: a blocking read is the shortest way from a pipe to a handler, and works alike for pipes, files and
 //! terminals on every system.
 
 use super::{
     direct::{AT_ONCE, Direct},
-    lines::{Line, LineCutter, MAX_QUEUED},
+    intake::Intake,
+    lending::Lender,
+    lines::{Line, MAX_QUEUED},
 };
 use crate::sync::{Condvar, Mutex};
 use crate::{
+    engine::Limits,
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
     server::{Connection, Opening, Outbound, Outgoing, Server},
     wire_log::Transport,
 };
 use std::{
-    io::{self, Read, Write},
+    fs::File,
+    io::{self, Write},
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -43,15 +48,17 @@ const MAX_UNHEARD: usize = 100_000;
 
 impl PipeServer {
     /// Serves a pipe until its input ends. `direct`: the same as `writer`, where it can be written to without blocking.
+    /// `lender`: for a host that reads the pipe itself at times.
     ///
     /// # Errors
     /// If no threads can be started.
     pub(crate) fn start(
         server: &Server,
         runtime: Arc<dyn Runtime>,
-        reader: impl Read + Send + 'static,
+        reader: File,
         writer: impl Write + Send + 'static,
         direct: Option<Direct>,
+        lender: Option<Arc<Lender>>,
     ) -> io::Result<Self> {
         let pipe = Arc::new(PipeWriter { direct, ..PipeWriter::default() });
         let connection = server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session);
@@ -68,37 +75,9 @@ impl PipeServer {
         let limits = server.options().limits.clone();
         let (reading, answers) = (Arc::clone(&connection), Arc::clone(&pipe));
         thread::Builder::new().name("trunkline-read".into()).spawn(move || {
-            let reply: Arc<dyn Outbound> = answers.clone();
-            let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(Outgoing::error(id, error, true));
-            let receive = |line| match line {
-                Line::Text(text) => match reading.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
-                    Ok(expected) => answers.expect(expected),
-                    Err(refusal) => {
-                        answers.expect(1);
-                        refuse(refusal.id.as_ref(), &refusal.error);
-                    }
-                },
-                Line::TooLong(_) => {
-                    answers.expect(1);
-                    let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
-                    refuse(None, &RpcError::invalid_request(text));
-                }
-            };
-            let mut unheard = 0;
-            read_lines(reader, limits.max_message_bytes, |line, more| {
-                answers.more.store(more, Ordering::Relaxed);
-                if catch_unwind(AssertUnwindSafe(|| receive(line))).is_err() {
-                    tracing::error!(target: "trunkline", "a panic while a message was read");
-                    refuse(None, &RpcError::internal());
-                }
-                unheard = if answers.is_congested() { unheard + 1 } else { 0 };
-                if unheard > MAX_UNHEARD {
-                    tracing::error!(target: "trunkline", "the client sends, but does not read what it is answered");
-                    answers.give_up();
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
-            });
+            let limit = limits.max_message_bytes;
+            Intake::new(reader, limit, serve(Arc::clone(&reading), Arc::clone(&answers), limits))
+                .run(lender.as_deref());
             answers.finish_when_idle(&reading, AFTER_END);
             answers.wait_until_written(LAST_WORDS);
             // A client that left without reading its last answers does not keep this server alive.
@@ -123,30 +102,42 @@ impl PipeServer {
     }
 }
 
-/// Reads until the input ends, or `serve` has enough. It is told whether more lines are there already.
-fn read_lines(mut reader: impl Read, limit: usize, mut serve: impl FnMut(Line, bool) -> ControlFlow<()>) {
-    let mut cutter = LineCutter::new(limit);
-    let mut chunk = vec![0; 64 * 1024];
-    loop {
-        match reader.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(length) => cutter.extend(&chunk[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => {
-                tracing::debug!(target: "trunkline", "the pipe broke: {error}");
-                break;
+/// Takes what is read to the connection.
+fn serve(
+    connection: Arc<Connection>,
+    answers: Arc<PipeWriter>,
+    limits: Limits,
+) -> impl FnMut(Line, bool) -> ControlFlow<()> + Send {
+    let reply: Arc<dyn Outbound> = answers.clone();
+    let mut unheard = 0;
+    move |line, more| {
+        answers.more.store(more, Ordering::Relaxed);
+        let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(Outgoing::error(id, error, true));
+        let receive = || match line {
+            Line::Text(text) => match connection.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
+                Ok(expected) => answers.expect(expected),
+                Err(refusal) => {
+                    answers.expect(1);
+                    refuse(refusal.id.as_ref(), &refusal.error);
+                }
+            },
+            Line::TooLong(_) => {
+                answers.expect(1);
+                let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
+                refuse(None, &RpcError::invalid_request(text));
             }
+        };
+        if catch_unwind(AssertUnwindSafe(receive)).is_err() {
+            tracing::error!(target: "trunkline", "a panic while a message was read");
+            refuse(None, &RpcError::internal());
         }
-        let mut next = cutter.next_line();
-        while let Some(line) = next {
-            next = cutter.next_line();
-            if serve(line, next.is_some()).is_break() {
-                return;
-            }
+        unheard = if answers.is_congested() { unheard + 1 } else { 0 };
+        if unheard > MAX_UNHEARD {
+            tracing::error!(target: "trunkline", "the client sends, but does not read what it is answered");
+            answers.give_up();
+            return ControlFlow::Break(());
         }
-    }
-    if let Some(text) = cutter.rest() {
-        let _ = serve(Line::Text(text), false);
+        ControlFlow::Continue(())
     }
 }
 

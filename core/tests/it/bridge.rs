@@ -5,6 +5,8 @@ mod auth;
 mod calls;
 mod closing;
 mod hooks;
+#[cfg(unix)]
+mod lending;
 mod mounted;
 mod opening;
 
@@ -49,6 +51,7 @@ type OnCall = Arc<dyn Fn(&Port, &Event) + Send + Sync>;
 /// A host: it answers calls by the functions that it keeps by handle, and notes everything that it hears.
 struct Host {
     port: Port,
+    alarm: Alarm,
     functions: Arc<Mutex<HashMap<u64, OnCall>>>,
     heard: Arc<(Mutex<Vec<Event>>, Condvar)>,
     thread: Option<JoinHandle<()>>,
@@ -60,7 +63,7 @@ impl Host {
         let port = Port::new(alarm.clone());
         let (functions, heard): (Arc<Mutex<HashMap<u64, OnCall>>>, _) =
             (Arc::default(), Arc::<(Mutex<Vec<Event>>, Condvar)>::default());
-        let (draining, rung, known, noted) = (port.clone(), alarm, Arc::clone(&functions), Arc::clone(&heard));
+        let (draining, rung, known, noted) = (port.clone(), alarm.clone(), Arc::clone(&functions), Arc::clone(&heard));
         let thread = std::thread::spawn(move || {
             loop {
                 rung.wait();
@@ -84,7 +87,7 @@ impl Host {
                 }
             }
         });
-        Self { port, functions, heard, thread: Some(thread) }
+        Self { port, alarm, functions, heard, thread: Some(thread) }
     }
 
     fn register(&self, kind: &str, json: Value) -> Result<u64, BridgeError> {

@@ -139,6 +139,10 @@ fn server(limits: Limits, file: PathBuf) -> Server {
             let status = std::process::Command::new("sh").args(["-c", "echo a print of a child; cat"]).status();
             Ok(status.map_or_else(|error| error.to_string(), |status| status.to_string()))
         })
+        .tool("exit", "Ends the process", || async {
+            eprintln!("last words");
+            if true { std::process::exit(3) } else { Ok("") }
+        })
         .tool("panic", "Panics", || async { if true { panic!("boom") } else { Ok(1) } })
         .entry(ToolEntry::new(json!({"name": "big", "description": "A large answer, at once"}), |call: Call| {
             call.complete(Outcome::Text("x".repeat(BIG)));

@@ -13,6 +13,8 @@ pub(crate) fn play(role: &str) -> bool {
         "dropped port" => dropped_port(),
         "log" => log(),
         "bridge server" => bridge_server(),
+        #[cfg(unix)]
+        "reading server" => lending::reading_server(),
         _ => return false,
     }
     true

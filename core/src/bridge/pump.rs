@@ -1,0 +1,56 @@
+//! Pipes that the host reads itself for as long as messages come one by one (`transport/lending.rs`).
+
+use super::{BridgeError, Event, EventKind, Lane, Port, port::PortInner};
+use crate::{sync::Mutex, transport::Lender};
+use std::{
+    collections::HashMap,
+    fs::File,
+    sync::{Arc, Weak},
+};
+
+/// The pipes of a port that may be lent, by the handle of their listener or connection.
+#[derive(Default)]
+pub(super) struct Pipes(Mutex<HashMap<u64, Weak<Lender>>>);
+
+impl Pipes {
+    fn get(&self, handle: u64) -> Option<Arc<Lender>> {
+        self.0.lock().get(&handle)?.upgrade()
+    }
+}
+
+impl Port {
+    /// What the host is to watch after a `Watch` event: a descriptor of its own, which it closes. `None`: not any more.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn watch(&self, handle: u64) -> Result<Option<File>, BridgeError> {
+        Ok(self.inner()?.pipes.get(handle).and_then(|lender| lender.watched()))
+    }
+
+    /// Reads once from a pipe that was lent, and handles what came; its events are in the queue then, and the bell was not rung for
+    /// them. `false`: it is not lent any more, and the host stops watching it.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn pump(&self, handle: u64) -> Result<bool, BridgeError> {
+        let inner = self.inner()?;
+        let Some(lender) = inner.pipes.get(handle) else { return Ok(false) };
+        Ok(inner.queue.quietly(|| lender.pump()))
+    }
+}
+
+impl PortInner {
+    /// Lends the pipe of a listener or connection from now on.
+    pub(super) fn lend(self: &Arc<Self>, handle: u64, lender: &Arc<Lender>) {
+        let mut pipes = self.pipes.0.lock();
+        pipes.retain(|_, lender| lender.strong_count() > 0);
+        pipes.insert(handle, Arc::downgrade(lender));
+        drop(pipes);
+        let port = Arc::downgrade(self);
+        lender.lend_to(move || {
+            if let Some(port) = port.upgrade() {
+                port.push(Lane::Queue, Event { kind: EventKind::Watch, handle, ok: true, ..Event::default() });
+            }
+        });
+    }
+}
