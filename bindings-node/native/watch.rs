@@ -40,6 +40,7 @@ impl Uv {
         FOUND.get_or_init(Self::find).as_ref()
     }
 
+    #[allow(clippy::missing_transmute_annotations, reason = "each field says the type")]
     fn find() -> Option<Self> {
         let find = |name: &CStr| {
             // SAFETY: the name ends in a zero byte, and looking it up has no effect.
