@@ -207,6 +207,10 @@ impl Serving {
         outcome: Outcome,
     ) -> bool {
         if !self.is_wanted() {
+            // Whoever waits inside, middleware say, must not wait for ever.
+            if let Sink::Inside(take) = sink {
+                take(Err(RpcError::invalid_request("The request was cancelled")));
+            }
             return false;
         }
         // What was asked of the client and not answered yet decides, whatever the handler made of it.
