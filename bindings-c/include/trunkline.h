@@ -976,6 +976,14 @@ enum trunkline_result trunkline_json_string(struct trunkline_str text,
                                             struct trunkline_error **error);
 
 /**
+ * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is yours: `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_json_base64(const void *data,
+                                            size_t len,
+                                            struct trunkline_text **json,
+                                            struct trunkline_error **error);
+
+/**
  * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
  */
 struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);

@@ -1,14 +1,17 @@
 //! The little JSON that a C program needs to read arguments and results and to write answers.
 
 use std::borrow::Cow;
+use std::ffi::c_void;
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, out, quietly, text};
+use crate::ffi::{bytes, guard, out, quietly, text};
 use crate::text::{Text, trunkline_str, trunkline_text};
 
 /// JSON that goes through as it is; empty text means none.
@@ -92,6 +95,21 @@ pub unsafe extern "C" fn trunkline_json_string(
         let (text, json) = (text!(text), out!(json));
         let written = serde_json::to_vec(text).map_err(|reason| Failure::internal(reason.to_string()))?;
         json.put(Text::new(written).give());
+        Ok(())
+    })
+}
+
+/// Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_base64(
+    data: *const c_void,
+    len: usize,
+    json: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (data, json) = (trunkline_str { data: data.cast(), len }, out!(json));
+        json.put(Text::new(format!("\"{}\"", STANDARD.encode(bytes!(data))).into_bytes()).give());
         Ok(())
     })
 }

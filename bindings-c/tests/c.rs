@@ -12,6 +12,9 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+#[path = "c/asking.rs"]
+mod asking;
+
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 const TMP: &str = env!("CARGO_TARGET_TMPDIR");
 const LIMIT: Duration = Duration::from_secs(60);
@@ -52,7 +55,8 @@ macro_rules! scenarios {
 scenarios! {
     names_and_version json_helpers null_arguments wrong_arguments memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
-    closing requests_to_the_client stdio http mounted many_threads options event_loop notifications waking forked
+    closing requests_to_the_client resources_prompts_and_completion removed_and_told provider middleware
+    freed_while_asking stdio http mounted many_threads options event_loop notifications waking forked
     stop_in_signal_handler
 }
 

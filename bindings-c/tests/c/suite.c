@@ -646,6 +646,10 @@ static void requests_to_the_client(void) {
   trunkline_server_free(server);
 }
 
+#include "suite_offers.c"
+
+#include "suite_asking.c"
+
 /* ---- stdio and HTTP ---- */
 
 static void serve_stdio(void) {
@@ -981,7 +985,7 @@ static void options(void) {
   trunkline_listener *listener = NULL;
   trunkline_client *client = NULL;
   trunkline_text *text = NULL;
-  trunkline_str command[2];
+  trunkline_str command[2], found;
   thread_task task = {run_server, NULL};
   thread runner;
   uint32_t limit;
@@ -992,8 +996,14 @@ static void options(void) {
   CHECK(!trunkline_server_options_set_icons(server_options, S("[{\"src\":\"https://example.org/icon.png\"}]")));
   CHECK(!trunkline_server_options_set_instructions(server_options, S("Say something.")));
   CHECK(!trunkline_server_options_set_debug(server_options, true));
-  for (limit = TRUNKLINE_LIMIT_PAGE_SIZE; limit <= TRUNKLINE_LIMIT_KEEP_ALIVE_MS; ++limit)
+  for (limit = TRUNKLINE_LIMIT_PAGE_SIZE; limit <= TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS; ++limit)
     CHECK(!trunkline_server_options_set_limit(server_options, limit, limit == TRUNKLINE_LIMIT_PAGE_SIZE ? 2 : 100000));
+  CHECK(!trunkline_server_options_set_cache(server_options, 60000, S("public")));
+  CHECK(!trunkline_server_options_add_state_key(server_options, S("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")));
+  CHECK(!trunkline_server_options_set_replay(server_options, false));
+  CHECK(!trunkline_server_options_set_extension(server_options, S("org.example/suite"), S("{\"deep\":true}")));
+  CHECK(!trunkline_server_options_set_experimental(server_options, S("suite"), S("{}")));
+  CHECK(trunkline_server_options_set_experimental(server_options, S("suite"), S("{")) == TRUNKLINE_INVALID);
   OK(trunkline_server_new_with(S("suite"), S("1"), server_options, &server, &error));
   trunkline_server_options_free(server_options);
   add(server, S(PLAIN("nothing")), do_nothing, NULL);
@@ -1033,6 +1043,7 @@ static void options(void) {
   check_text(text, "/serverInfo/websiteUrl", "https://example.org/");
   check_text(text, "/serverInfo/icons/0/src", "https://example.org/icon.png");
   check_text(text, "/instructions", "Say something.");
+  CHECK(trunkline_json_get(trunkline_text_str(text), S("/capabilities/experimental/suite"), &found) == TRUNKLINE_OK);
   trunkline_text_free(text);
   OK(trunkline_client_list_tools(client, NULL, &text, &error));
   check_text(text, "/0/name", "nothing");
@@ -1273,6 +1284,11 @@ static const struct {
     {"timeouts", timeouts},
     {"closing", closing},
     {"requests_to_the_client", requests_to_the_client},
+    {"resources_prompts_and_completion", resources_prompts_and_completion},
+    {"removed_and_told", removed_and_told},
+    {"provider", provider},
+    {"middleware", middleware},
+    {"freed_while_asking", freed_while_asking},
     {"stdio", stdio},
     {"http", http},
     {"mounted", mounted},
@@ -1291,6 +1307,10 @@ int main(int count, char **arguments) {
   program = arguments[0];
   if (strcmp(wanted, "--serve-stdio") == 0) {
     serve_stdio();
+    return 0;
+  }
+  if (strcmp(wanted, "--serve-asking") == 0) {
+    serve_asking();
     return 0;
   }
   if (strcmp(wanted, "--die") == 0) {

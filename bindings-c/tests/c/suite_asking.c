@@ -1,0 +1,153 @@
+/* Calls that ask their client, log and keep: a server that `asking.rs` talks to over stdio. A part of suite.c. */
+
+/* What the callbacks and destructors have seen so far, as text. */
+static void tell_counts(trunkline_call *call, trunkline_str arguments, void *user_data);
+
+static struct {
+  int answered, suspended, refused, cancelled, freed, effects;
+} counts;
+
+static void count_freed(void *user_data) {
+  (void)user_data;
+  ++counts.freed;
+}
+
+static void count_outcome(trunkline_result result, const trunkline_error *error) {
+  counts.answered += result == TRUNKLINE_OK;
+  counts.suspended += result == TRUNKLINE_SUSPENDED;
+  counts.refused += result == TRUNKLINE_PROTOCOL;
+  counts.cancelled += result == TRUNKLINE_CANCELLED;
+  CHECK((result == TRUNKLINE_OK) == (error == NULL));
+}
+
+static void tell_counts(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  char text[200];
+  (void)arguments, (void)user_data;
+  snprintf(text, sizeof text, "answered %d, suspended %d, refused %d, cancelled %d, freed %d, effects %d", counts.answered,
+           counts.suspended, counts.refused, counts.cancelled, counts.freed, counts.effects);
+  CHECK(trunkline_call_return_text(call, trunkline_str_of(text)) == TRUNKLINE_OK);
+}
+
+/* Answers with the outcome as it is. When it will run again there is nothing to do: the call is just let go of. */
+static void tell_outcome(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
+                         void *user_data) {
+  (void)user_data;
+  count_outcome(result, error);
+  if (result == TRUNKLINE_OK)
+    CHECK(trunkline_call_return_text(call, json) == TRUNKLINE_OK);
+  else if (result == TRUNKLINE_PROTOCOL)
+    CHECK(trunkline_call_fail_with(call, error) == TRUNKLINE_OK);
+}
+
+/* The same for a program that treats all failures alike. */
+static void tell_or_fail(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
+                         void *user_data) {
+  (void)user_data;
+  count_outcome(result, error);
+  if (result == TRUNKLINE_OK)
+    CHECK(trunkline_call_return_text(call, json) == TRUNKLINE_OK);
+  else
+    trunkline_call_fail_with(call, error);
+}
+
+#define NAME_FORM \
+  TRUNKLINE_JSON({"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}})
+
+/* An effect that must not happen twice, then a question. */
+static void ask_name(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *kept = NULL;
+  (void)arguments, (void)user_data;
+  if (trunkline_call_kept(call, S("a/b~c"), &kept) != TRUNKLINE_OK) {
+    ++counts.effects;
+    FAILS(TRUNKLINE_INVALID, "value", trunkline_call_keep(call, S("a/b~c"), S("{oops"), &error));
+    OK(trunkline_call_keep(call, S("a/b~c"), S("[1]"), &error));
+    CHECK(trunkline_call_kept(call, S("a/b~c"), &kept) == TRUNKLINE_OK);
+  }
+  CHECK(same(trunkline_text_str(kept), "[1]"));
+  trunkline_text_free(kept);
+  FAILS(TRUNKLINE_NULL, "callback", trunkline_call_elicit(call, S(NAME_FORM), NOTHING, NULL, NULL, count_freed, &error));
+  OK(trunkline_call_elicit(call, S(NAME_FORM), S("who"), tell_outcome, NULL, count_freed, &error));
+}
+
+static void ask_page(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_elicit(call, S(TRUNKLINE_JSON({"mode": "url", "message": "Look", "url": "https://example.org/"})), NOTHING,
+                           tell_or_fail, NULL, count_freed, &error));
+}
+
+static void ask_model(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_sample(
+      call, S(TRUNKLINE_JSON({"messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}], "maxTokens": 5})),
+      NOTHING, tell_or_fail, NULL, count_freed, &error));
+}
+
+static void ask_roots(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_roots(call, NOTHING, tell_or_fail, NULL, count_freed, &error));
+}
+
+/* The same with the general function and its options. */
+static void ask_generally(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_request_options *options = NULL;
+  (void)arguments, (void)user_data;
+  OK(trunkline_request_options_new(&options, &error));
+  CHECK(trunkline_request_options_set_key(options, S("general")) == TRUNKLINE_OK);
+  CHECK(trunkline_request_options_set_timeout_ms(options, 20000) == TRUNKLINE_OK);
+  OK(trunkline_call_start_request(call, S("roots/list"), NOTHING, options, tell_or_fail, NULL, count_freed, &error));
+  trunkline_request_options_free(options);
+}
+
+/* The form without waiting: asks twice, and tells what it has been given. */
+static void require_input(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *step = NULL, *name = NULL;
+  char text[200];
+  (void)arguments, (void)user_data;
+  if (trunkline_call_fact(call, S("/state/step"), &step) != TRUNKLINE_OK) {
+    FAILS(TRUNKLINE_INVALID, "", trunkline_call_require_input(call, S("[]"), &error));
+    OK(trunkline_call_require_input(call,
+                                    S("{\"inputRequests\":{\"who\":{\"method\":\"elicitation/create\",\"params\":" NAME_FORM
+                                      "}},\"state\":{\"step\":1}}"),
+                                    &error));
+    return;
+  }
+  CHECK(trunkline_call_fact(call, S("/inputResponses/who/content/name"), &name) == TRUNKLINE_OK);
+  snprintf(text, sizeof text, "step %s: %s", trunkline_text_str(step).data, trunkline_text_str(name).data);
+  CHECK(trunkline_call_return_text(call, trunkline_str_of(text)) == TRUNKLINE_OK);
+  trunkline_text_free(step);
+  trunkline_text_free(name);
+}
+
+static void log_and_close(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *auth = NULL;
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_log(call, S("info"), S("a text")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_log(call, S("loud"), S("no level")) == TRUNKLINE_INVALID);
+  OK(trunkline_call_log_json(call, S("error"), S("db"), S("{\"rows\":3}"), &error));
+  FAILS(TRUNKLINE_INVALID, "data", trunkline_call_log_json(call, S("error"), S("db"), NOTHING, &error));
+  CHECK(trunkline_call_close_stream(call) == TRUNKLINE_OK);
+  CHECK(trunkline_call_fact(call, S("/auth/subject"), &auth) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_call_return_text(call, S("logged")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_kept(call, S("x"), &auth) == TRUNKLINE_INVALID);
+}
+
+static void serve_asking(void) {
+  static const struct {
+    const char *tool;
+    trunkline_call_callback callback;
+  } tools[] = {
+      {PLAIN("ask_name"), ask_name},           {PLAIN("ask_page"), ask_page},
+      {PLAIN("ask_model"), ask_model},         {PLAIN("ask_roots"), ask_roots},
+      {PLAIN("ask_generally"), ask_generally}, {PLAIN("require_input"), require_input},
+      {PLAIN("log"), log_and_close},           {PLAIN("counts"), tell_counts},
+  };
+  trunkline_server *server = new_server();
+  size_t index;
+  for (index = 0; index < sizeof tools / sizeof *tools; ++index)
+    add(server, trunkline_str_of(tools[index].tool), tools[index].callback, NULL);
+  OK(trunkline_server_add_prompt(server, S(TRUNKLINE_JSON({"name": "ask_name"})), ask_name, NULL, NULL, &error));
+  OK(trunkline_server_add_resource(server, S(TRUNKLINE_JSON({"uri": "notes://ask_name", "name": "ask_name"})), ask_name, NULL,
+                                   NULL, &error));
+  OK(trunkline_server_run_stdio(server, &error));
+  trunkline_server_free(server);
+}

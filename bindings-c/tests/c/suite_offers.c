@@ -1,0 +1,321 @@
+/* What a server offers beside tools, hooks, and what it tells its clients. A part of suite.c. */
+
+static void returns_data(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments;
+  CHECK(trunkline_call_return_text(call, trunkline_str_of((const char *)user_data)) == TRUNKLINE_OK);
+}
+
+static void returns_arguments(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)user_data;
+  CHECK(trunkline_call_return_text(call, arguments) == TRUNKLINE_OK);
+}
+
+static void returns_blob(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *blob = NULL;
+  char json[64];
+  (void)arguments, (void)user_data;
+  OK(trunkline_json_base64("\x00\xff\x10", 3, &blob, &error));
+  CHECK(same(trunkline_text_str(blob), "\"AP8Q\""));
+  snprintf(json, sizeof json, "{\"blob\":%s}", trunkline_text_str(blob).data);
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT, trunkline_str_of(json), &error));
+  trunkline_text_free(blob);
+}
+
+static void suggests(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *typed = NULL, *before = NULL;
+  (void)user_data;
+  CHECK(trunkline_json_get_text(arguments, S("/argument/value"), &typed) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(arguments, S("/context/arguments/country"), &before) == TRUNKLINE_OK);
+  CHECK(same(trunkline_text_str(typed), "o") && same(trunkline_text_str(before), "norway"));
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("[\"oslo\",\"odda\"]"), &error));
+  trunkline_text_free(typed);
+  trunkline_text_free(before);
+}
+
+/* A request, which must give this text at that place. */
+static void gives(trunkline_client *client, trunkline_str method, trunkline_str params, const char *pointer, const char *text) {
+  trunkline_text *result = NULL;
+  OK(trunkline_client_request(client, method, params, NULL, &result, &error));
+  check_text(result, pointer, text);
+  trunkline_text_free(result);
+}
+
+static trunkline_client *in_memory_speaking(trunkline_server *server, const char *revision) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(!trunkline_client_options_set_revision(options, trunkline_str_of(revision)));
+  OK(trunkline_client_connect_memory(server, options, &client, &error));
+  trunkline_client_options_free(options);
+  return client;
+}
+
+/* RES-11, RES-15, PRM-05, CMP-06: everything that a server offers, in both eras, with each function that adds it. */
+static void resources_prompts_and_completion(void) {
+  static char text[] = "the text";
+  trunkline_server *server = new_server();
+  int modern, freed = 0;
+  OK(trunkline_server_add_resource(server, S(TRUNKLINE_JSON({"uri": "notes://one", "name": "one"})), returns_data, text, NULL,
+                                   &error));
+  OK(trunkline_server_add(server, S("resource"),
+                          S(TRUNKLINE_JSON({"resource": {"uri": "notes://blob", "name": "blob", "mimeType": "image/png"},
+                                            "ttlMs": 5000, "cacheScope": "public"})),
+                          returns_blob, &freed, count_up, NULL, &error));
+  OK(trunkline_server_add_resource_template(
+      server, S(TRUNKLINE_JSON({"uriTemplate": "notes://{year}/{name}", "name": "by year"})), returns_arguments, &freed,
+      count_up, &error));
+  OK(trunkline_server_add_prompt(
+      server, S(TRUNKLINE_JSON({"name": "plan", "arguments": [{"name": "city", "required": true}, {"name": "country"}]})),
+      returns_arguments, &freed, count_up, &error));
+  OK(trunkline_server_add_completion(server, S(TRUNKLINE_JSON({"type": "ref/prompt", "name": "plan"})), S("city"), suggests,
+                                     &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID, "descriptor", trunkline_server_add_prompt(server, S("{oops"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID, "uri", trunkline_server_add_resource(server, S("{}"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID, "uriTemplate",
+        trunkline_server_add_resource_template(server, S(TRUNKLINE_JSON({"uriTemplate": "notes://{", "name": "x"})), echo,
+                                               &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID, "ref",
+        trunkline_server_add_completion(server, S("{}"), S("city"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID, "kind", trunkline_server_add(server, S("toll"), S("{}"), echo, &freed, count_up, NULL, &error));
+  FAILS(TRUNKLINE_NULL, "callback", trunkline_server_add_prompt(server, S("{}"), NULL, &freed, count_up, &error));
+  CHECK(freed == 6);
+  for (modern = 0; modern < 2; ++modern) {
+    trunkline_client *client = in_memory_speaking(server, modern ? "2026-07-28" : "2025-11-25");
+    trunkline_text *result = NULL;
+    gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://one"})), "/contents/0/text", text);
+    gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://one"})), "/contents/0/mimeType", "text/plain");
+    gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://blob"})), "/contents/0/blob", "AP8Q");
+    gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://blob"})), "/contents/0/mimeType", "image/png");
+    gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://2026/a%20b"})), "/contents/0/text",
+          TRUNKLINE_JSON({"uri":"notes://2026/a%20b","variables":{"name":"a b","year":"2026"}}));
+    gives(client, S("resources/templates/list"), NOTHING, "/resourceTemplates/0/uriTemplate", "notes://{year}/{name}");
+    gives(client, S("prompts/get"), S(TRUNKLINE_JSON({"name": "plan", "arguments": {"city": "oslo"}})),
+          "/messages/0/content/text", TRUNKLINE_JSON({"city": "oslo"}));
+    gives(client, S("completion/complete"),
+          S(TRUNKLINE_JSON({"ref": {"type": "ref/prompt", "name": "plan"}, "argument": {"name": "city", "value": "o"},
+                            "context": {"arguments": {"country": "norway"}}})),
+          "/completion/values/1", "odda");
+    if (modern)
+      gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://blob"})), "/cacheScope", "public");
+    FAILS(TRUNKLINE_PROTOCOL, "notes:",
+          trunkline_client_request(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes:nothing"})), NULL, &result,
+                                   &error));
+    FAILS(TRUNKLINE_PROTOCOL, "city",
+          trunkline_client_request(client, S("prompts/get"), S(TRUNKLINE_JSON({"name": "plan"})), NULL, &result, &error));
+    trunkline_client_free(client);
+  }
+  trunkline_server_free(server);
+  CHECK(freed == 10);
+}
+
+typedef struct {
+  int tools, resources, prompts, updated, completed;
+} news;
+
+static void hear(trunkline_str method, trunkline_str params, void *user_data) {
+  news *heard = (news *)user_data;
+  heard->tools += contains(method, "tools/list_changed");
+  heard->resources += contains(method, "resources/list_changed");
+  heard->prompts += contains(method, "prompts/list_changed");
+  heard->updated += contains(method, "resources/updated") && contains(params, "notes://one");
+  heard->completed += contains(method, "elicitation/complete");
+}
+
+/* RES-03, RES-04, PRM-03: what is removed is gone, and clients hear of it. */
+static void removed_and_told(void) {
+  static char text[] = "x";
+  trunkline_server *server = new_server();
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  trunkline_server *other = new_server();
+  uint64_t registration = 0;
+  news heard = {0, 0, 0, 0, 0};
+  int freed = 0;
+  unsigned long long deadline = now_ms() + 10000;
+  OK(trunkline_server_add_resource(server, S(TRUNKLINE_JSON({"uri": "notes://one", "name": "one"})), returns_data, text, NULL,
+                                   &error));
+  OK(trunkline_server_add_resource_template(server, S(TRUNKLINE_JSON({"uriTemplate": "notes://{id}", "name": "any"})),
+                                            returns_arguments, &freed, count_up, &error));
+  OK(trunkline_server_add_prompt(server, S(TRUNKLINE_JSON({"name": "plan"})), returns_data, &freed, count_up, &error));
+  OK(trunkline_server_add(server, S("prompt"), S(TRUNKLINE_JSON({"prompt": {"name": "other"}})), returns_data, &freed, count_up,
+                          &registration, &error));
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(!trunkline_client_options_set_revision(options, S("2025-11-25")));
+  CHECK(!trunkline_client_options_on_notification(options, hear, &heard, NULL));
+  OK(trunkline_client_connect_memory(server, options, &client, &error));
+  trunkline_client_options_free(options);
+  OK(trunkline_client_request(client, S("resources/subscribe"), S(TRUNKLINE_JSON({"uri": "notes://one"})), NULL, &result,
+                              &error));
+  trunkline_text_free(result);
+  OK(trunkline_server_resource_updated(server, S("notes://one"), &error));
+  OK(trunkline_server_list_changed(server, S("tools"), &error));
+  OK(trunkline_server_elicitation_complete(server, S("nobody's"), &error));
+  FAILS(TRUNKLINE_INVALID, "notifications/sessions/list_changed",
+        trunkline_server_list_changed(server, S("sessions"), &error));
+  FAILS(TRUNKLINE_NOT_FOUND, "registration", trunkline_server_remove(other, registration, &error));
+  OK(trunkline_server_remove(server, registration, &error));
+  CHECK(freed == 1);
+  FAILS(TRUNKLINE_NOT_FOUND, "registration", trunkline_server_remove(server, registration, &error));
+  FAILS(TRUNKLINE_NOT_FOUND, "other", trunkline_server_remove_prompt(server, S("other"), &error));
+  OK(trunkline_server_remove_prompt(server, S("plan"), &error));
+  OK(trunkline_server_remove_resource_template(server, S("notes://{id}"), &error));
+  CHECK(freed == 3);
+  OK(trunkline_server_remove_resource(server, S("notes://one"), &error));
+  FAILS(TRUNKLINE_NOT_FOUND, "resource", trunkline_server_remove_resource(server, S("notes://one"), &error));
+  while (!(heard.tools && heard.resources && heard.prompts && heard.updated) && now_ms() < deadline)
+    OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  CHECK(heard.tools == 1 && heard.resources >= 1 && heard.prompts >= 1 && heard.updated == 1 && !heard.completed);
+  FAILS(TRUNKLINE_PROTOCOL, "",
+        trunkline_client_request(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://one"})), NULL, &result, &error));
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+  trunkline_server_free(other);
+}
+
+/* Rows of a table that is too large to register: each is read by its URI, and they are listed in pages. */
+static void provides_notes(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *text = NULL;
+  trunkline_str list = NOTHING;
+  (void)user_data;
+  if (trunkline_json_get_text(arguments, S("/get/uri"), &text) == TRUNKLINE_OK) {
+    if (contains(trunkline_text_str(text), "row"))
+      CHECK(trunkline_call_return_text(call, trunkline_text_str(text)) == TRUNKLINE_OK);
+    else
+      OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("null"), &error));
+  } else if (trunkline_json_get_text(arguments, S("/list/cursor"), &text) == TRUNKLINE_OK) {
+    CHECK(same(trunkline_text_str(text), "second"));
+    OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE,
+                                  S(TRUNKLINE_JSON({"items": [{"uri": "notes://row2", "name": "2"}]})), &error));
+  } else {
+    CHECK(trunkline_json_get(arguments, S("/list"), &list) == TRUNKLINE_OK);
+    OK(trunkline_call_return_json(
+        call, TRUNKLINE_SHAPE_VALUE,
+        S(TRUNKLINE_JSON({"items": [{"uri": "notes://row1", "name": "1"}], "nextCursor": "second"})), &error));
+  }
+  trunkline_text_free(text);
+}
+
+static void provider(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client;
+  trunkline_text *result = NULL, *cursor = NULL;
+  char params[400];
+  int freed = 0;
+  FAILS(TRUNKLINE_INVALID, "drinks",
+        trunkline_server_add_provider(server, S("drinks"), provides_notes, &freed, count_up, &error));
+  OK(trunkline_server_add_provider(server, S("resources"), provides_notes, &freed, count_up, &error));
+  CHECK(freed == 1);
+  client = in_memory(server);
+  gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://row7"})), "/contents/0/text", "notes://row7");
+  FAILS(TRUNKLINE_PROTOCOL, "notes://none",
+        trunkline_client_request(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "notes://none"})), NULL, &result,
+                                 &error));
+  OK(trunkline_client_request(client, S("resources/list"), NOTHING, NULL, &result, &error));
+  check_text(result, "/resources/0/uri", "notes://row1");
+  CHECK(trunkline_json_get_text(trunkline_text_str(result), S("/nextCursor"), &cursor) == TRUNKLINE_OK);
+  snprintf(params, sizeof params, "{\"cursor\":\"%s\"}", trunkline_text_str(cursor).data);
+  trunkline_text_free(result);
+  trunkline_text_free(cursor);
+  gives(client, S("resources/list"), trunkline_str_of(params), "/resources/0/uri", "notes://row2");
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+  CHECK(freed == 2);
+}
+
+/* Middleware that adds to what a tool said. */
+static void add_to_result(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
+                          void *user_data) {
+  trunkline_text *text = NULL;
+  char answer[200];
+  CHECK(user_data != NULL);
+  if (result != TRUNKLINE_OK) {
+    CHECK(result == TRUNKLINE_PROTOCOL && trunkline_call_fail_with(call, error) == TRUNKLINE_OK);
+    return;
+  }
+  CHECK(trunkline_json_get_text(json, S("/content/0/text"), &text) == TRUNKLINE_OK);
+  snprintf(answer, sizeof answer, "{\"content\":[{\"type\":\"text\",\"text\":\"<%s>\"}]}", trunkline_text_str(text).data);
+  OK(trunkline_call_return_result(call, trunkline_str_of(answer), &error));
+  trunkline_text_free(text);
+}
+
+static void outer(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  CHECK(contains(arguments, "tools/call"));
+  FAILS(TRUNKLINE_INVALID, "params", trunkline_call_next(call, S("{oops"), NULL, NULL, NULL, &error));
+  OK(trunkline_call_next(call, NOTHING, add_to_result, user_data, count_up, &error));
+}
+
+static void inner(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *name = NULL;
+  (void)user_data;
+  CHECK(trunkline_json_get_text(arguments, S("/params/name"), &name) == TRUNKLINE_OK);
+  if (same(trunkline_text_str(name), "alias"))
+    OK(trunkline_call_next(call, S(TRUNKLINE_JSON({"name": "echo", "arguments": {"message": "renamed"}})), NULL, NULL, NULL,
+                           &error));
+  else if (same(trunkline_text_str(name), "forbidden"))
+    OK(trunkline_call_fail_protocol(call, -32001, S("not for you"), NOTHING, &error));
+  else
+    OK(trunkline_call_next(call, NOTHING, NULL, NULL, NULL, &error));
+  trunkline_text_free(name);
+}
+
+static void middleware(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client;
+  trunkline_text *result = NULL;
+  trunkline_error *detail = NULL;
+  int ran = 0;
+  OK(trunkline_server_add_middleware(server, S("[\"tools/call\"]"), outer, &ran, NULL, &error));
+  OK(trunkline_server_add(server, S("middleware"), S("{\"methods\":[\"tools/call\"]}"), inner, NULL, NULL, NULL, &error));
+  FAILS(TRUNKLINE_INVALID, "methods", trunkline_server_add_middleware(server, S("oops"), inner, NULL, NULL, &error));
+  client = in_memory(server);
+  check_echo(client, "{\"message\":\"hello\"}", "<hello>");
+  CHECK(ran == 1);
+  OK(trunkline_client_call_tool(client, S("alias"), NOTHING, NULL, &result, &error));
+  check_text(result, "/content/0/text", "<renamed>");
+  trunkline_text_free(result);
+  result = NULL;
+  CHECK(trunkline_client_call_tool(client, S("forbidden"), NOTHING, NULL, &result, &detail) == TRUNKLINE_PROTOCOL);
+  CHECK(trunkline_error_code(detail) == -32001 && strcmp(trunkline_error_message(detail), "not for you") == 0);
+  trunkline_error_free(detail);
+  FAILS(TRUNKLINE_PROTOCOL, "nothing_like_it",
+        trunkline_client_call_tool(client, S("nothing_like_it"), NOTHING, NULL, &result, &error));
+  CHECK(ran == 4);
+  OK(trunkline_client_list_tools(client, NULL, &result, &error));
+  CHECK(ran == 4);
+  trunkline_text_free(result);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+static void no_answer(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
+                      void *user_data) {
+  (void)call, (void)json, (void)error, (void)user_data;
+  fprintf(stderr, "the server is gone, but its call heard %s\n", trunkline_result_name(result));
+  exit(1);
+}
+
+static int asked;
+
+static void pings_and_waits(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments;
+  OK(trunkline_call_start_request(call, S("ping"), NOTHING, NULL, no_answer, user_data, count_up, &error));
+  asked = 1;
+}
+
+/* What a call waits for, and the call itself, go with their server. */
+static void freed_while_asking(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client;
+  int freed = 0, tool_freed = 0;
+  unsigned long long deadline = now_ms() + 10000;
+  add(server, S(PLAIN("ask")), pings_and_waits, &freed);
+  OK(trunkline_server_add_tool(server, S(PLAIN("other")), pings_and_waits, &tool_freed, count_up, &error));
+  client = in_memory_speaking(server, "2025-11-25");
+  OK(trunkline_client_start_call_tool(client, S("ask"), NOTHING, NULL, NULL, NULL, NULL, NULL, &error));
+  while (!asked && now_ms() < deadline) OK(trunkline_dispatch(trunkline_server_port(server), 100, NULL, &error));
+  CHECK(asked && !freed);
+  trunkline_server_free(server);
+  CHECK(freed == 1 && tool_freed == 1);
+  trunkline_client_free(client);
+}
