@@ -2,7 +2,7 @@
 //! revision does not know. Off unless the runtime has one.
 
 use crate::protocol::{
-    Revision,
+    RawJson, Revision,
     envelope::{self, Message},
 };
 
@@ -41,6 +41,8 @@ pub struct Exchange<'a> {
     pub transport: Transport,
     /// The revision that governs it; `None` before one is settled.
     pub revision: Option<Revision>,
+    /// The capabilities object of the client that it was negotiated with, if known.
+    pub client_capabilities: Option<&'a RawJson>,
     /// The method of the request that a response answers.
     pub method: Option<&'a str>,
     /// A request that was refused as malformed, or the refusal.

@@ -349,7 +349,11 @@ impl Inner {
                 _ => None,
             };
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
-            log.message(&Exchange { side, direction, transport, revision, method, refused: false }, &copy);
+            let client_capabilities = Some(&self.options.capabilities);
+            log.message(
+                &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &copy,
+            );
         }
         match received {
             ClientReceived::Answered { item, method, outcome } => {
@@ -446,7 +450,11 @@ impl Inner {
     fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
         if let Some(log) = self.runtime.wire_log() {
             let (side, transport) = (Side::Client, self.transport);
-            log.text(&Exchange { side, direction, transport, revision, method: Some(method), refused: false }, text);
+            let (method, client_capabilities) = (Some(method), Some(&self.options.capabilities));
+            log.text(
+                &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
+                text,
+            );
         }
     }
 }

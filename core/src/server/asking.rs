@@ -2,7 +2,7 @@
 
 use super::{
     call::CallInner,
-    connection::Connection,
+    connection::{Connection, Governing},
     input::{self, InputKind, InputRequest},
     outbound::{Outbound, Outgoing},
     serving::Serving,
@@ -168,7 +168,7 @@ impl Connection {
         let (id, message) =
             self.conversation().ask(now, patience, revision, method, params, asked).map_err(AskError::Refused)?;
         let outgoing = Outgoing::Request(message);
-        self.log_sent(&outgoing, Some(revision), method);
+        self.log_sent(&outgoing, (&serving.scope).into(), method);
         serving.reply.send(outgoing);
         self.watch(id.clone(), later(now, patience.timeout), Arc::clone(&serving.reply));
         self.end_with(serving, id.clone());
@@ -216,7 +216,7 @@ impl Connection {
         let given_up = self.conversation().cancel_asked(id, reason);
         if let Some((asked, told)) = given_up {
             let outgoing = Outgoing::Notification(told);
-            self.log_sent(&outgoing, None, "");
+            self.log_sent(&outgoing, Governing::default(), "");
             reply.send(outgoing);
             asked(Err(error));
         }

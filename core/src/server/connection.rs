@@ -259,9 +259,16 @@ impl Connection {
                 Received::Initialize(_, revision) => Some(*revision),
                 _ => self.revision(),
             };
+            let client_capabilities = match &received {
+                Received::Call(call, _) => Some(&call.scope.client_capabilities),
+                _ => None,
+            };
             let refused = matches!(received, Received::Refuse(_));
             let (side, direction, transport) = (Side::Server, Direction::Received, self.transport);
-            log.message(&Exchange { side, direction, transport, revision, method: None, refused }, &message);
+            log.message(
+                &Exchange { side, direction, transport, revision, client_capabilities, method: None, refused },
+                &message,
+            );
         }
         match received {
             Received::Initialize(id, revision) => {
@@ -269,16 +276,17 @@ impl Connection {
                 let _ = self.declared.set(snapshot.offered());
                 let result = RawJson::from_value(&self.server.initialize_result(&snapshot, revision));
                 self.listen();
-                self.respond(reply, &id, result.map_err(|_| RpcError::internal()), revision, method::INITIALIZE, false);
+                let result = result.map_err(|_| RpcError::internal());
+                self.respond(reply, &id, result, revision.into(), method::INITIALIZE);
             }
             Received::Pong(id) => {
                 let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
-                self.respond(reply, &id, Ok(RawJson::empty_object()), revision, method::PING, false);
+                self.respond(reply, &id, Ok(RawJson::empty_object()), revision.into(), method::PING);
             }
             Received::Call(call, reply) => self.start(call, &reply),
             Received::Refuse(Refusal { id, error }) => {
                 let outgoing = Outgoing::error(id.as_ref(), &error, true);
-                self.log_sent(&outgoing, None, "");
+                self.log_sent(&outgoing, Governing::default(), "");
                 reply.send(outgoing);
             }
             Received::Cancelled { key, reason, waiting, next } => {
@@ -317,7 +325,8 @@ impl Connection {
 
     /// Opens a stream of change notifications.
     fn subscribe(self: &Arc<Self>, call: IncomingCall, reply: &Reply) {
-        let logged = LoggedReply { connection: Arc::downgrade(self), reply: Arc::clone(reply) };
+        let client_capabilities = call.scope.client_capabilities.clone();
+        let logged = LoggedReply { connection: Arc::downgrade(self), client_capabilities, reply: Arc::clone(reply) };
         self.listen();
         let offered = self.server.snapshot().offered();
         let opened = {
@@ -328,7 +337,7 @@ impl Connection {
                 .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
         };
         if let Err(error) = opened {
-            self.answer(call.key, reply, Err(error), call.scope.revision, call.method.name);
+            self.answer(call.key, reply, Err(error), &call.scope, call.method.name);
         }
     }
 
@@ -337,14 +346,14 @@ impl Connection {
         key: CallKey,
         reply: &Reply,
         result: Result<RawJson, RpcError>,
-        revision: Revision,
+        scope: &Scope,
         method: &str,
     ) -> bool {
         self.calls.lock().remove(&key);
         let (id, next) = self.conversation.lock().finish(key);
         let answered = id.is_some();
         if let Some(id) = id {
-            self.respond(reply, &id, result, revision, method, false);
+            self.respond(reply, &id, result, scope.into(), method);
         }
         self.start_next(next);
         self.wake_if_idle();
@@ -364,15 +373,14 @@ impl Connection {
         reply: &Reply,
         id: &RequestId,
         result: Result<RawJson, RpcError>,
-        revision: Revision,
+        governing: Governing<'_>,
         method: &str,
-        refused: bool,
     ) {
         let outgoing = match result {
             Ok(result) => Outgoing::result(envelope::encode_result(id, result.as_bytes())),
-            Err(error) => Outgoing::error(Some(id), &error, refused),
+            Err(error) => Outgoing::error(Some(id), &error, false),
         };
-        self.log_sent(&outgoing, Some(revision), method);
+        self.log_sent(&outgoing, governing, method);
         reply.send(outgoing);
     }
 
@@ -386,7 +394,8 @@ impl Connection {
     ) -> Option<Bytes> {
         let notification =
             self.conversation.lock().progress(serving.key, &serving.scope, &Progress { progress, total, message })?;
-        self.log_sent(&Outgoing::Notification(notification.clone()), Some(serving.scope.revision), method::PROGRESS);
+        let outgoing = Outgoing::Notification(notification.clone());
+        self.log_sent(&outgoing, (&serving.scope).into(), method::PROGRESS);
         Some(notification)
     }
 
@@ -456,14 +465,8 @@ impl Connection {
             let (id, _) = self.conversation.lock().finish(key);
             self.calls.lock().remove(&key);
             if let Some(id) = id {
-                self.respond(
-                    subscription.reply(),
-                    &id,
-                    Ok(result),
-                    Revision::LATEST,
-                    method::SUBSCRIPTIONS_LISTEN,
-                    false,
-                );
+                let listen = method::SUBSCRIPTIONS_LISTEN;
+                self.respond(subscription.reply(), &id, Ok(result), Revision::LATEST.into(), listen);
                 // CAN-11: where no stream of its own is closed, the end is said in so many words.
                 if self.transport != Transport::Http {
                     subscription.cancelled();
@@ -496,29 +499,54 @@ impl Connection {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn log_sent(&self, outgoing: &Outgoing, revision: Option<Revision>, method: &str) {
+    pub(super) fn log_sent(&self, outgoing: &Outgoing, governing: Governing<'_>, method: &str) {
         let Some(log) = self.runtime.wire_log() else { return };
         let (text, refused) = match outgoing {
             Outgoing::Response { message, failure } => (message, failure.is_some_and(|failure| failure.refused)),
             Outgoing::Notification(message) | Outgoing::Request(message) => (message, false),
             Outgoing::Abandoned => return,
         };
+        let Governing { revision, client_capabilities } = governing;
         let revision = revision.or_else(|| self.revision());
         let (side, direction, transport) = (Side::Server, Direction::Sent, self.transport);
-        log.text(&Exchange { side, direction, transport, revision, method: Some(method), refused }, text);
+        let method = Some(method);
+        log.text(&Exchange { side, direction, transport, revision, client_capabilities, method, refused }, text);
+    }
+}
+
+/// What a message follows that is recorded.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Governing<'a> {
+    /// `None`: that of the session.
+    revision: Option<Revision>,
+    client_capabilities: Option<&'a RawJson>,
+}
+
+impl<'a> From<&'a Scope> for Governing<'a> {
+    fn from(scope: &'a Scope) -> Self {
+        Self { revision: Some(scope.revision), client_capabilities: Some(&scope.client_capabilities) }
+    }
+}
+
+impl From<Revision> for Governing<'_> {
+    fn from(revision: Revision) -> Self {
+        Self { revision: Some(revision), client_capabilities: None }
     }
 }
 
 /// The stream of a subscription, with its notifications recorded.
 struct LoggedReply {
     connection: Weak<Connection>,
+    client_capabilities: RawJson,
     reply: Reply,
 }
 
 impl Outbound for LoggedReply {
     fn send(&self, outgoing: Outgoing) {
         if let (Outgoing::Notification(_), Some(connection)) = (&outgoing, self.connection.upgrade()) {
-            connection.log_sent(&outgoing, Some(Revision::LATEST), "");
+            let client_capabilities = Some(&self.client_capabilities);
+            let governing = Governing { revision: Some(Revision::LATEST), client_capabilities };
+            connection.log_sent(&outgoing, governing, "");
         }
         self.reply.send(outgoing);
     }

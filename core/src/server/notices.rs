@@ -1,6 +1,12 @@
 //! News for clients that belong to no request: lists that changed, resources that were updated, elicitations that are complete.
 
-use super::{Server, catalog::Changes, connection::Connection, outbound::Outgoing, tasks::Task};
+use super::{
+    Server,
+    catalog::Changes,
+    connection::{Connection, Governing},
+    outbound::Outgoing,
+    tasks::Task,
+};
 use crate::protocol::{Feature, Revision, RpcError, envelope, method};
 use crate::sync::Mutex;
 use serde_json::{Value, json};
@@ -199,7 +205,7 @@ impl Connection {
 
     pub(super) fn notify_session(&self, method: &str, params: Option<&[u8]>) {
         let outgoing = Outgoing::Notification(envelope::encode_notification(method, params));
-        self.log_sent(&outgoing, self.revision(), method);
+        self.log_sent(&outgoing, Governing::default(), method);
         self.unrelated().send(outgoing);
     }
 }

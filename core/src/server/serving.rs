@@ -271,7 +271,7 @@ impl Serving {
         };
         let params = serde_json::to_vec(&params).unwrap_or_default();
         let outgoing = Outgoing::Notification(envelope::encode_notification(method, Some(&params)));
-        self.connection.log_sent(&outgoing, Some(self.scope.revision), method);
+        self.connection.log_sent(&outgoing, (&self.scope).into(), method);
         reply.send(outgoing);
     }
 
@@ -286,7 +286,7 @@ impl Serving {
     /// Gives the result to who waits for it. `false`: it is not wanted any more.
     pub(super) fn deliver(self: &Arc<Self>, sink: Sink, result: Result<RawJson, RpcError>) -> bool {
         match sink {
-            Sink::Client => self.connection.answer(self.key, &self.reply, result, self.scope.revision, self.method),
+            Sink::Client => self.connection.answer(self.key, &self.reply, result, &self.scope, self.method),
             Sink::Inside(take) => {
                 take(result);
                 true

@@ -1,8 +1,11 @@
 //! The wire log as files: JSON lines, one file per process, in the folder that `TRUNKLINE_WIRE_LOG` names.
 
-use crate::wire_log::{Direction, Exchange, Side, WireLog};
+use crate::{
+    protocol::RawJson,
+    wire_log::{Direction, Exchange, Side, WireLog},
+};
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use std::{
     fs::{self, File},
     io::Write,
@@ -22,6 +25,8 @@ struct Record<'a> {
     transport: &'static str,
     revision: Option<&'static str>,
     method: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<Vec<String>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     malformed: bool,
     message: &'a RawValue,
@@ -50,6 +55,13 @@ impl WireFile {
     }
 }
 
+/// The ids of the extensions that capabilities declare.
+fn declared(capabilities: &RawJson) -> Vec<String> {
+    let capabilities: Value = capabilities.parse().unwrap_or_default();
+    let extensions = capabilities.get("extensions").and_then(Value::as_object);
+    extensions.into_iter().flat_map(|extensions| extensions.keys().cloned()).collect()
+}
+
 impl WireLog for WireFile {
     fn text(&self, exchange: &Exchange<'_>, text: &[u8]) {
         let Ok(message) = serde_json::from_slice(text) else { return };
@@ -60,6 +72,7 @@ impl WireLog for WireFile {
             transport: exchange.transport.name(),
             revision: exchange.revision.map(|revision| revision.as_str()),
             method: exchange.method.filter(|method| !method.is_empty()),
+            extensions: exchange.client_capabilities.map(declared),
             malformed: exchange.refused && !sent,
             message,
         };

@@ -238,7 +238,7 @@ fn check(message: &Value) {
         .or_else(|| named(&message["params"]["protocolVersion"]))
         .unwrap_or(Revision::NEWEST_LEGACY);
     let (direction, message) = (Direction::ClientToServer, message.clone());
-    let record = Record { revision, direction, method: Some("ping".into()), extensions: Vec::new(), message };
+    let record = Record { revision, direction, method: Some("ping".into()), extensions: None, message };
     let violations = checker().check(&record);
     assert!(violations.is_empty(), "{revision}: {}\n{violations:?}", record.message);
 }

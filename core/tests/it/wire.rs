@@ -26,9 +26,18 @@ pub(crate) struct Wire {
     early: VecDeque<Value>,
     /// The revision of the session.
     session: Option<Revision>,
-    /// Method and revision of each request, by the text of its id; a progress token is looked up here too.
-    asked: HashMap<String, (String, Revision)>,
+    /// Each request, by the text of its id; a progress token is looked up here too.
+    asked: HashMap<String, Asked>,
     syncs: u32,
+}
+
+/// What decides how an answer may look.
+#[derive(Clone)]
+struct Asked {
+    method: String,
+    revision: Revision,
+    /// The extensions that the request declared.
+    extensions: Vec<String>,
 }
 
 impl Wire {
@@ -142,7 +151,9 @@ impl Wire {
                 let offered = message["params"]["protocolVersion"].as_str().and_then(Revision::parse);
                 let session = offered.or(self.session).filter(|revision| revision.is_legacy());
                 let revision = named.or(session).unwrap_or(Revision::NEWEST_LEGACY);
-                let asked = (method.to_owned(), revision);
+                let declared = meta[CAPABILITIES]["extensions"].as_object();
+                let extensions = declared.into_iter().flat_map(|declared| declared.keys().cloned()).collect();
+                let asked = Asked { method: method.to_owned(), revision, extensions };
                 if let Some(token) = meta.get("progressToken") {
                     self.asked.insert(format!("token {token}"), asked.clone());
                 }
@@ -211,24 +222,22 @@ impl Wire {
     /// Holds a message of the server against its revision.
     fn check(&mut self, message: &Value) {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
-            let token = message["params"].get("progressToken").map(|token| format!("token {token}"));
-            let asked = token.or_else(|| message.get("id").map(Value::to_string)).and_then(|id| self.asked.get(&id));
-            if let (Some(("initialize", _)), Some(answered)) = (
-                asked.map(|(method, revision)| (method.as_str(), revision)),
-                message["result"]["protocolVersion"].as_str(),
-            ) {
+            let params = &message["params"];
+            let token = params.get("progressToken").map(|token| format!("token {token}"));
+            let stream = || params["_meta"].get(SUBSCRIPTION).map(Value::to_string);
+            let id = token.or_else(stream).or_else(|| message.get("id").map(Value::to_string));
+            let asked = id.and_then(|id| self.asked.get(&id));
+            if let (Some("initialize"), Some(answered)) =
+                (asked.map(|asked| asked.method.as_str()), message["result"]["protocolVersion"].as_str())
+            {
                 self.session = Revision::parse(answered);
             }
-            let of_a_stream = message["params"]["_meta"].get(SUBSCRIPTION).map(|_| Revision::V2026_07_28);
-            let revision = of_a_stream
-                .or(asked.map(|(_, revision)| *revision))
-                .or(self.session)
-                .unwrap_or(Revision::NEWEST_LEGACY);
+            let revision = asked.map(|asked| asked.revision).or(self.session).unwrap_or(Revision::NEWEST_LEGACY);
             let record = Record {
                 revision,
                 direction: Direction::ServerToClient,
-                method: asked.map(|(method, _)| method.clone()).filter(|_| message.get("method").is_none()),
-                extensions: Vec::new(),
+                method: asked.map(|asked| asked.method.clone()).filter(|_| message.get("method").is_none()),
+                extensions: asked.map(|asked| asked.extensions.clone()),
                 message: message.clone(),
             };
             // RPC-11: what an error says is one short line.

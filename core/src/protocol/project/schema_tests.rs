@@ -13,7 +13,7 @@ fn violations(message: Value, method: Option<&str>, revision: Revision) -> Vec<t
         revision: trunkline_wire::Revision::parse(revision.as_str()).unwrap(),
         direction: Direction::ServerToClient,
         method: method.map(str::to_owned),
-        extensions: Vec::new(),
+        extensions: None,
         message,
     };
     CHECKER.get_or_init(|| Checker::new().unwrap()).check(&record)

@@ -233,7 +233,15 @@ impl Shared {
         if let Some(log) = self.runtime.wire_log() {
             let (side, direction, transport) = (Side::Server, Direction::Sent, Transport::Http);
             log.text(
-                &Exchange { side, direction, transport, revision: None, method: None, refused: true },
+                &Exchange {
+                    side,
+                    direction,
+                    transport,
+                    revision: None,
+                    client_capabilities: None,
+                    method: None,
+                    refused: true,
+                },
                 &rejection.body,
             );
         }
