@@ -1,8 +1,9 @@
 // Calls of this thread's handlers: from the body to the answer, which is sent exactly once.
 import { inspect } from "node:util";
 
+import { TokenError } from "./auth.js";
 import { Context, finish } from "./context.js";
-import { ProtocolError, ToolError, attempt, thrownBy } from "./errors.js";
+import { ProtocolError, ToolError, attempt, invalidRequest, thrownBy } from "./errors.js";
 import { InputRequired } from "./input.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native.js";
@@ -102,6 +103,10 @@ type Failure = { kind: "tool" | "internal"; message: string } | { kind: "invalid
 function failureOf(error: unknown): Failure {
   if (error instanceof ToolError) return { kind: "tool", message: error.message };
   if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
+  if (error instanceof TokenError) {
+    const { message, scopes } = error;
+    return scopes ? { kind: "protocol", code: invalidRequest, message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };
+  }
   if (error instanceof Misfit) return { kind: "invalid", message: error.message, path: error.path };
   // The stack is for the log; peers see it only if the server was made with `debug`.
   return { kind: "internal", message: error instanceof Error ? inspect(error) : `a handler threw ${inspect(error)}` };

@@ -1,6 +1,7 @@
-import { ProtocolError, stringify, thrownBy } from "./errors.js";
+import { ProtocolError, invalidRequest, stringify, thrownBy } from "./errors.js";
 import { elicitUrl, form, roots, sample } from "./input.js";
 import type { CreateMessageResult, ElicitResult, ElicitUrlResult, FormContent, InputRequest, Root, SamplingMessage, SamplingParams } from "./input.js";
+import type { Identity } from "./auth.js";
 import type { Implementation, JsonObject, LoggingLevel } from "./model.js";
 import type { NativePort } from "./native.js";
 import type { AskOptions, RequestOptions, Requests } from "./requests.js";
@@ -14,15 +15,12 @@ interface Facts {
   clientInfo?: Implementation;
   clientCapabilities?: JsonObject;
   meta?: JsonObject;
-  auth?: JsonObject;
+  auth?: Identity;
   progress: boolean;
   inputResponses: Record<string, JsonObject>;
   state?: unknown;
   once: JsonObject;
 }
-
-/** The code of JSON-RPC for an answer that does not fit its question. */
-const invalidRequest = -32600;
 
 /** Ends the life of a context: the call was answered, or (with a reason) is no longer wanted. */
 export let finish: (context: Context, cancelled?: string) => void;
@@ -175,7 +173,7 @@ export class Context {
   }
 
   /** Who was authenticated, if the server asks for that. */
-  get auth(): JsonObject | undefined {
+  get auth(): Identity | undefined {
     return this.#described.auth;
   }
 

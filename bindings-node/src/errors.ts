@@ -112,6 +112,8 @@ export class Suspended extends Error {
 
 /** The code of JSON-RPC for what went wrong inside. */
 const internalError = -32603;
+/** The code of JSON-RPC for what is not a request that can be served. */
+export const invalidRequest = -32600;
 
 const classes = {
   protocol: ProtocolError,

@@ -1,4 +1,6 @@
-export { Server, type ListenOptions } from "./server.js";
+export { Server } from "./server.js";
+export { type HttpOptions, type ListenOptions, type MountOptions } from "./http-options.js";
+export { TokenError, type AccessToken, type AuthOptions, type Identity, type TokenVerifier } from "./auth.js";
 export { type ServerInfo, type ServerOptions } from "./server-options.js";
 export { type Registration } from "./offers/offer.js";
 export { type Handler, type ToolConfig } from "./offers/tool.js";
@@ -7,7 +9,6 @@ export { type PromptArguments, type PromptConfig, type PromptHandler } from "./o
 export { type CompletionHandler } from "./offers/completion.js";
 export { type Page, type Provider } from "./offers/provider.js";
 export { type Middleware, type MiddlewareRequest, type Next } from "./offers/middleware.js";
-export { type MountOptions } from "./mount.js";
 export { type FetchHandler } from "./web.js";
 export { type NodeHandler } from "./middleware.js";
 export { type Context } from "./context.js";

@@ -1,21 +1,30 @@
 import type { Session } from "./session.js";
 
+/** What the core says of a listener. */
+export interface Address {
+  url: string;
+  host?: string;
+  port?: number;
+}
+
 /** A server that listens for HTTP. */
 export class Listener {
   readonly #session: Session;
   readonly #deadlineMs: number;
   /** Where clients connect to. */
   readonly url: string;
+  /** Empty on a Unix socket. */
   readonly host: string;
+  /** 0 on a Unix socket. */
   readonly port: number;
 
   /** @internal */
-  constructor(session: Session, address: { url: string; host: string; port: number }, deadlineMs: number) {
+  constructor(session: Session, address: Address, deadlineMs: number) {
     this.#session = session;
     this.#deadlineMs = deadlineMs;
     this.url = address.url;
-    this.host = address.host;
-    this.port = address.port;
+    this.host = address.host ?? "";
+    this.port = address.port ?? 0;
   }
 
   /** Stops listening. Calls in flight get `deadline` milliseconds (the server's `drainDeadline` by default), then they are cancelled. */

@@ -4,20 +4,6 @@ import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.
 import { runtime } from "./runtime.js";
 import type { Session } from "./session.js";
 
-/** How a server is reached inside a web framework. */
-export interface MountOptions {
-  /** The only path that is served, with or without a slash at its end; by default every path, for the framework has chosen it already. */
-  path?: string;
-  /** Serves legacy clients without sessions, as is needed where several processes share the requests; false. */
-  stateless?: boolean;
-  /** Answers with JSON instead of an event stream wherever that is possible; false. */
-  json?: boolean;
-  /** Values of the Host header that are served beside loopback names; `"*"` allows all. */
-  allowedHosts?: string[];
-  /** Values of the Origin header that are served beside loopback origins; `"*"` allows all. */
-  allowedOrigins?: string[];
-}
-
 export class Mount {
   readonly path: string | undefined;
   readonly #open: () => Promise<Session>;

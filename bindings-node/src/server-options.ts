@@ -46,6 +46,12 @@ export interface ServerOptions {
   inputTimeout?: number;
   /** Runs handlers again for each answer on every revision, as 2026-07-28 does: to test that they bear it; false. */
   replay?: boolean;
+  /** How long tasks are kept; 1 hour. */
+  taskTtl?: number;
+  /** How often clients should ask for them; 500. */
+  taskPollInterval?: number;
+  /** Tasks at the same time; 10,000. */
+  maxTasks?: number;
   /** Settings of the extensions that this server speaks, by their ids. */
   extensions?: Readonly<Record<string, JsonObject>>;
   /** Settings of experimental capabilities, by their names. */
@@ -54,7 +60,16 @@ export interface ServerOptions {
 
 /** The same in the words of the contract. */
 export function describeServer(info: ServerInfo, options: ServerOptions): object {
-  const { instructions, sessionIdle, drainDeadline, keepAlive, ttl, stateKeys, stateLifetime, inputTimeout, ...same } = options;
-  const times = { sessionIdleMs: sessionIdle, drainDeadlineMs: drainDeadline, keepAliveMs: keepAlive, ttlMs: ttl, stateLifetimeMs: stateLifetime, inputTimeoutMs: inputTimeout };
+  const { instructions, sessionIdle, drainDeadline, keepAlive, ttl, stateKeys, stateLifetime, inputTimeout, taskTtl, taskPollInterval, ...same } = options;
+  const times = {
+    sessionIdleMs: sessionIdle,
+    drainDeadlineMs: drainDeadline,
+    keepAliveMs: keepAlive,
+    ttlMs: ttl,
+    stateLifetimeMs: stateLifetime,
+    inputTimeoutMs: inputTimeout,
+    taskTtlMs: taskTtl,
+    taskPollIntervalMs: taskPollInterval,
+  };
   return { info, instructions, options: { ...same, ...times, stateKeys: stateKeys?.map(base64) } };
 }

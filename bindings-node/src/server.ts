@@ -1,8 +1,10 @@
+import { verifierOffer } from "./auth.js";
 import { ClosedError } from "./errors.js";
-import { Listener } from "./listener.js";
+import { describeHttp, type ListenOptions, type MountOptions } from "./http-options.js";
+import { Listener, type Address } from "./listener.js";
 import { nodeHandler, type NodeHandler } from "./middleware.js";
 import type { Category, CompletionReference } from "./model.js";
-import { Mount, type MountOptions } from "./mount.js";
+import { Mount } from "./mount.js";
 import { completionOffer, type CompletionHandler } from "./offers/completion.js";
 import { middlewareOffer, type Middleware } from "./offers/middleware.js";
 import type { Offer, Registration } from "./offers/offer.js";
@@ -16,24 +18,6 @@ import { describeServer, type ServerInfo, type ServerOptions } from "./server-op
 import { Session } from "./session.js";
 import type { StandardSchemaV1 } from "./standard.js";
 import { fetchHandler, type FetchHandler } from "./web.js";
-
-/** Where and how to listen. */
-export interface ListenOptions {
-  /** By default, as with 0, one that is free. */
-  port?: number;
-  /** 127.0.0.1. */
-  host?: string;
-  /** /mcp. */
-  path?: string;
-  /** Serves legacy clients without sessions; false. */
-  stateless?: boolean;
-  /** Answers with JSON instead of an event stream wherever that is possible; false. */
-  json?: boolean;
-  /** Values of the Host header that are served beside loopback names. */
-  allowedHosts?: string[];
-  /** Values of the Origin header that are served beside loopback origins. */
-  allowedOrigins?: string[];
-}
 
 const handles = new WeakMap<Server, number>();
 
@@ -120,8 +104,8 @@ export class Server {
 
   /** Listens for Streamable HTTP. */
   async listen(options: ListenOptions = {}): Promise<Listener> {
-    const { session, result } = await this.#open({ type: "http", ...options });
-    return new Listener(session, result as { url: string; host: string; port: number }, this.#deadlineMs);
+    const { session, result } = await this.#openHttp(options);
+    return new Listener(session, result as Address, this.#deadlineMs);
   }
 
   /**
@@ -162,8 +146,24 @@ export class Server {
   }
 
   #mount(options: MountOptions): Mount {
-    const transport = { type: "http", mounted: true, ...options };
-    return new Mount(options.path, async () => (await this.#open(transport)).session);
+    return new Mount(options.path, async () => (await this.#openHttp({ mounted: true, ...options })).session);
+  }
+
+  async #openHttp(options: ListenOptions & { mounted?: true }): Promise<{ session: Session; result: unknown }> {
+    const { verifier } = options.auth ?? {};
+    if (!verifier) return this.#open(describeHttp(options, undefined));
+    const handle = this.#runtime.register(handleOf(this), verifierOffer(verifier));
+    const forget = (): void => {
+      this.#runtime.unregister(handle);
+    };
+    try {
+      const opened = await this.#open(describeHttp(options, handle));
+      void opened.session.end.then(forget);
+      return opened;
+    } catch (error) {
+      forget();
+      throw error;
+    }
   }
 
   async #open(transport: object): Promise<{ session: Session; result: unknown }> {

@@ -5,7 +5,8 @@ import { type } from "arktype";
 import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
-import { Client, ProtocolError, Server, TrunklineError, text, type CallToolResult, type Context, type ErrorKind, type Tool } from "trunkline";
+import { Client, InputRequired, ProtocolError, Server, TrunklineError, elicit, roots, sample, text, user } from "trunkline";
+import type { CallToolResult, Context, ErrorKind, Identity, Registration, Root, Tool } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
 
@@ -49,6 +50,43 @@ server.registerTool("none", {}, () => undefined);
 
 server.registerTool("output", { outputSchema: z.object({ n: z.number(), unit: z.string().default("m") }) }, () => ({ n: 1 }));
 server.registerTool("output in full", { outputSchema: z.object({ n: z.number() }) }, () => ({ content: [text("1")], structuredContent: { n: 1 } }));
+
+server.registerResource("static", "notes://all", { mimeType: "text/plain", ttl: 1000, cacheScope: "public" }, (uri, context) => {
+  holds<Same<typeof context, Context>>();
+  return uri;
+});
+server.registerResource("template", "notes://{name}/{+path}{?lang,first*}", {}, (uri, variables, context) => {
+  holds<Same<typeof variables, { name: string; path: string; lang?: string; first?: string }>>();
+  return { blob: new Uint8Array(), uri: `${uri}${context.name}` };
+});
+// @ts-expect-error there is no such variable
+server.registerResource("wrong variable", "notes://{name}", {}, (_, { nam }) => nam as string);
+const added: Registration = server.registerPrompt("typed", { argsSchema: z.object({ days: z.coerce.number() }) }, ({ days }) => {
+  holds<Same<typeof days, number>>();
+  return user(days.toFixed());
+});
+added.remove();
+server.registerPrompt("plain", { arguments: [{ name: "city", required: true }] }, ({ city }) => city);
+server.registerCompletion({ type: "ref/prompt", name: "plain" }, "city", (value, known) => [value, ...Object.keys(known.arguments)]);
+server.registerTool("asks", {}, async (_, context) => {
+  const given = await context.elicit("Who?", z.object({ age: z.coerce.number() }), { key: "who" });
+  if (given.action === "accept") holds<Same<typeof given.content, { age: number }>>();
+  const list: Root[] = await context.roots();
+  const answer = await context.sample([user("Hi")], { maxTokens: 10 });
+  const identity: Identity | undefined = context.auth;
+  const kept: number = await context.once("id", () => 1);
+  context.log("notice", { list, answer, identity }, "part");
+  return kept > 1 ? text(answer.model) : new InputRequired({ who: elicit("Who?", { type: "object" }), model: sample("Hi", { maxTokens: 1 }), where: roots() }, { step: 1 });
+});
+server.registerProvider("resources", { list: (cursor) => ({ items: [{ uri: "rows://1", name: "1" }], nextCursor: `${cursor ?? ""}x` }), get: ({ uri }) => uri });
+// @ts-expect-error a tool needs an input schema
+server.registerProvider("tools", { list: () => [{ name: "x" }] });
+server.use(async ({ method, params }, next) => ({ ...(await next(params)), method }));
+server.use(["tools/call"], (_, next) => next());
+// @ts-expect-error there is no such list
+server.listChanged("tasks");
+// @ts-expect-error how many tokens the model may use must be said
+sample("Hi", {});
 
 // @ts-expect-error the output does not fit its schema
 server.registerTool("wrong output", { outputSchema: z.object({ n: z.number() }) }, () => ({ n: "1" }));

@@ -13,7 +13,7 @@ export interface Callable {
 
 /** Something to register: its kind, the rest of its description, and what is called. */
 export interface Offer {
-  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "completion" | "provider" | "middleware";
+  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "completion" | "provider" | "middleware" | "verifier";
   description: object;
   callable: Callable;
 }

@@ -1,0 +1,100 @@
+// Who may come in over HTTP, and the other options of listening.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { Client, Server, TokenError } from "trunkline";
+
+const resource = "http://127.0.0.1:8000/mcp";
+
+function guarded() {
+  const server = new Server({ name: "guarded", version: "1.0.0" });
+  server.registerTool("whoami", {}, (_, ctx) => ctx.auth);
+  const seen = [];
+  const verifier = async (token) => {
+    seen.push(token);
+    if (token.token === "alice") return { subject: "alice", scopes: ["read", "write"], claims: { team: "a" } };
+    if (token.token === "reader") return { subject: "reader", scopes: ["read"] };
+    if (token.token === "old") throw new TokenError("this token is of last year");
+    if (token.token === "narrow") throw new TokenError("more is needed", ["write"]);
+    if (token.token === "broken") throw new Error("the database is gone");
+    return undefined;
+  };
+  return { server, seen, auth: { resource, authorizationServers: ["https://auth.example"], requiredScopes: ["write"], verifier } };
+}
+
+async function post(url, token) {
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...(token && { authorization: `Bearer ${token}` }) };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } });
+  const answer = await fetch(url, { method: "POST", headers, body });
+  await answer.text();
+  return [answer.status, answer.headers.get("www-authenticate") ?? ""];
+}
+
+test("AUS-01, AUS-02, AUS-05, AUS-10: a verifier of one's own lets in, and says why not; the identity is in ctx.auth", async () => {
+  const { server, seen, auth } = guarded();
+  const listener = await server.listen({ auth });
+  try {
+    for (const [token, status, challenge] of [
+      [undefined, 401, /resource_metadata=/],
+      ["nobody", 401, /invalid_token/],
+      ["old", 401, /last year/],
+      ["narrow", 403, /insufficient_scope/],
+      ["reader", 403, /scope="write"/],
+      ["broken", 503, /^$/],
+      ["alice", 200, /^$/],
+    ]) {
+      const [given, said] = await post(listener.url, token);
+      assert.equal(given, status, `${token}: ${said}`);
+      assert.match(said, challenge);
+    }
+    assert.deepEqual([seen[0].token, seen[0].scheme, seen[0].resource], ["nobody", "Bearer", resource]);
+    const metadata = await (await fetch(new URL("/.well-known/oauth-protected-resource/mcp", listener.url))).json();
+    assert.deepEqual([metadata.resource, metadata.authorization_servers], [resource, ["https://auth.example"]]);
+    for (const revision of ["2025-11-25", "2026-07-28"]) {
+      const client = await Client.connect(listener.url, { revision, headers: { authorization: "Bearer alice" } });
+      const { subject, scopes, claims } = JSON.parse((await client.callTool("whoami")).content[0].text);
+      assert.deepEqual([subject, scopes, claims], ["alice", ["read", "write"], { team: "a" }]);
+      await client.close();
+    }
+  } finally {
+    await server.close();
+  }
+});
+
+test("a mounted server asks for tokens too", async () => {
+  const { server, auth } = guarded();
+  const handler = server.fetchHandler({ auth });
+  const ask = (headers) => handler(new Request("http://localhost/mcp", { method: "POST", headers, body: "{}" }));
+  assert.equal((await ask({ "content-type": "application/json" })).status, 401);
+  await server.close();
+});
+
+test("wrong options are errors that name them", async () => {
+  const { server, auth } = guarded();
+  await assert.rejects(server.listen({ auth: { ...auth, issuer: "https://a.example" } }), { kind: "invalid", message: /verifier judges tokens itself/ });
+  await assert.rejects(server.listen({ auth: { ...auth, verifier: "jwt" } }), { kind: "invalid", message: /verifier of tokens must be a function/ });
+  await assert.rejects(server.listen({ auth: { authorizationServers: [] } }), { kind: "invalid", message: /resource/ });
+  await assert.rejects(server.listen({ retries: 1 }), { kind: "invalid", message: /retries/ });
+  await server.close();
+});
+
+test("a Unix socket, or why there is none", async () => {
+  const { server } = guarded();
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
+  const unix = join(folder, "it.sock");
+  try {
+    if (process.platform === "win32") return void (await assert.rejects(server.listen({ unix }), { kind: "invalid" }));
+    const listener = await server.listen({ unix, unixMode: "660" });
+    assert.deepEqual([listener.url, listener.host, listener.port], [`unix:${unix}:/mcp`, "", 0]);
+    assert.equal(statSync(unix).mode & 0o777, 0o660);
+    const client = await Client.connect(listener.url);
+    assert.equal((await client.callTool("whoami")).isError, undefined);
+    await client.close();
+  } finally {
+    await server.close();
+    rmSync(folder, { recursive: true });
+  }
+});
