@@ -31,6 +31,9 @@
 /** The same as an initialiser, for variables with static storage. */
 #define TRUNKLINE_STR_INIT(literal) {"" literal "", sizeof(literal) - 1}
 
+/** JSON, written without quotes and escapes around it: TRUNKLINE_JSON({"type": "object"}) is a string literal. */
+#define TRUNKLINE_JSON(...) #__VA_ARGS__
+
 /** For timeouts: wait as long as it takes. */
 #define TRUNKLINE_NO_TIMEOUT UINT64_MAX
 
@@ -199,6 +202,18 @@ typedef enum trunkline_limit {
    * Milliseconds that a person gets to answer, up to 2025-11-25. Default 10 minutes.
    */
   TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
+  /**
+   * Milliseconds that a task is kept. Default one hour.
+   */
+  TRUNKLINE_LIMIT_TASK_TTL_MS = 13,
+  /**
+   * Milliseconds after which clients may ask for a task again. Default 500.
+   */
+  TRUNKLINE_LIMIT_TASK_POLL_INTERVAL_MS = 14,
+  /**
+   * Tasks that are kept. Default 10000.
+   */
+  TRUNKLINE_LIMIT_MAX_TASKS = 15,
 } trunkline_limit;
 
 /**
@@ -940,6 +955,101 @@ enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exch
 void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
 
 /**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
+ */
+enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
+                                                 struct trunkline_error **error);
+
+/**
+ * Sets the address to listen on, such as "127.0.0.1".
+ */
+enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
+                                                      struct trunkline_str host);
+
+/**
+ * Sets the TCP port; 0 takes a free one.
+ */
+enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint16_t port);
+
+/**
+ * Sets the path of the endpoint.
+ */
+enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
+                                                      struct trunkline_str path);
+
+/**
+ * Serves the legacy revisions without sessions.
+ */
+enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
+
+/**
+ * Answers with plain JSON instead of an event stream.
+ */
+enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
+
+/**
+ * Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
+ * where the address is one.
+ */
+enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
+                                                        struct trunkline_str host);
+
+/**
+ * Allows one more value of the Origin header, such as "https://app.example.org".
+ */
+enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
+                                                          struct trunkline_str origin);
+
+/**
+ * Listens on a Unix socket instead of an address, with permissions such as "600" (the default; `mode` may be empty).
+ */
+enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
+                                                      struct trunkline_str path,
+                                                      struct trunkline_str mode);
+
+/**
+ * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default "/sse" and "/messages"; an empty
+ * `stream`: they are not served.
+ */
+enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_options *options,
+                                                     struct trunkline_str stream,
+                                                     struct trunkline_str messages);
+
+/**
+ * Sets what each session keeps for clients whose connection breaks: events, and bytes of them. Default 1000 and 4 MiB;
+ * 0: nothing.
+ */
+enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
+                                                        uint64_t events,
+                                                        uint64_t bytes);
+
+/**
+ * Sets after how many milliseconds a client may come back to a stream that was closed early. Default 1000.
+ */
+enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
+
+/**
+ * Sets how many connections may be open. Default 16384.
+ */
+enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
+                                                                 uint64_t connections);
+
+/**
+ * Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
+ * "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
+ * The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",
+ * "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the
+ * place of the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
+ */
+enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
+                                                      struct trunkline_str auth);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_http_options_free(struct trunkline_http_options *options);
+
+/**
  * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
  * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
  * is nothing at that place, `TRUNKLINE_INVALID` if `json` is not JSON.
@@ -1058,11 +1168,21 @@ enum trunkline_result trunkline_call_kept(const struct trunkline_call *call,
 enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
 
 /**
+ * Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
+ */
+enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
+
+/**
+ * Says what the task of a call does now. Nothing happens if it is none.
+ */
+enum trunkline_result trunkline_call_task_message(struct trunkline_call *call, struct trunkline_str message);
+
+/**
  * Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
  * the specification's objects of the newest revision. What `callback` gets as arguments, and what it answers the call with
  * (`trunkline_call_return_json` has the shapes):
  *
- * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}}`; the arguments.
+ * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the arguments.
  * - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
  * - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`; `{"uri", "variables": {name: text}}`.
  * - "prompt": `{"prompt": Prompt}`; the arguments.
@@ -1073,6 +1193,9 @@ enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
  *   URI that is not registered, answered as the thing would be; the value `null` says that there is none.
  * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost; `{"method", "params"}`, see
  *   `trunkline_call_next`; answered with a full result.
+ * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`); `{"token", "scheme", "method", "url", "resource"}`, answered
+ *   with the value `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is not known.
+ * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls, `callback` is NULL.
  *
  * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID` if the entry or a
  * schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
@@ -1505,60 +1628,20 @@ enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_
                                                           struct trunkline_str capabilities);
 
 /**
+ * Sets what an access token must grant for calls of the tool, beside what the endpoint needs: a JSON array of scopes.
+ */
+enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
+                                                        struct trunkline_str scopes);
+
+/**
+ * Lets calls that may run as tasks begin as calls; `trunkline_call_start_task` makes tasks of them. For 2026-07-28.
+ */
+enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options, bool defer);
+
+/**
  * Frees options. NULL is allowed.
  */
 void trunkline_tool_options_free(struct trunkline_tool_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
- */
-enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
-                                                 struct trunkline_error **error);
-
-/**
- * Sets the address to listen on, such as "127.0.0.1".
- */
-enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
-                                                      struct trunkline_str host);
-
-/**
- * Sets the TCP port; 0 takes a free one.
- */
-enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint16_t port);
-
-/**
- * Sets the path of the endpoint.
- */
-enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
-                                                      struct trunkline_str path);
-
-/**
- * Serves the legacy revisions without sessions.
- */
-enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
-
-/**
- * Answers with plain JSON instead of an event stream.
- */
-enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
-
-/**
- * Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
- * where the address is one.
- */
-enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
-                                                        struct trunkline_str host);
-
-/**
- * Allows one more value of the Origin header, such as "https://app.example.org".
- */
-enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
-                                                          struct trunkline_str origin);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_http_options_free(struct trunkline_http_options *options);
 
 /**
  * The text of a NUL-terminated string, without copying it. NULL gives the empty text.

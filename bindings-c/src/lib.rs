@@ -22,6 +22,7 @@ mod client_options;
 mod error;
 mod ffi;
 mod http;
+mod http_options;
 mod hub;
 mod json;
 mod listener;

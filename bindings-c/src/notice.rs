@@ -131,6 +131,21 @@ pub unsafe extern "C" fn trunkline_call_close_stream(call: *mut trunkline_call) 
     quietly(|| handle!(call).notify(&json!({"closeStream": true})))
 }
 
+/// Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_start_task(call: *mut trunkline_call) -> trunkline_result {
+    quietly(|| handle!(call).notify(&json!({"startTask": true})))
+}
+
+/// Says what the task of a call does now. Nothing happens if it is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_task_message(
+    call: *mut trunkline_call,
+    message: trunkline_str,
+) -> trunkline_result {
+    quietly(|| handle!(call).notify(&json!({"taskMessage": text!(message)})))
+}
+
 fn required<'a>(argument: &str, json: &'a str) -> Result<&'a RawValue, Failure> {
     raw(argument, json)?.ok_or_else(|| Failure::invalid(format!("the argument `{argument}` must be JSON; it is empty")))
 }

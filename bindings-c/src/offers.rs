@@ -22,8 +22,14 @@ pub(crate) struct Offered(HashMap<(String, String), u64>);
 const NAMED_BY: [(&str, &str); 4] =
     [("tool", "name"), ("resource", "uri"), ("resourceTemplate", "uriTemplate"), ("prompt", "name")];
 
+/// The kinds whose calls the core answers itself.
+const WITHOUT_CALLBACK: [&str; 1] = ["skill"];
+
 impl trunkline_server {
-    fn add(&self, kind: &str, mut entry: Map<String, Value>, callback: CallCallback) -> Result<u64, Failure> {
+    fn add(&self, kind: &str, mut entry: Map<String, Value>, callback: Option<CallCallback>) -> Result<u64, Failure> {
+        if callback.is_none() && !WITHOUT_CALLBACK.contains(&kind) {
+            return Err(Failure::null("callback"));
+        }
         let member = NAMED_BY.iter().find(|(named, _)| *named == kind).map(|(_, member)| *member);
         let name = member.and_then(|member| entry.get(kind)?.get(member)?.as_str()).map(str::to_owned);
         put(&mut entry, "server", self.handle())?;
@@ -40,7 +46,7 @@ impl trunkline_server {
     }
 
     /// Adds what a descriptor is all about.
-    fn add_described(&self, kind: &str, descriptor: &str, callback: CallCallback) -> Result<(), Failure> {
+    fn add_described(&self, kind: &str, descriptor: &str, callback: Option<CallCallback>) -> Result<(), Failure> {
         let entry = Map::from_iter([(kind.to_owned(), parsed("descriptor", descriptor)?)]);
         self.add(kind, entry, callback).map(drop)
     }
@@ -77,7 +83,7 @@ impl trunkline_server {
 /// the specification's objects of the newest revision. What `callback` gets as arguments, and what it answers the call with
 /// (`trunkline_call_return_json` has the shapes):
 ///
-/// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}}`; the arguments.
+/// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the arguments.
 /// - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
 /// - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`; `{"uri", "variables": {name: text}}`.
 /// - "prompt": `{"prompt": Prompt}`; the arguments.
@@ -88,6 +94,9 @@ impl trunkline_server {
 ///   URI that is not registered, answered as the thing would be; the value `null` says that there is none.
 /// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost; `{"method", "params"}`, see
 ///   `trunkline_call_next`; answered with a full result.
+/// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`); `{"token", "scheme", "method", "url", "resource"}`, answered
+///   with the value `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is not known.
+/// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls, `callback` is NULL.
 ///
 /// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID` if the entry or a
 /// schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
@@ -105,7 +114,7 @@ pub unsafe extern "C" fn trunkline_server_add(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         let (server, kind, entry) = (handle!(server), text!(kind), text!(entry));
         let entry = serde_json::from_str(entry).map_err(|reason| Failure::not_json("entry", &reason))?;
         let added = server.add(kind, entry, callback)?;
@@ -156,7 +165,7 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
         let mut entry = optional!(options).map(|options| options.entry.clone()).unwrap_or_default();
         put(&mut entry, "tool", descriptor)?;
@@ -177,7 +186,7 @@ pub unsafe extern "C" fn trunkline_server_add_resource(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         handle!(server).add_described("resource", text!(descriptor), callback)
     })
 }
@@ -195,7 +204,7 @@ pub unsafe extern "C" fn trunkline_server_add_resource_template(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         handle!(server).add_described("resourceTemplate", text!(descriptor), callback)
     })
 }
@@ -213,7 +222,7 @@ pub unsafe extern "C" fn trunkline_server_add_prompt(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         handle!(server).add_described("prompt", text!(descriptor), callback)
     })
 }
@@ -232,7 +241,7 @@ pub unsafe extern "C" fn trunkline_server_add_completion(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         let mut entry = Map::from_iter([("ref".to_owned(), parsed("reference", text!(reference))?)]);
         put(&mut entry, "argument", text!(argument))?;
         handle!(server).add("completion", entry, callback).map(drop)
@@ -251,7 +260,7 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         let entry = Map::from_iter([("of".to_owned(), text!(category).into())]);
         handle!(server).add("provider", entry, callback).map(drop)
     })
@@ -269,7 +278,7 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
+        let callback = CallCallback::new(callback, user_data);
         let (mut entry, methods) = (Map::new(), text!(methods));
         if !methods.is_empty() {
             put(&mut entry, "methods", parsed("methods", methods)?)?;

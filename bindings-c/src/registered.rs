@@ -1,4 +1,4 @@
-//! Something of a server that takes calls: what it offers, or a hook.
+//! Something of a server: what it offers, or a hook.
 
 use crate::callback::CallCallback;
 
@@ -6,5 +6,6 @@ use crate::callback::CallCallback;
 /// that are answered later.
 pub(crate) struct Registered {
     pub(crate) server: u64,
-    pub(crate) callback: CallCallback,
+    /// `None`: the core answers everything.
+    pub(crate) callback: Option<CallCallback>,
 }

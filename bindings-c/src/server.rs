@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
 use crate::ffi::{free, guard, handle, optional, out, quietly, text, value_or};
+use crate::http_options::trunkline_http_options;
 use crate::hub::Hub;
 use crate::listener::{Listener, trunkline_listener};
 use crate::offers::Offered;
 use crate::port::trunkline_port;
-use crate::server_options::{put, trunkline_http_options, trunkline_server_options};
+use crate::server_options::{put, trunkline_server_options};
 use crate::sync::Mutex;
 use crate::text::trunkline_str;
 

@@ -1,4 +1,4 @@
-//! Options of servers, tools and HTTP listeners: what was set, as the JSON that the bridge takes.
+//! Options of servers and tools: what was set, as the JSON that the bridge takes.
 
 use std::sync::Arc;
 
@@ -49,10 +49,16 @@ pub enum trunkline_limit {
     TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
     /// Milliseconds that a person gets to answer, up to 2025-11-25. Default 10 minutes.
     TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
+    /// Milliseconds that a task is kept. Default one hour.
+    TRUNKLINE_LIMIT_TASK_TTL_MS = 13,
+    /// Milliseconds after which clients may ask for a task again. Default 500.
+    TRUNKLINE_LIMIT_TASK_POLL_INTERVAL_MS = 14,
+    /// Tasks that are kept. Default 10000.
+    TRUNKLINE_LIMIT_MAX_TASKS = 15,
 }
 
 /// The bridge's name of each limit, by its number.
-const LIMITS: [&str; 12] = [
+const LIMITS: [&str; 15] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -65,6 +71,9 @@ const LIMITS: [&str; 12] = [
     "stateLifetimeMs",
     "maxRounds",
     "inputTimeoutMs",
+    "taskTtlMs",
+    "taskPollIntervalMs",
+    "maxTasks",
 ];
 
 /// Options of a tool. Made by `trunkline_tool_options_new`, read by
@@ -73,14 +82,6 @@ const LIMITS: [&str; 12] = [
 pub struct trunkline_tool_options {
     /// The members of the registration beside the tool.
     pub(crate) entry: Map<String, Value>,
-}
-
-/// Options of an HTTP listener. Made by `trunkline_http_options_new`, read by
-/// `trunkline_server_listen_http`, freed by `trunkline_http_options_free`. Defaults: 127.0.0.1,
-/// port 8000, path /mcp.
-#[derive(Default)]
-pub struct trunkline_http_options {
-    pub(crate) transport: Map<String, Value>,
 }
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
@@ -272,91 +273,27 @@ pub unsafe extern "C" fn trunkline_tool_options_set_requires(
     quietly(|| put(&mut changed!(options).entry, "requires", parsed("capabilities", text!(capabilities))?))
 }
 
-/// Frees options. NULL is allowed.
+/// Sets what an access token must grant for calls of the tool, beside what the endpoint needs: a JSON array of scopes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_tool_options_free(options: *mut trunkline_tool_options) {
-    free!(options)
+pub unsafe extern "C" fn trunkline_tool_options_set_scopes(
+    options: *mut trunkline_tool_options,
+    scopes: trunkline_str,
+) -> trunkline_result {
+    quietly(|| put(&mut changed!(options).entry, "scopes", parsed("scopes", text!(scopes))?))
 }
 
-/// Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
+/// Lets calls that may run as tasks begin as calls; `trunkline_call_start_task` makes tasks of them. For 2026-07-28.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_new(
-    options: *mut *mut trunkline_http_options,
-    error: *mut *mut trunkline_error,
+pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
+    options: *mut trunkline_tool_options,
+    defer: bool,
 ) -> trunkline_result {
-    guard(error, || {
-        out!(options).put(crate::ffi::give(trunkline_http_options::default()));
-        Ok(())
-    })
-}
-
-/// Sets the address to listen on, such as "127.0.0.1".
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_set_host(
-    options: *mut trunkline_http_options,
-    host: trunkline_str,
-) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "host", text!(host)))
-}
-
-/// Sets the TCP port; 0 takes a free one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_set_port(
-    options: *mut trunkline_http_options,
-    port: u16,
-) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "port", port))
-}
-
-/// Sets the path of the endpoint.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_set_path(
-    options: *mut trunkline_http_options,
-    path: trunkline_str,
-) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "path", text!(path)))
-}
-
-/// Serves the legacy revisions without sessions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_set_stateless(
-    options: *mut trunkline_http_options,
-    stateless: bool,
-) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "stateless", stateless))
-}
-
-/// Answers with plain JSON instead of an event stream.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_set_json(
-    options: *mut trunkline_http_options,
-    json: bool,
-) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "json", json))
-}
-
-/// Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
-/// where the address is one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_allow_host(
-    options: *mut trunkline_http_options,
-    host: trunkline_str,
-) -> trunkline_result {
-    quietly(|| push(&mut changed!(options).transport, "allowedHosts", text!(host)))
-}
-
-/// Allows one more value of the Origin header, such as "https://app.example.org".
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_allow_origin(
-    options: *mut trunkline_http_options,
-    origin: trunkline_str,
-) -> trunkline_result {
-    quietly(|| push(&mut changed!(options).transport, "allowedOrigins", text!(origin)))
+    quietly(|| put(&mut changed!(options).entry, "deferTask", defer))
 }
 
 /// Frees options. NULL is allowed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_http_options_free(options: *mut trunkline_http_options) {
+pub unsafe extern "C" fn trunkline_tool_options_free(options: *mut trunkline_tool_options) {
     free!(options)
 }
 
@@ -365,7 +302,7 @@ pub(crate) fn put(map: &mut Map<String, Value>, name: &str, value: impl Into<Val
     Ok(())
 }
 
-fn push(map: &mut Map<String, Value>, name: &str, value: &str) -> Result<(), Failure> {
+pub(crate) fn push(map: &mut Map<String, Value>, name: &str, value: &str) -> Result<(), Failure> {
     let list = map.entry(name).or_insert_with(|| json!([]));
     list.as_array_mut().ok_or_else(|| Failure::internal(format!("`{name}` is not a list")))?.push(value.into());
     Ok(())

@@ -250,7 +250,9 @@ impl Work {
             Work::Call { event, .. } if hub.port.cancelled(event.ticket).unwrap_or(true) => {}
             Work::Call { registered, event } => {
                 let call = trunkline_call::start(hub, &registered, event);
-                registered.callback.run(call.as_raw(), call.arguments());
+                if let Some(callback) = &registered.callback {
+                    callback.run(call.as_raw(), call.arguments());
+                }
             }
             Work::Orphan { ticket } => {
                 let _ = hub.port.fail(

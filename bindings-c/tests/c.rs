@@ -56,7 +56,7 @@ scenarios! {
     names_and_version json_helpers null_arguments wrong_arguments memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
     closing requests_to_the_client resources_prompts_and_completion removed_and_told provider middleware
-    freed_while_asking stdio http mounted many_threads options event_loop notifications waking forked
+    freed_while_asking skill access_tokens unix_socket stdio http mounted many_threads options event_loop notifications waking forked
     stop_in_signal_handler
 }
 

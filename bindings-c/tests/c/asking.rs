@@ -238,3 +238,22 @@ fn log_02_messages_at_the_level_that_was_asked_for() {
     assert!(client.heard.is_empty(), "{:?}", client.heard);
     client.end();
 }
+
+/// A call becomes a task when its handler says so, and stays a call for clients without tasks.
+#[test]
+fn a_call_becomes_a_task() {
+    let mut client = Client::new(MODERN, json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let created = client.ask("tools/call", json!({"name": "task", "arguments": {}}));
+    assert_eq!(created["result"]["resultType"], "task", "{created}");
+    let task = created["result"]["taskId"].clone();
+    let mut got = client.ask("tasks/get", json!({"taskId": task}));
+    while got["result"]["status"] == "working" {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        got = client.ask("tasks/get", json!({"taskId": task}));
+    }
+    assert_eq!(got["result"]["result"]["content"][0]["text"], "done as a task", "{got}");
+    client.end();
+    let mut client = Client::new(MODERN, json!({}));
+    assert_eq!(text(&client.call("task").0), "done as a task");
+    client.end();
+}

@@ -131,6 +131,13 @@ static void log_and_close(trunkline_call *call, trunkline_str arguments, void *u
   CHECK(trunkline_call_kept(call, S("x"), &auth) == TRUNKLINE_INVALID);
 }
 
+static void become_task(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_start_task(call) == TRUNKLINE_OK);
+  CHECK(trunkline_call_task_message(call, S("half way")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_return_text(call, S("done as a task")) == TRUNKLINE_OK);
+}
+
 static void serve_asking(void) {
   static const struct {
     const char *tool;
@@ -142,9 +149,15 @@ static void serve_asking(void) {
       {PLAIN("log"), log_and_close},           {PLAIN("counts"), tell_counts},
   };
   trunkline_server *server = new_server();
+  trunkline_tool_options *options = NULL;
   size_t index;
   for (index = 0; index < sizeof tools / sizeof *tools; ++index)
     add(server, trunkline_str_of(tools[index].tool), tools[index].callback, NULL);
+  OK(trunkline_tool_options_new(&options, &error));
+  CHECK(!trunkline_tool_options_set_defer_task(options, true));
+  OK(trunkline_server_add_tool_with(server, S(TRUNKLINE_JSON({"name": "task", "execution": {"taskSupport": "optional"}})),
+                                    options, become_task, NULL, NULL, &error));
+  trunkline_tool_options_free(options);
   OK(trunkline_server_add_prompt(server, S(TRUNKLINE_JSON({"name": "ask_name"})), ask_name, NULL, NULL, &error));
   OK(trunkline_server_add_resource(server, S(TRUNKLINE_JSON({"uri": "notes://ask_name", "name": "ask_name"})), ask_name, NULL,
                                    NULL, &error));

@@ -319,3 +319,135 @@ static void freed_while_asking(void) {
   CHECK(freed == 1 && tool_freed == 1);
   trunkline_client_free(client);
 }
+
+/* A skill is all data: the core answers for it. */
+static void skill(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client;
+  uint64_t registration = 0;
+  int freed = 0;
+  OK(trunkline_server_add(server, S("skill"),
+                          S(TRUNKLINE_JSON({"root": "skill://greet",
+                                            "files": [{"path": "SKILL.md",
+                                                       "text": "---\nname: greet\ndescription: Greets\n---\nSay hello."}]})),
+                          NULL, &freed, count_up, &registration, &error));
+  CHECK(freed == 1);
+  client = in_memory_speaking(server, "2025-11-25");
+  gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "skill://greet/SKILL.md"})), "/contents/0/mimeType",
+        "text/markdown");
+  OK(trunkline_server_remove(server, registration, &error));
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
+/* ---- who may call ---- */
+
+static void judges(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *token = NULL;
+  (void)user_data;
+  CHECK(trunkline_json_get_text(arguments, S("/token"), &token) == TRUNKLINE_OK);
+  if (same(trunkline_text_str(token), "anns"))
+    OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S(TRUNKLINE_JSON({"subject": "ann", "scopes": ["mcp"]})),
+                                  &error));
+  else
+    OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("null"), &error));
+  trunkline_text_free(token);
+}
+
+static void tells_caller(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *subject = NULL;
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_fact(call, S("/auth/subject"), &subject) == TRUNKLINE_OK);
+  CHECK(trunkline_call_return_text(call, trunkline_text_str(subject)) == TRUNKLINE_OK);
+  trunkline_text_free(subject);
+}
+
+static trunkline_result connect_with(trunkline_listener *listener, const char *authorization, trunkline_client **client) {
+  trunkline_client_options *options = NULL;
+  trunkline_result result;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(!trunkline_client_options_set_revision(options, S("2025-11-25")));
+  CHECK(!trunkline_client_options_set_header(options, S("Authorization"), trunkline_str_of(authorization)));
+  result = trunkline_client_connect_http(trunkline_listener_url(listener), options, client, NULL);
+  trunkline_client_options_free(options);
+  return result;
+}
+
+static void run_until_stopped(void *server) { OK(trunkline_server_run((trunkline_server *)server, &error)); }
+
+/* A verifier of the program's own; tools know who calls, and need scopes. */
+static void access_tokens(void) {
+  trunkline_server *server = new_server();
+  trunkline_tool_options *options = NULL;
+  trunkline_http_options *http_options = NULL;
+  trunkline_listener *listener = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  thread_task task = {run_until_stopped, NULL};
+  thread runner;
+  uint64_t verifier = 0;
+  char auth[300];
+  add(server, S(PLAIN("caller")), tells_caller, NULL);
+  OK(trunkline_tool_options_new(&options, &error));
+  CHECK(!trunkline_tool_options_set_scopes(options, S("[\"write\"]")));
+  CHECK(!trunkline_tool_options_set_defer_task(options, false));
+  CHECK(trunkline_tool_options_set_scopes(options, S("[")) == TRUNKLINE_INVALID);
+  OK(trunkline_server_add_tool_with(server, S(PLAIN("write")), options, tells_caller, NULL, NULL, &error));
+  trunkline_tool_options_free(options);
+  OK(trunkline_server_add(server, S("verifier"), S("{}"), judges, NULL, NULL, &verifier, &error));
+  snprintf(auth, sizeof auth,
+           "{\"resource\":\"http://127.0.0.1:1/mcp\",\"authorizationServers\":[\"http://127.0.0.1:2\"],\"verifier\":%llu}",
+           (unsigned long long)verifier);
+  OK(trunkline_http_options_new(&http_options, &error));
+  CHECK(!trunkline_http_options_set_port(http_options, 0));
+  CHECK(trunkline_http_options_set_auth(http_options, S("{")) == TRUNKLINE_INVALID);
+  CHECK(!trunkline_http_options_set_auth(http_options, trunkline_str_of(auth)));
+  OK(trunkline_server_listen_http(server, http_options, &listener, &error));
+  trunkline_http_options_free(http_options);
+  task.data = server;
+  thread_start(&runner, &task);
+  CHECK(connect_with(listener, "Bearer nobodys", &client) != TRUNKLINE_OK && client == NULL);
+  CHECK(connect_with(listener, "Bearer anns", &client) == TRUNKLINE_OK);
+  OK(trunkline_client_call_tool(client, S("caller"), NOTHING, NULL, &result, &error));
+  check_text(result, "/content/0/text", "\"ann\"");
+  trunkline_text_free(result);
+  CHECK(trunkline_client_call_tool(client, S("write"), NOTHING, NULL, &result, NULL) != TRUNKLINE_OK);
+  trunkline_client_free(client);
+  CHECK(!trunkline_server_stop(server));
+  thread_join(runner);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}
+
+/* The rest of what a listener can be told, on a Unix socket. */
+static void unix_socket(void) {
+#ifndef _WIN32
+  trunkline_server *server = new_server();
+  trunkline_http_options *options = NULL;
+  trunkline_listener *listener = NULL;
+  trunkline_client *client = NULL;
+  thread_task task = {run_until_stopped, NULL};
+  thread runner;
+  char path[100];
+  snprintf(path, sizeof path, "%s/trunkline-suite-%ld.sock", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
+  OK(trunkline_http_options_new(&options, &error));
+  CHECK(!trunkline_http_options_set_unix(options, trunkline_str_of(path), S("600")));
+  CHECK(!trunkline_http_options_set_sse(options, S("/events"), S("/post")));
+  CHECK(!trunkline_http_options_set_sse(options, NOTHING, NOTHING));
+  CHECK(!trunkline_http_options_set_replay(options, 10, 10000));
+  CHECK(!trunkline_http_options_set_retry_ms(options, 200));
+  CHECK(!trunkline_http_options_set_max_connections(options, 100));
+  OK(trunkline_server_listen_http(server, options, &listener, &error));
+  trunkline_http_options_free(options);
+  CHECK(contains(trunkline_listener_url(listener), path));
+  task.data = server;
+  thread_start(&runner, &task);
+  OK(trunkline_client_connect_http(trunkline_listener_url(listener), NULL, &client, &error));
+  check_echo(client, "{\"message\":\"over a socket\"}", "over a socket");
+  trunkline_client_free(client);
+  CHECK(!trunkline_server_stop(server));
+  thread_join(runner);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+#endif
+}

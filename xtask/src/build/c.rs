@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::build::{DEADLINE, system};
 use crate::house::House;
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed};
+use crate::stamp::{Stamp, copy_if_changed, files_under};
 
 /// Where programs and the library that they load are made.
 pub(crate) struct Workshop {
@@ -56,32 +56,37 @@ impl Workshop {
         copy_if_changed(&self.library.join(house.library_file("trunkline")), &self.programs.join(name))
     }
 
-    /// Compiles one program, unless it is there and neither its source nor the header has changed.
+    /// Compiles one program, unless it is there and neither its source nor the header has changed. `program_*` beside the source
+    /// `program.c` are parts of it.
     pub(crate) fn compile(&self, house: &House, name: &str, source: &Path) -> Result<()> {
+        let sources = with_parts(source)?;
         let output = self.program(name);
         let include = house.path("bindings-c/include");
         let compiler = system::c_compiler()?;
         let command = if compiler.is_like_msvc() {
             let mut command = compiler.to_command();
-            self.msvc(&mut command, source, &include, &output);
+            self.msvc(&mut command, &sources, &include, &output);
             command
         } else {
             let mut command = house.command(compiler.path());
-            self.gcc(&mut command, source, &include, &output);
+            self.gcc(&mut command, &sources, &include, &output);
             command
         };
         let place = self.programs.file_name().unwrap_or_default().to_string_lossy();
-        Stamp::new(house, &format!("c-{place}-{name}"))
+        let stamp = Stamp::new(house, &format!("c-{place}-{name}"))
             .on(&crate::process::describe(&command))
             .on_files(&include)?
-            .on_files(source)?
+            .on_files(&source.with_extension("h"))?;
+        sources
+            .iter()
+            .try_fold(stamp, |stamp, source| stamp.on_files(source))?
             .unless_done(&output, || must(command, DEADLINE).map(drop))
     }
 
-    fn gcc(&self, command: &mut Command, source: &Path, include: &Path, output: &Path) {
+    fn gcc(&self, command: &mut Command, sources: &[PathBuf], include: &Path, output: &Path) {
         command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-D_POSIX_C_SOURCE=200809L"]);
         command.arg(if self.optimise { "-O2" } else { "-g" });
-        command.arg("-I").arg(include).arg(source).arg("-o").arg(output);
+        command.arg("-I").arg(include).args(sources).arg("-o").arg(output);
         command.arg("-L").arg(&self.library).arg("-ltrunkline");
         // The program finds the library in its own folder, so that the tree can be moved.
         let origin = if cfg!(target_os = "macos") { "@loader_path" } else { "$ORIGIN" };
@@ -89,9 +94,20 @@ impl Workshop {
         command.args(if cfg!(windows) { &[][..] } else { &["-pthread", "-lm"] });
     }
 
-    fn msvc(&self, command: &mut Command, source: &Path, include: &Path, output: &Path) {
+    fn msvc(&self, command: &mut Command, sources: &[PathBuf], include: &Path, output: &Path) {
         command.args(["/nologo", "/W4", "/WX", if self.optimise { "/O2" } else { "/Od" }]);
-        command.arg("/I").arg(include).arg(source).arg(format!("/Fe:{}", output.display()));
+        command.arg("/I").arg(include).args(sources).arg(format!("/Fe:{}", output.display()));
         command.arg(format!("/Fo:{}\\", self.programs.display())).arg(self.library.join("trunkline.dll.lib"));
     }
+}
+
+fn with_parts(source: &Path) -> Result<Vec<PathBuf>> {
+    let folder = source.parent().unwrap_or(Path::new(""));
+    let prefix = format!("{}_", source.file_stem().unwrap_or_default().to_string_lossy());
+    let is_part = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        file.parent() == Some(folder) && name.starts_with(&prefix) && name.ends_with(".c")
+    };
+    let parts = files_under(folder)?.into_iter().filter(is_part);
+    Ok(std::iter::once(source.to_owned()).chain(parts).collect())
 }
