@@ -3,7 +3,7 @@
 use super::call::Call;
 
 /// Serves calls. The core form: it gets a [`Call`] and answers it whenever and from wherever it likes; dropping the call
-/// unanswered fails it. Async functions are turned into handlers by [`super::ToolHandler`].
+/// unanswered fails it. Async functions are turned into handlers by [`super::AsyncHandler`].
 pub trait Handler: Send + Sync + 'static {
     /// Takes a call. Must not block.
     fn call(&self, call: Call);
