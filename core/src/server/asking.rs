@@ -102,6 +102,10 @@ impl CallInner {
         let checked =
             input::check(request.clone(), &serving.scope).map_err(|refused| AskError::Refused(refused.error))?;
         if let Some(task) = task {
+            if self.target.link().is_some() {
+                let text = "The request has become a task: its handler can ask the client, middleware no longer";
+                return Err(AskError::Refused(RpcError::invalid_request(text)));
+            }
             let key = key.map_or_else(|| self.next_key(kind.word()), str::to_owned);
             let asked = move |answer: Result<Value, AskError>| asked(answer.and_then(|answer| raw(&answer)));
             let key = task.ask(&key, checked, patience, Box::new(asked))?;

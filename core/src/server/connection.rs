@@ -27,7 +27,7 @@ use crate::{
 use bytes::Bytes;
 use serde_json::Value;
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     future::poll_fn,
     sync::{
         Arc, MutexGuard, OnceLock, Weak,
@@ -290,7 +290,10 @@ impl Connection {
                 reply.send(outgoing);
             }
             Received::Cancelled { key, reason, waiting, next } => {
-                self.cancel(key, reason.as_deref().unwrap_or(""));
+                let reason = reason.as_deref().unwrap_or("");
+                // CAN-09
+                tracing::debug!(target: "trunkline", "the client cancelled a request: {reason:?}");
+                self.cancel(key, reason);
                 if let Some(reply) = waiting {
                     reply.send(Outgoing::Abandoned);
                 }
@@ -332,8 +335,8 @@ impl Connection {
         let opened = {
             // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
             let mut subscriptions = self.subscriptions.lock();
-            let sees_task = |id: &str| self.sees_task(&call.scope, id);
-            Subscription::open(call.id.clone(), call.params.as_ref(), offered, sees_task, Arc::new(logged))
+            let seen_tasks = |ids| self.seen_tasks(&call.scope, ids);
+            Subscription::open(call.id.clone(), call.params.as_ref(), offered, seen_tasks, Arc::new(logged))
                 .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
         };
         if let Err(error) = opened {
@@ -414,14 +417,18 @@ impl Connection {
         }
     }
 
-    /// Whether a request may hear of a task (TKX-21).
-    fn sees_task(&self, scope: &Scope, id: &str) -> Result<bool, RpcError> {
+    /// Of which of these tasks a request may hear (TKX-21); `None` where there are no tasks.
+    fn seen_tasks(&self, scope: &Scope, mut ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError> {
+        if !self.server.snapshot().has_tasks {
+            return Ok(None);
+        }
         let declared: Value = scope.client_capabilities.parse().unwrap_or_default();
         if !extension::TASKS.is_in(&declared) {
             return Err(RpcError::missing_client_capability(extension::TASKS.required()));
         }
         let owner = Owner { principal: scope.principal(), session: None };
-        Ok(self.server.tasks().find(id, &owner).is_ok())
+        ids.retain(|id| self.server.tasks().find(id, &owner).is_ok());
+        Ok(Some(ids))
     }
 
     /// Tells how a task is to who asked for it: streams of the modern era, and the session that made it.
@@ -446,6 +453,7 @@ impl Connection {
             return;
         }
         self.server.forget(self.number);
+        self.server.tasks().abandon(self.number);
         self.end_subscriptions();
         self.conversation.lock().finish_all();
         let calls: Vec<_> = self.calls.lock().drain().collect();

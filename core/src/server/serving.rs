@@ -206,7 +206,7 @@ impl Serving {
         sink: Sink,
         outcome: Outcome,
     ) -> bool {
-        if !self.is_wanted() {
+        if !self.has_taker() {
             // Whoever waits inside, middleware say, must not wait for ever.
             if let Sink::Inside(take) = sink {
                 take(Err(RpcError::invalid_request("The request was cancelled")));
@@ -273,6 +273,12 @@ impl Serving {
         let outgoing = Outgoing::Notification(envelope::encode_notification(method, Some(&params)));
         self.connection.log_sent(&outgoing, (&self.scope).into(), method);
         reply.send(outgoing);
+    }
+
+    /// Whether what a part of the chain came to can still be of use: middleware around a task answers the request with it, though
+    /// the task may be over by then.
+    fn has_taker(&self) -> bool {
+        self.is_wanted() || self.connection.conversation().is_open(self.key)
     }
 
     /// Whether anyone still waits for what comes of this.

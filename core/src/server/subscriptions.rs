@@ -35,7 +35,7 @@ impl Subscription {
         id: RequestId,
         params: Option<&RawJson>,
         offered: Changes,
-        sees_task: impl Fn(&str) -> Result<bool, RpcError>,
+        seen_tasks: impl Fn(BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>,
         reply: Arc<dyn Outbound>,
     ) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
@@ -78,14 +78,12 @@ impl Subscription {
             honoured["resourceSubscriptions"] = json!(resources);
         }
         let mut tasks = BTreeSet::new();
-        for task in texts("taskIds")? {
-            if sees_task(&task)? {
-                tasks.insert(task);
-            }
-        }
-        if filter.contains_key("taskIds") {
+        if filter.contains_key("taskIds")
+            && let Some(seen) = seen_tasks(texts("taskIds")?)?
+        {
             // TKX-42
-            honoured["taskIds"] = json!(tasks);
+            honoured["taskIds"] = json!(seen);
+            tasks = seen;
         }
         let subscription = Self { id, lists, resources, tasks, reply };
         subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));

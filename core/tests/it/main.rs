@@ -10,6 +10,7 @@ mod process;
 mod rounds;
 mod script;
 mod stdio;
+mod tasks;
 mod vectors;
 mod wire;
 

@@ -152,7 +152,12 @@ impl Wire {
                 let session = offered.or(self.session).filter(|revision| revision.is_legacy());
                 let revision = named.or(session).unwrap_or(Revision::NEWEST_LEGACY);
                 let declared = meta[CAPABILITIES]["extensions"].as_object();
-                let extensions = declared.into_iter().flat_map(|declared| declared.keys().cloned()).collect();
+                let mut extensions: Vec<_> =
+                    declared.into_iter().flat_map(|declared| declared.keys().cloned()).collect();
+                if meta[CAPABILITIES]["tasks"].is_object() && ["tasks/get", "tasks/cancel"].contains(&method) {
+                    // TKX-50: who declares the older form may ask for what was made in it.
+                    extensions.push("io.modelcontextprotocol/tasks".into());
+                }
                 let asked = Asked { method: method.to_owned(), revision, extensions };
                 if let Some(token) = meta.get("progressToken") {
                     self.asked.insert(format!("token {token}"), asked.clone());

@@ -2,7 +2,7 @@
 
 use super::task::Task;
 use crate::{
-    protocol::{Feature, RawJson, RpcError, extension},
+    protocol::{Feature, RawJson, RpcError, extension, method},
     server::serving::{Prepared, Serving},
 };
 use serde::Deserialize;
@@ -98,14 +98,25 @@ fn named(serving: &Serving, params: Option<&RawJson>) -> Result<Arc<Task>, RpcEr
         #[serde(rename = "taskId")]
         id: Option<Value>,
     }
-    check_offered(serving)?;
+    let declared = check_offered(serving);
+    // TKX-50: who knows the older form only may still ask for what was made in it.
+    let may_know_older = serving.offers_tasks()
+        && matches!(serving.method, method::TASKS_GET | method::TASKS_CANCEL)
+        && serving.client_capabilities().get("tasks").is_some_and(Value::is_object);
+    if !may_know_older {
+        declared.clone()?;
+    }
     let given: TaskParams = params.and_then(|params| params.parse().ok()).unwrap_or_default();
     let id = given
         .id
         .as_ref()
         .and_then(Value::as_str)
         .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter taskId", serving.method)))?;
-    serving.server().tasks().find(id, &serving.owner())
+    let found = serving.server().tasks().find(id, &serving.owner());
+    match declared {
+        Err(undeclared) if !found.as_ref().is_ok_and(|task| task.is_of_session()) => Err(undeclared),
+        _ => found,
+    }
 }
 
 /// Whether this client may speak of tasks at all (TKX-21, TKX-26, TKX-49).

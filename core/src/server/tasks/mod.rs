@@ -15,9 +15,10 @@ pub(super) use task::{Owner, Task};
 use super::serving::Serving;
 
 impl Serving {
-    /// Who may see the tasks that this request makes or asks for: the verified principal, or else everyone of this session.
+    /// Who may see the tasks that this request makes or asks for: the verified principal, or else everyone of this session. The
+    /// modern era has no sessions, whatever connection its requests share with one.
     pub(super) fn owner(&self) -> Owner {
-        let session = self.connection.revision().map(|_| self.connection.number());
+        let session = Task::is_core(self.scope.revision).then(|| self.connection.number());
         Owner { principal: self.scope.principal(), session }
     }
 

@@ -67,6 +67,7 @@ fn core_mode(serving: &Serving, tool: &RegisteredTool, params: &RawJson) -> Resu
         (None, TaskSupport::Required) => refuse("can only be called as a task"),
         (None, _) => Ok(Mode::Call),
         (Some(_), TaskSupport::Forbidden) => refuse("cannot be called as a task"),
+        (Some(task), _) if !task.is_object() => Err(RpcError::invalid_params("tools/call: task must be an object")),
         (Some(task), _) => match task.get("ttl") {
             None => Ok(Mode::Task(None)),
             Some(ttl) => match ttl.as_u64() {

@@ -39,6 +39,17 @@ impl Tasks {
         table.by_number.remove(&task.number());
     }
 
+    /// Cancels the tasks that went with a session: without a principal nobody can come back for them.
+    pub(in crate::server) fn abandon(&self, session: u64) {
+        let of_session: Vec<_> = {
+            let table = self.table.lock();
+            table.by_number.values().filter(|task| task.belongs_only_to(session)).cloned().collect()
+        };
+        for task in of_session {
+            task.cancel("the session ended");
+        }
+    }
+
     /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32, TKX-24).
     pub(in crate::server) fn find(&self, id: &str, owner: &Owner) -> Result<Arc<Task>, RpcError> {
         let task = self.table.lock().by_id.get(id).cloned();

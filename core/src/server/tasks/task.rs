@@ -113,6 +113,11 @@ impl Task {
         self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
     }
 
+    /// Whether nobody but that session can see it.
+    pub(super) fn belongs_only_to(&self, session: u64) -> bool {
+        self.owner.session == Some(session) && self.owner.principal.is_empty()
+    }
+
     pub(in crate::server) fn is_final(&self) -> bool {
         self.state.lock().status.is_final()
     }
@@ -218,6 +223,9 @@ impl Task {
 
     /// Ties a message to the task (TSK-15).
     pub(in crate::server) fn relate(&self, message: &mut Value) {
+        if !message["_meta"].is_object() {
+            message["_meta"] = json!({});
+        }
         message["_meta"][meta::RELATED_TASK] = json!({"taskId": self.id});
     }
 
@@ -257,7 +265,7 @@ impl Task {
             }
             let key = unused(&state.used, key);
             state.used.insert(key.clone());
-            if self.owner.session.is_some() {
+            if self.is_of_session() {
                 request.relate(self);
             }
             state.questions.insert(key.clone(), Question { request, patience, asked, sent: false });
@@ -287,7 +295,9 @@ impl Task {
     fn send_questions(self: &Arc<Self>) {
         let (serving, questions) = {
             let mut state = self.state.lock();
-            let way_back = state.fetchers.iter().find(|fetcher| fetcher.serving.reply.can_ask());
+            let is_open =
+                |fetcher: &&Fetcher| fetcher.serving.reply.can_ask() && !fetcher.serving.cancellation.is_cancelled();
+            let way_back = state.fetchers.iter().find(is_open);
             let Some(serving) = way_back.map(|fetcher| Arc::clone(&fetcher.serving)) else { return };
             let unsent = state.questions.iter_mut().filter(|(_, question)| !question.sent);
             let questions: Vec<_> = unsent
@@ -308,12 +318,15 @@ impl Task {
         }
     }
 
-    /// A question whose stream went away can go out on the next.
+    /// A question whose stream went away goes out on another, now or later.
     fn answered_or_unsent(self: &Arc<Self>, key: &str, answer: Result<Value, AskError>) {
         match answer {
             Err(AskError::Cancelled | AskError::Closed | AskError::NoWayBack) => {
                 if let Some(question) = self.state.lock().questions.get_mut(key) {
                     question.sent = false;
+                }
+                if answer == Err(AskError::Cancelled) {
+                    self.send_questions();
                 }
             }
             answer => self.answered(key, answer),
@@ -350,6 +363,11 @@ impl Task {
     /// A question that the handler does not wait for any more.
     pub(in crate::server) fn withdraw(self: &Arc<Self>, key: &str) {
         self.answered(key, Err(AskError::Cancelled));
+    }
+
+    /// Whether it was made in a session of the handshake era.
+    pub(super) fn is_of_session(&self) -> bool {
+        self.owner.session.is_some()
     }
 
     /// Whether the core form of a task is told to this revision.
