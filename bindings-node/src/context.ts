@@ -129,6 +129,19 @@ export class Context {
     return done as Promise<T>;
   }
 
+  /**
+   * Makes a task of this call from here on, if its tool is one that may be a task and has `deferTask`, and the client knows tasks: the client gets the task
+   * now, and asks for the answer later. Elsewhere nothing happens.
+   */
+  startTask(): void {
+    this.#tell({ startTask: true });
+  }
+
+  /** Says what the task does now, for those who ask for it. Calls that are no tasks have nothing to show it in. */
+  setTaskMessage(text: string): void {
+    this.#tell({ taskMessage: text });
+  }
+
   /** Closes the stream that the client waits on, where it can come back for the answer: over HTTP, in sessions of 2025-11-25. Elsewhere nothing happens. */
   closeStream(): void {
     this.#tell({ closeStream: true });

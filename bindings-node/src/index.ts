@@ -6,6 +6,7 @@ export { type Registration } from "./offers/offer.js";
 export { type Handler, type ToolConfig } from "./offers/tool.js";
 export { type GivenContents, type ResourceConfig, type ResourceHandler, type Variables } from "./offers/resource.js";
 export { type PromptArguments, type PromptConfig, type PromptHandler } from "./offers/prompt.js";
+export { type SkillFiles, type SkillOptions } from "./offers/skill.js";
 export { type CompletionHandler } from "./offers/completion.js";
 export { type Page, type Provider } from "./offers/provider.js";
 export { type Middleware, type MiddlewareRequest, type Next } from "./offers/middleware.js";
@@ -86,6 +87,7 @@ export {
   type ResourceLink,
   type ResourceTemplate,
   type Role,
+  type TaskSupport,
   type TextContent,
   type Tool,
   type ToolAnnotations,

@@ -89,6 +89,9 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
+/** Whether calls of a tool may, must or cannot run as tasks. */
+export type TaskSupport = "optional" | "required" | "forbidden";
+
 /** A tool as a server lists it. */
 export interface Tool {
   name: string;
@@ -97,6 +100,8 @@ export interface Tool {
   inputSchema: JsonObject;
   outputSchema?: JsonObject;
   annotations?: ToolAnnotations;
+  /** How it runs; only revision 2025-11-25 says so. */
+  execution?: { taskSupport?: TaskSupport };
   icons?: Icon[];
   _meta?: JsonObject;
 }

@@ -59,7 +59,7 @@ export class Runtime {
   /** Registers something that a server offers; its handle. */
   register(server: number, { kind, description, callable }: Offer): number {
     const handle = this.#register(kind, { server, ...description });
-    this.#callables.set(handle, callable);
+    if (callable) this.#callables.set(handle, callable);
     return handle;
   }
 

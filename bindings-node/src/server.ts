@@ -11,6 +11,7 @@ import type { Offer, Registration } from "./offers/offer.js";
 import { promptOffer, type PromptConfig, type PromptHandler } from "./offers/prompt.js";
 import { providerOffer, type Provider } from "./offers/provider.js";
 import { resourceOffer, type ResourceConfig, type ResourceHandler } from "./offers/resource.js";
+import { skillOffer, type SkillFiles, type SkillOptions } from "./offers/skill.js";
 import { toolOffer, type Handler, type ToolConfig } from "./offers/tool.js";
 import { runtime } from "./runtime.js";
 import type { Schema } from "./schema.js";
@@ -28,7 +29,7 @@ export function handleOf(server: Server): number {
   return handle;
 }
 
-/** Offers tools, resources and prompts to clients of every revision. */
+/** Offers tools, resources, prompts and skills to clients of every revision. */
 export class Server {
   readonly #runtime = runtime();
   readonly #sessions = new Set<Session>();
@@ -59,6 +60,14 @@ export class Server {
   /** Adds a prompt. */
   registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptConfig<A>, handler: PromptHandler<A>): Registration {
     return this.#offer(promptOffer(name, config, handler));
+  }
+
+  /**
+   * Adds an agent skill: a folder (a path or a `file:` URL), or its files by their paths within it. `SKILL.md` at its root gives it its name. Its files are
+   * read now, and offered as resources; clients with the skills extension also find them with their digests.
+   */
+  addSkill(files: SkillFiles, options: SkillOptions = {}): Registration {
+    return this.#offer(skillOffer(files, options));
   }
 
   /** Completes an argument of a prompt, or a variable of a resource template. */

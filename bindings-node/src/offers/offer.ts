@@ -11,11 +11,12 @@ export interface Callable {
   answer(returned: unknown): Answer | Promise<Answer>;
 }
 
-/** Something to register: its kind, the rest of its description, and what is called. */
+/** Something to register: its kind, the rest of its description, and what is called for it. */
 export interface Offer {
-  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "completion" | "provider" | "middleware" | "verifier";
+  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "completion" | "provider" | "middleware" | "verifier";
   description: object;
-  callable: Callable;
+  /** Nothing of a skill is called: its files are known. */
+  callable?: Callable;
 }
 
 /** Something that was registered and can be removed again. */

@@ -3,7 +3,7 @@ import { base64 } from "../content.js";
 import type { Context } from "../context.js";
 import type { Annotations, CacheScope, Icon, JsonObject } from "../model.js";
 import { answerOf, type Parts } from "../returns.js";
-import { checkHandler, type Offer } from "./offer.js";
+import { checkHandler, type Callable, type Offer } from "./offer.js";
 
 /** What a resource or resource template says of itself. */
 export interface ResourceConfig {
@@ -59,7 +59,7 @@ export function resourceOffer(name: string, uri: string, config: ResourceConfig,
   const { ttl, cacheScope, ...rest } = config;
   checkHandler(handler, `resource ${JSON.stringify(name)}`);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
-  const answer: Offer["callable"]["answer"] = (returned) => answerOf(returned, resourceParts);
+  const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
   const hints = { ttlMs: ttl, cacheScope };
   if (!uri.includes("{")) {
     const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);

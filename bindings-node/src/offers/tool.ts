@@ -2,7 +2,7 @@
 import { isContentBlock } from "../content.js";
 import type { Context } from "../context.js";
 import type { InputRequired } from "../input.js";
-import type { CallToolResult, Icon, JsonObject, ToolAnnotations } from "../model.js";
+import type { CallToolResult, Icon, JsonObject, TaskSupport, ToolAnnotations } from "../model.js";
 import { answerOf, type Parts } from "../returns.js";
 import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema.js";
 import type { StandardSchemaV1 } from "../standard.js";
@@ -21,6 +21,14 @@ export interface ToolConfig<I extends Schema | undefined = undefined, O extends 
   _meta?: JsonObject;
   /** Capabilities that a client must have to call this, such as `{ sampling: {} }`. */
   requires?: JsonObject;
+  /** What the access token of a call must grant beside what the endpoint needs. Where no tokens are verified, nothing is needed. */
+  scopes?: readonly string[];
+  /** Whether calls may, must or cannot be tasks: work that the client asks for again instead of waiting for its answer; `forbidden`. */
+  task?: TaskSupport;
+  /** On 2026-07-28 a call begins as a call, and `ctx.startTask()` makes a task of it; false. */
+  deferTask?: boolean;
+  /** The URI (`ui://…`) of a resource that shows what this tool does, for clients with MCP Apps: `ui.resourceUri` in `_meta`. */
+  ui?: string;
 }
 
 /**
@@ -36,16 +44,17 @@ type Returned<O> = O extends StandardSchemaV1 ? OutputInput<O> | CallToolResult 
 export const toolParts: Parts = { part: (value) => (isContentBlock(value) ? value : undefined), member: "content" };
 
 export function toolOffer(name: string, config: ToolConfig<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Offer {
-  const { inputSchema, outputSchema, requires, ...rest } = config;
+  const { inputSchema, outputSchema, requires, scopes, task, deferTask, ui, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `tool ${quoted}`);
   const input = inputSchema === undefined ? undefined : convert(inputSchema, "input", `the inputSchema of tool ${quoted}`);
   const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of tool ${quoted}`);
   const wrapped = output !== undefined && needsWrap(output.json);
-  const tool = { name, ...rest, inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
+  const schemas = { inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
+  const tool = { name, ...rest, ...schemas, execution: task && { taskSupport: task }, _meta: ui === undefined ? rest._meta : shownBy(ui, rest._meta) };
   return {
     kind: "tool",
-    description: { tool, wrapOutput: wrapped, requires },
+    description: { tool, wrapOutput: wrapped, requires, scopes, deferTask },
     callable: {
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
       answer: (returned) => {
@@ -55,6 +64,10 @@ export function toolOffer(name: string, config: ToolConfig<Schema | undefined, S
       },
     },
   };
+}
+
+function shownBy(resourceUri: string, meta: JsonObject = {}): JsonObject {
+  return { ...meta, ui: { ...(meta["ui"] as JsonObject | undefined), resourceUri } };
 }
 
 function outputOf(result: StandardSchemaV1.Result<unknown>): unknown {

@@ -1,0 +1,38 @@
+// Agent skills.
+import { fileURLToPath } from "node:url";
+
+import { base64 } from "../content.js";
+import { invalid } from "../errors.js";
+import type { CacheScope } from "../model.js";
+import type { Offer } from "./offer.js";
+
+/** The folder of a skill, or its files by their paths within it, such as `references/factors.md`: a string is text in UTF-8. */
+export type SkillFiles = string | URL | Readonly<Record<string, string | Uint8Array>>;
+
+export interface SkillOptions {
+  /** The URI of the folder, such as `skill://team/pdf-tools`: its last segment is the name of the skill; by default `skill://` and the name. */
+  root?: string;
+  /** How long clients may keep what they read, in milliseconds; 0. */
+  ttl?: number;
+  /** Who may keep it; `private`. */
+  cacheScope?: CacheScope;
+}
+
+export function skillOffer(files: SkillFiles, { root, ttl, cacheScope }: SkillOptions): Offer {
+  return { kind: "skill", description: { ...contentsOf(files), root, ttlMs: ttl, cacheScope } };
+}
+
+function contentsOf(files: SkillFiles): object {
+  if (typeof files === "string") return { folder: files };
+  if (files instanceof URL) {
+    if (files.protocol !== "file:") throw invalid(`a skill's folder must be a path or a file: URL, not ${files.href}`);
+    return { folder: fileURLToPath(files) };
+  }
+  return { files: Object.entries(files).map(([path, file]) => fileOf(path, file)) };
+}
+
+function fileOf(path: string, file: unknown): object {
+  if (typeof file === "string") return { path, text: file };
+  if (file instanceof Uint8Array) return { path, blob: base64(file) };
+  throw invalid(`the file ${JSON.stringify(path)} of a skill must be a string or bytes, not ${file === null ? "null" : typeof file}`);
+}
