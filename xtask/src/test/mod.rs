@@ -52,7 +52,7 @@ pub(crate) struct Choice {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 20] = {
+const STEPS: [Step; 21] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
@@ -70,6 +70,11 @@ const STEPS: [Step; 20] = {
         Step { name: "python tests", languages: &[Python], work: suites::python },
         Step { name: "node tests", languages: &[Node], work: suites::node },
         Step { name: "vectors", languages: &Language::ALL, work: suites::vectors },
+        Step {
+            name: "conformance",
+            languages: &Language::ALL,
+            work: |house, choice| crate::conformance::servers(house, &choice.languages, &[]),
+        },
         Step { name: "matrix", languages: &Language::ALL, work: suites::matrix },
         Step { name: "peers", languages: &Language::ALL, work: suites::peers },
         Step { name: "snippets", languages: &[], work: snippets::check },
