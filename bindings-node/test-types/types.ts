@@ -48,6 +48,18 @@ server.registerTool("ping", {}, async (_, context) => {
 
 server.registerTool("none", {}, () => undefined);
 
+server.registerTool("long", { task: "optional", deferTask: true, scopes: ["jobs"], ui: "ui://jobs/view" }, (_, context) => {
+  context.setTaskMessage("it begins");
+  context.startTask();
+});
+// @ts-expect-error it may, must or cannot be a task
+server.registerTool("long", { task: true }, () => undefined);
+const skill: Registration = server.addSkill({ "SKILL.md": "---\nname: x\ndescription: X.\n---\n", data: new Uint8Array() }, { root: "skill://team/x", ttl: 1000, cacheScope: "public" });
+skill.remove();
+server.addSkill(new URL("file:///skills/x"));
+// @ts-expect-error a file is text or bytes
+server.addSkill({ "SKILL.md": 1 });
+
 server.registerTool("output", { outputSchema: z.object({ n: z.number(), unit: z.string().default("m") }) }, () => ({ n: 1 }));
 server.registerTool("output in full", { outputSchema: z.object({ n: z.number() }) }, () => ({ content: [text("1")], structuredContent: { n: 1 } }));
 

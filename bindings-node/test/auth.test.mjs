@@ -25,10 +25,11 @@ function guarded() {
   return { server, seen, auth: { resource, authorizationServers: ["https://auth.example"], requiredScopes: ["write"], verifier } };
 }
 
-async function post(url, token) {
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...(token && { authorization: `Bearer ${token}` }) };
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } });
-  const answer = await fetch(url, { method: "POST", headers, body });
+const initialize = { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } };
+
+async function post(url, token, message = initialize, more = {}) {
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...(token && { authorization: `Bearer ${token}` }), ...more };
+  const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", ...message }) });
   await answer.text();
   return [answer.status, answer.headers.get("www-authenticate") ?? ""];
 }
@@ -59,6 +60,20 @@ test("AUS-01, AUS-02, AUS-05, AUS-10: a verifier of one's own lets in, and says 
       assert.deepEqual([subject, scopes, claims], ["alice", ["read", "write"], { team: "a" }]);
       await client.close();
     }
+  } finally {
+    await server.close();
+  }
+});
+
+test("AUS-10, AUS-11: a tool that needs more than the endpoint; the challenge names everything", async () => {
+  const { server, auth } = guarded();
+  server.registerTool("delete", { scopes: ["delete"] }, () => "deleted");
+  const listener = await server.listen({ auth });
+  try {
+    const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "delete" };
+    const [status, challenge] = await post(listener.url, "alice", { id: 1, method: "tools/call", params: { name: "delete", _meta } }, headers);
+    assert.deepEqual([status, challenge.match(/scope="(.*?)"/)[1].split(" ").sort()], [403, ["delete", "write"]]);
   } finally {
     await server.close();
   }

@@ -23,6 +23,8 @@ test("the server of the README serves every revision", async () => {
       assert.equal((await peer.result("prompts/get", { name: "plan", arguments: { city: "Oslo" } })).messages[0].content.text, "Plan a day in Oslo.");
       const argument = { name: "city", value: "Ot" };
       assert.deepEqual((await peer.result("completion/complete", { ref: { type: "ref/prompt", name: "plan" }, argument })).completion.values, ["Ottawa"]);
+      assert.equal(await peer.call("count"), "2 cities");
+      assert.match((await peer.result("resources/read", { uri: "skill://packing/SKILL.md" })).contents[0].text, /Ask for the forecast/);
       if (revision >= "2025-06-18") assert.equal(await peer.call("book"), "a table for 2");
       await peer.close();
     }
