@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -217,6 +219,11 @@ fn a_question_ends_with_its_call() {
     assert_eq!(asked["method"], "elicitation/create");
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}}));
     assert_eq!(client.receive()["method"], "notifications/cancelled");
+    // The client hears of it first, the callback as soon as it is its turn.
+    let end = Instant::now() + Duration::from_secs(10);
+    while client.counts().contains("cancelled 0") && Instant::now() < end {
+        sleep(Duration::from_millis(5));
+    }
     assert_eq!(client.counts(), "answered 0, suspended 0, refused 0, cancelled 1, freed 2, effects 1");
     client.end();
 }
@@ -248,7 +255,7 @@ fn a_call_becomes_a_task() {
     let task = created["result"]["taskId"].clone();
     let mut got = client.ask("tasks/get", json!({"taskId": task}));
     while got["result"]["status"] == "working" {
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        sleep(Duration::from_millis(10));
         got = client.ask("tasks/get", json!({"taskId": task}));
     }
     assert_eq!(got["result"]["result"]["content"][0]["text"], "done as a task", "{got}");
