@@ -112,7 +112,7 @@ export function roots(): InputRequest {
 /** A form, and the library's half of the validation of its answer. */
 export function form(message: string, schema: Schema): { request: InputRequest; validate: Validate | undefined } {
   const { json, validate } = convert(schema, "input", "the schema of an elicitation");
-  return { request: { method: "elicitation/create", params: { mode: "form", message, requestedSchema: json } }, validate };
+  return { request: { method: "elicitation/create", params: { message, requestedSchema: json } }, validate };
 }
 
 /**

@@ -4,6 +4,7 @@ mod bridge;
 mod client;
 mod envelope;
 mod features;
+mod http_wire;
 mod memory;
 mod offer;
 mod process;

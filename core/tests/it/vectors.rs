@@ -1,130 +1,305 @@
-//! The wire vectors of `tests/vectors`, over the standard input and output of a process: the server of these tests, or the one whose
-//! command the environment names (`cargo xtask test --only vectors` names the fixture servers).
+//! The wire vectors of `tests/vectors`: over the standard input and output of the server of these tests; and where the environment names
+//! a fixture server (`cargo xtask test --only vectors` does), over all its transports, with those of `features` beside.
+
+mod pattern;
 
 use crate::{
+    http_wire::Http,
     process::File,
-    wire::{Wire, modern},
+    wire::{CAPABILITIES, VERSION, Wire, modern},
 };
+use pattern::{Saved, filled, matches, several, take_match};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{panic::catch_unwind, path::Path, process::Command};
+use std::{
+    io::{BufRead, BufReader},
+    panic::catch_unwind,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+    thread,
+    time::{Duration, Instant},
+};
 
-/// The program of another server; it gets `--stdio` as its argument.
+/// The program of a fixture server.
 const SERVER: &str = "TRUNKLINE_VECTOR_SERVER";
+/// A word that stands in the names of the vectors to play; without it, all are.
+const ONLY: &str = "TRUNKLINE_VECTOR_ONLY";
+const MODERN: &str = "2026-07-28";
+/// How long something that is polled may take to become so.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Vector {
     about: String,
     requirements: Vec<String>,
+    #[serde(default)]
     open: Option<String>,
+    #[serde(default)]
+    revisions: Vec<String>,
+    #[serde(default)]
+    over: Vec<Transport>,
+    #[serde(default)]
+    capabilities: Option<Value>,
+    /// Methods of notifications that may arrive at any time.
+    #[serde(default)]
+    ignore: Vec<String>,
     steps: Vec<Step>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Transport {
+    Stdio,
+    Http,
+    Sse,
+    Stateless,
+}
+
+#[derive(Clone, Deserialize)]
+struct Step {
+    /// The first revision that has this step.
+    since: Option<String>,
+    /// The first revision that does not have it any more.
+    before: Option<String>,
+    #[serde(flatten)]
+    act: Act,
+}
+
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Step {
+enum Act {
     Send(Value),
     SendText(String),
     Expect(Vec<Value>),
     ExpectInOrder(Vec<Value>),
+    Poll { send: Value, until: Value },
 }
 
 #[test]
 fn every_vector_holds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors");
-    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let server = Server::from_environment();
+    let mut files = files_in(&folder);
+    assert!(files.len() > 15, "{files:?}");
+    if server.is_some() {
+        files.extend(files_in(&folder.join("features")));
+    }
+    let only = std::env::var(ONLY).unwrap_or_default();
+    let vectors: Vec<_> = files.iter().map(|file| read(file)).filter(|(name, _)| name.contains(&only)).collect();
+    let plays = vectors.iter().flat_map(|(name, vector)| {
+        vector.plays().into_iter().map(move |(revision, transport)| (name, vector, revision, transport))
+    });
+    // Processes are apart from each other; the sessions of one HTTP server all hear what is told to every client.
+    let (piped, shared): (Vec<_>, Vec<_>) = plays.partition(|(_, _, _, transport)| *transport == Transport::Stdio);
+    let (first, second) = piped.split_at(piped.len() / 2);
+    let (broken, server) = (&Mutex::new(Vec::new()), server.as_ref());
+    thread::scope(|scope| {
+        for lane in [first, second, &shared] {
+            scope.spawn(move || {
+                for &(name, vector, revision, transport) in lane {
+                    let name = match revision {
+                        Some(revision) => format!("{name} in {revision} over {transport:?}"),
+                        None => format!("{name} over {transport:?}"),
+                    };
+                    let play = || Play::new(vector, revision, transport, server).run(&name);
+                    let held = catch_unwind(play).is_ok();
+                    println!("vector {name}: {}", if held { "ok" } else { "FAILED" });
+                    broken.lock().unwrap().extend((!held).then_some(name));
+                }
+            });
+        }
+    });
+    let broken = broken.lock().unwrap();
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+fn read(file: &Path) -> (String, Vector) {
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    let text = std::fs::read_to_string(file).unwrap();
+    let vector: Vector = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(!vector.about.is_empty() && !vector.requirements.is_empty(), "{name}");
+    (name, vector)
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    assert!(files.len() > 15, "{files:?}");
-    let mut broken = Vec::new();
-    for file in files {
-        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&file).unwrap();
-        let vector: Vector = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert!(!vector.about.is_empty() && !vector.requirements.is_empty(), "{name}");
-        let held = catch_unwind(|| play(&name, vector)).is_ok();
-        println!("vector {name}: {}", if held { "ok" } else { "FAILED" });
-        broken.extend((!held).then_some(name));
-    }
-    assert!(broken.is_empty(), "{broken:?}");
+    files
 }
 
-fn play(name: &str, vector: Vector) {
-    let file = File::new();
-    let mut wire = match std::env::var_os(SERVER) {
-        Some(program) => {
-            let mut command = Command::new(program);
-            command.arg("--stdio");
-            Wire::run(command)
+impl Vector {
+    /// The revision, if the vector names several, and the transport of each time that it is played.
+    fn plays(&self) -> Vec<(Option<&str>, Transport)> {
+        if self.revisions.is_empty() {
+            let over = if self.over.is_empty() { &[Transport::Stdio] } else { &self.over[..] };
+            return over.iter().map(|over| (None, *over)).collect();
         }
-        None => Wire::start("server", &file),
-    };
-    if let Some(revision) = &vector.open {
-        wire.open(revision);
+        let transports = [Transport::Stdio, Transport::Http, Transport::Sse, Transport::Stateless];
+        let over = if self.over.is_empty() { &transports[..3] } else { &self.over[..] };
+        let plays = self.revisions.iter().flat_map(|revision| over.iter().map(move |over| (&**revision, *over)));
+        // HTTP+SSE is the transport of the oldest revision.
+        let plays = plays.filter(|(revision, over)| *over != Transport::Sse || *revision == "2024-11-05");
+        plays.map(|(revision, over)| (Some(revision), over)).collect()
     }
-    for (number, step) in vector.steps.into_iter().enumerate() {
-        match step {
-            Step::Send(message) => wire.send(filled(message)),
-            Step::SendText(text) => wire.send_text(&text),
-            Step::Expect(mut patterns) => {
-                for message in arrived(&mut wire, patterns.len()) {
-                    let expected = take_match(&mut patterns, &message);
-                    assert!(expected, "{name}, step {number}: {message} is none of {patterns:#?}");
-                }
+}
+
+/// A fixture server: its program, and a process of it for all plays over HTTP.
+struct Server {
+    program: PathBuf,
+    sessions: Listening,
+    stateless: Listening,
+}
+
+struct Listening {
+    process: Child,
+    url: String,
+}
+
+impl Server {
+    fn from_environment() -> Option<Self> {
+        let program = PathBuf::from(std::env::var_os(SERVER)?);
+        let sessions = Listening::start(&program, &["--http", "0"]);
+        let stateless = Listening::start(&program, &["--http", "0", "--stateless"]);
+        Some(Self { program, sessions, stateless })
+    }
+}
+
+impl Listening {
+    fn start(program: &Path, arguments: &[&str]) -> Self {
+        let mut process = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening ").expect("where it listens").to_owned();
+        Self { process, url }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+struct Play<'a> {
+    wire: Wire,
+    revision: Option<&'a str>,
+    capabilities: Value,
+    steps: Vec<Step>,
+    saved: Saved,
+    polls: u32,
+    ignored: &'a [String],
+}
+
+impl<'a> Play<'a> {
+    fn new(vector: &'a Vector, revision: Option<&'a str>, over: Transport, server: Option<&Server>) -> Self {
+        let mut wire = match (server, over) {
+            (None, _) => Wire::start("server", &File::new()),
+            (Some(server), Transport::Stdio) => {
+                let mut command = Command::new(&server.program);
+                command.arg("--stdio");
+                Wire::run(command)
             }
-            Step::ExpectInOrder(patterns) => {
-                let messages = arrived(&mut wire, patterns.len());
-                assert_eq!(messages.len(), patterns.len(), "{name}, step {number}: {messages:#?}");
-                for (pattern, message) in patterns.iter().zip(&messages) {
-                    assert!(matches(pattern, message), "{name}, step {number}: {message} is not {pattern}");
+            (Some(server), Transport::Http) => Wire::over_http(Http::new(&server.sessions.url)),
+            (Some(server), Transport::Sse) => Wire::over_http(Http::sse(&server.sessions.url)),
+            (Some(server), Transport::Stateless) => Wire::over_http(Http::new(&server.stateless.url)),
+        };
+        let capabilities = vector.capabilities.clone().unwrap_or_else(|| json!({}));
+        if let Some(session) = vector.open.as_deref().or(revision).filter(|revision| *revision != MODERN) {
+            wire.open_with(session, &capabilities);
+        }
+        let (steps, saved, ignored) = (vector.steps.clone(), Saved::new(), &vector.ignore[..]);
+        Self { wire, revision, capabilities, steps, saved, polls: 0, ignored }
+    }
+
+    fn run(mut self, name: &str) {
+        for (number, step) in std::mem::take(&mut self.steps).into_iter().enumerate() {
+            let revision = self.revision.unwrap_or_default();
+            let is_early = step.since.is_some_and(|since| revision < &*since);
+            if is_early || step.before.is_some_and(|before| revision >= &*before) {
+                continue;
+            }
+            let place = format!("{name}, step {number}");
+            match step.act {
+                Act::Send(message) => {
+                    let message = self.message(message);
+                    self.wire.send(message);
                 }
+                Act::SendText(text) => self.wire.send_text(&text),
+                Act::Expect(patterns) => {
+                    let mut patterns = self.patterns(patterns);
+                    let several = several(&mut patterns);
+                    for message in self.arrived(patterns.len()) {
+                        let expected = take_match(&mut patterns, &message, &mut self.saved)
+                            || several.iter().any(|pattern| matches(pattern, &message, &mut self.saved));
+                        assert!(expected, "{place}: {message} is none of {patterns:#?}");
+                    }
+                    assert!(patterns.is_empty(), "{place}: nothing was {patterns:#?}");
+                }
+                Act::ExpectInOrder(patterns) => {
+                    let patterns = self.patterns(patterns);
+                    let messages = self.arrived(patterns.len());
+                    assert_eq!(messages.len(), patterns.len(), "{place}: {messages:#?}");
+                    for (pattern, message) in patterns.iter().zip(&messages) {
+                        assert!(matches(pattern, message, &mut self.saved), "{place}: {message} is not {pattern}");
+                    }
+                }
+                Act::Poll { send, until } => self.poll(send, &until, &place),
             }
         }
     }
-}
 
-/// So many messages, and those that arrive beyond.
-fn arrived(wire: &mut Wire, count: usize) -> Vec<Value> {
-    let mut messages: Vec<_> = (0..count).map(|_| wire.next()).collect();
-    messages.extend(wire.rest());
-    messages
-}
-
-/// The message with the `_meta` that `"$modern"` stands for.
-fn filled(mut message: Value) -> Value {
-    if message["params"]["_meta"] == "$modern" {
-        message["params"]["_meta"] = modern(json!({}))["_meta"].take();
+    /// Asks until the answer is as wanted.
+    fn poll(&mut self, message: Value, until: &Value, place: &str) {
+        let started = Instant::now();
+        loop {
+            self.polls += 1;
+            let id = format!("poll {}", self.polls);
+            let mut message = message.clone();
+            message["id"] = (*id).into();
+            self.wire.send(self.message(message));
+            let answer = self.wire.answer(id);
+            if matches(&filled(until.clone(), &self.saved), &answer, &mut self.saved) {
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "{place}: {answer} is not {until}");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
-    message
-}
 
-/// Takes the pattern out that a message matches. The answers of a batch are in any order too.
-fn take_match(patterns: &mut Vec<Value>, message: &Value) -> bool {
-    let is_it = |pattern: &Value| match (pattern, message) {
-        (Value::Array(batch), Value::Array(found)) => {
-            let mut batch = batch.clone();
-            found.iter().all(|one| take_match(&mut batch, one)) && batch.is_empty()
-        }
-        _ => matches(pattern, message),
-    };
-    let found = patterns.iter().position(is_it);
-    found.map(|found| patterns.remove(found)).is_some()
-}
+    fn patterns(&self, patterns: Vec<Value>) -> Vec<Value> {
+        patterns.into_iter().map(|pattern| filled(pattern, &self.saved)).collect()
+    }
 
-fn matches(pattern: &Value, message: &Value) -> bool {
-    match (pattern, message) {
-        (Value::String(any), _) if any == "$any" => true,
-        (Value::Object(members), Value::Object(found)) => members.iter().all(|(name, inner)| match found.get(name) {
-            Some(found) => inner != "$absent" && matches(inner, found),
-            None => inner == "$absent",
-        }),
-        (Value::Array(elements), Value::Array(found)) => {
-            elements.len() == found.len() && elements.iter().zip(found).all(|(pattern, found)| matches(pattern, found))
+    /// So many messages, and those that arrive beyond.
+    fn arrived(&mut self, count: usize) -> Vec<Value> {
+        let mut messages = Vec::new();
+        while messages.len() < count {
+            messages.extend(Some(self.wire.next()).filter(|message| !self.is_ignored(message)));
         }
-        // 1 and 1.0 are the same number.
-        (Value::Number(pattern), Value::Number(found)) if pattern.is_f64() || found.is_f64() => {
-            pattern.as_f64() == found.as_f64()
+        messages.extend(self.wire.rest().into_iter().filter(|message| !self.is_ignored(message)));
+        messages
+    }
+
+    fn is_ignored(&self, message: &Value) -> bool {
+        self.ignored.iter().any(|method| message["method"] == **method)
+    }
+
+    /// The message with its placeholders filled, and with the `_meta` that `"$modern"` or the revision demands.
+    fn message(&self, message: Value) -> Value {
+        let mut message = filled(message, &self.saved);
+        if message["params"]["_meta"] == "$modern" {
+            message["params"]["_meta"] = modern(json!({}))["_meta"].take();
         }
-        (pattern, found) => pattern == found,
+        if self.revision == Some(MODERN) && message.get("id").is_some() && message.get("method").is_some() {
+            let given = message["params"]["_meta"].take();
+            let mut meta = json!({VERSION: MODERN, CAPABILITIES: self.capabilities});
+            meta.as_object_mut().unwrap().extend(given.as_object().cloned().unwrap_or_default());
+            message["params"]["_meta"] = meta;
+        }
+        message
     }
 }

@@ -1,11 +1,14 @@
 //! A raw client of a server process: it writes what it likes, and checks all that it reads.
 
-use crate::process::{DEADLINE, File, READY, command};
+use crate::{
+    http_wire::Http,
+    process::{DEADLINE, File, READY, command},
+};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, VecDeque},
     io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::{OnceLock, mpsc},
     thread,
     time::Instant,
@@ -17,8 +20,9 @@ pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilitie
 pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(crate) struct Wire {
-    child: Child,
-    stdin: Option<ChildStdin>,
+    /// The server, if it is this wire's own.
+    child: Option<Child>,
+    input: Option<Box<dyn Write>>,
     stdout: Option<BufReader<ChildStdout>>,
     lines: Option<mpsc::Receiver<String>>,
     stderr: Option<thread::JoinHandle<String>>,
@@ -75,12 +79,28 @@ impl Wire {
             let _ = stderr.read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         });
+        let input = child.stdin.take().unwrap();
+        let stdout = child.stdout.take().map(BufReader::new);
+        let mut wire = Self::with(Box::new(input));
+        (wire.child, wire.stdout, wire.stderr) = (Some(child), stdout, Some(stderr));
+        wire
+    }
+
+    /// Speaks to a server over HTTP.
+    pub(crate) fn over_http(mut http: Http) -> Self {
+        let lines = http.lines();
+        let mut wire = Self::with(Box::new(http));
+        wire.lines = Some(lines);
+        wire
+    }
+
+    fn with(input: Box<dyn Write>) -> Self {
         Self {
-            stdin: child.stdin.take(),
-            stdout: child.stdout.take().map(BufReader::new),
-            child,
+            child: None,
+            input: Some(input),
+            stdout: None,
             lines: None,
-            stderr: Some(stderr),
+            stderr: None,
             early: VecDeque::new(),
             session: None,
             asked: HashMap::new(),
@@ -104,13 +124,17 @@ impl Wire {
     }
 
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().unwrap().id()
     }
 
     /// Opens a session of a revision.
     pub(crate) fn open(&mut self, revision: &str) {
+        self.open_with(revision, &json!({}));
+    }
+
+    pub(crate) fn open_with(&mut self, revision: &str, capabilities: &Value) {
         let info = json!({"name": "raw", "version": "1"});
-        let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": info});
+        let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
         let answer = self.ask("open", "initialize", params);
         assert_eq!(answer["result"]["protocolVersion"], revision);
         self.tell("notifications/initialized", json!({}));
@@ -147,7 +171,8 @@ impl Wire {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
                 let meta = &message["params"]["_meta"];
-                let named = meta[VERSION].as_str().and_then(Revision::parse);
+                // A revision of the handshake era means nothing there.
+                let named = meta[VERSION].as_str().and_then(Revision::parse).filter(|revision| !revision.is_legacy());
                 let offered = message["params"]["protocolVersion"].as_str().and_then(Revision::parse);
                 let session = offered.or(self.session).filter(|revision| revision.is_legacy());
                 let revision = named.or(session).unwrap_or(Revision::NEWEST_LEGACY);
@@ -172,7 +197,7 @@ impl Wire {
     }
 
     pub(crate) fn try_send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.stdin.as_mut().unwrap().write_all(bytes)
+        self.input.as_mut().unwrap().write_all(bytes)
     }
 
     /// The next message, whatever it is.
@@ -208,7 +233,10 @@ impl Wire {
     pub(crate) fn rest(&mut self) -> Vec<Value> {
         self.syncs += 1;
         let id = format!("sync {}", self.syncs);
-        self.send(json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+        match self.session {
+            Some(_) => self.send(json!({"jsonrpc": "2.0", "id": id, "method": "ping"})),
+            None => self.request(&*id, "server/discover", modern(json!({}))),
+        }
         self.answer(id);
         self.early.drain(..).collect()
     }
@@ -256,7 +284,7 @@ impl Wire {
 
     /// Ends the input.
     pub(crate) fn end_input(&mut self) {
-        self.stdin = None;
+        self.input = None;
     }
 
     /// Ends the input and waits for the end of the server: what it said last, how it ended, and its standard error.
@@ -279,14 +307,14 @@ impl Wire {
     }
 
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
+        self.child.as_mut().unwrap().try_wait().unwrap().is_some()
     }
 
     /// Waits for the end of the server.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         let started = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.as_mut().unwrap().try_wait().unwrap() {
                 return status;
             }
             assert!(started.elapsed() < DEADLINE, "the server does not end");
@@ -297,8 +325,10 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

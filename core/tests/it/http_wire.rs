@@ -1,0 +1,232 @@
+//! HTTP under a raw wire: each line that is written is one POST, and everything that any response says becomes a line to read.
+
+use crate::process::DEADLINE;
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    io::{BufRead, BufReader, Error, Read, Result, Write},
+    net::{Shutdown, TcpStream},
+    sync::{Arc, Mutex, mpsc},
+    thread,
+};
+
+pub(crate) struct Http {
+    address: String,
+    /// Where messages are posted.
+    path: String,
+    session: Option<String>,
+    streams: Vec<TcpStream>,
+    /// The version that `initialize` was answered with.
+    version: Arc<Mutex<Option<String>>>,
+    found: mpsc::Sender<String>,
+    lines: Option<mpsc::Receiver<String>>,
+}
+
+impl Http {
+    /// Streamable HTTP at a URL.
+    pub(crate) fn new(url: &str) -> Self {
+        let (address, path) = url.strip_prefix("http://").and_then(|url| url.split_once('/')).expect("a URL");
+        let (found, lines) = mpsc::channel();
+        Self {
+            address: address.to_owned(),
+            path: format!("/{path}"),
+            session: None,
+            streams: Vec::new(),
+            version: Arc::default(),
+            found,
+            lines: Some(lines),
+        }
+    }
+
+    /// HTTP+SSE of 2024-11-05 on the same server.
+    pub(crate) fn sse(url: &str) -> Self {
+        let mut http = Self::new(url);
+        let mut response = http.ask("GET", "/sse", "Accept: text/event-stream\r\n", "").unwrap();
+        assert_eq!(response.status, 200);
+        // SSE-02: the first event says where messages are posted.
+        http.path = next_event(&mut response.body, "endpoint").expect("an endpoint");
+        http.follow(response);
+        http
+    }
+
+    pub(crate) fn lines(&mut self) -> mpsc::Receiver<String> {
+        self.lines.take().expect("taken once")
+    }
+
+    fn post(&mut self, text: &str) -> Result<()> {
+        let message: Value = serde_json::from_str(text)?;
+        let response = self.ask("POST", &self.path.clone(), &self.headers(&message), text)?;
+        if let Some(session) = response.headers.get("mcp-session-id") {
+            self.session = Some(session.clone());
+        }
+        self.follow(response);
+        if message["method"] == "notifications/initialized" && self.session.is_some() {
+            let headers = self.headers(&Value::Null).replace("application/json, ", "");
+            let stream = self.ask("GET", &self.path.clone(), &headers, "")?;
+            self.follow(stream);
+        }
+        Ok(())
+    }
+
+    fn headers(&self, message: &Value) -> String {
+        let mut headers =
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n".to_owned();
+        let mut add = |name: &str, value: &str| headers.push_str(&format!("{name}: {value}\r\n"));
+        let params = &message["params"];
+        if let Some(version) = params["_meta"][crate::wire::VERSION].as_str() {
+            add("MCP-Protocol-Version", version);
+            add("Mcp-Method", message["method"].as_str().unwrap_or_default());
+            let name = ["name", "uri", "taskId"].iter().find_map(|member| params[member].as_str());
+            if let Some(name) = name {
+                add("Mcp-Name", name);
+            }
+        } else {
+            if let Some(version) = &*self.version.lock().unwrap() {
+                add("MCP-Protocol-Version", version);
+            }
+            if let Some(session) = &self.session {
+                add("Mcp-Session-Id", session);
+            }
+        }
+        headers
+    }
+
+    fn ask(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Result<Response> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        stream.set_read_timeout(Some(DEADLINE))?;
+        let (host, length) = (&self.address, body.len());
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        stream.write_all(format!("{head}{headers}\r\n{body}").as_bytes())?;
+        self.streams.push(stream.try_clone()?);
+        Response::read(stream)
+    }
+
+    /// Everything that a response says becomes lines.
+    fn follow(&self, response: Response) {
+        let (found, version) = (self.found.clone(), Arc::clone(&self.version));
+        let say = move |line: String| {
+            let message: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let Some(negotiated) = message["result"]["protocolVersion"].as_str() {
+                *version.lock().unwrap() = Some(negotiated.to_owned());
+            }
+            let _ = found.send(line);
+        };
+        let Response { status, headers, mut body } = response;
+        if headers.get("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            thread::spawn(move || {
+                while let Some(line) = next_event(&mut body, "message") {
+                    say(line);
+                }
+            });
+            return;
+        }
+        let mut text = String::new();
+        let _ = body.read_to_string(&mut text);
+        match status {
+            202 => assert_eq!(text, ""),
+            _ => say(if text.is_empty() { format!("HTTP {status} without a word") } else { text }),
+        }
+    }
+}
+
+impl Write for Http {
+    /// One line is one message.
+    fn write(&mut self, line: &[u8]) -> Result<usize> {
+        self.post(std::str::from_utf8(line).map_err(Error::other)?.trim_end())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        for stream in &self.streams {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+struct Response {
+    status: u16,
+    /// Names in lower case.
+    headers: HashMap<String, String>,
+    body: Box<dyn BufRead + Send>,
+}
+
+impl Response {
+    fn read(stream: TcpStream) -> Result<Self> {
+        let mut body = BufReader::new(stream);
+        let mut line = String::new();
+        body.read_line(&mut line)?;
+        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(|| Error::other(format!("no status: {line:?}")))?;
+        let mut headers = HashMap::new();
+        loop {
+            line.clear();
+            body.read_line(&mut line)?;
+            let Some((name, value)) = line.trim_end().split_once(':') else { break };
+            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        }
+        let body: Box<dyn BufRead + Send> = match headers.get("content-length").and_then(|length| length.parse().ok()) {
+            Some(length) => Box::new(body.take(length)),
+            None if headers.contains_key("transfer-encoding") => Box::new(BufReader::new(Chunks { body, left: 0 })),
+            None => Box::new(body),
+        };
+        Ok(Self { status, headers, body })
+    }
+}
+
+/// The body behind `Transfer-Encoding: chunked`.
+struct Chunks {
+    body: BufReader<TcpStream>,
+    left: usize,
+}
+
+impl Read for Chunks {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        if self.left == 0 {
+            let mut line = String::new();
+            // The end of the chunk before, if there was one, is an empty line.
+            while line.trim().is_empty() {
+                line.clear();
+                if self.body.read_line(&mut line)? == 0 {
+                    return Ok(0);
+                }
+            }
+            self.left = usize::from_str_radix(line.trim(), 16).map_err(Error::other)?;
+            if self.left == 0 {
+                return Ok(0);
+            }
+        }
+        let most = buffer.len().min(self.left);
+        let read = self.body.read(&mut buffer[..most])?;
+        self.left -= read;
+        Ok(read)
+    }
+}
+
+/// The data of the next event of a kind that has any.
+fn next_event(body: &mut impl BufRead, kind: &str) -> Option<String> {
+    let (mut event, mut data) = ("message".to_owned(), String::new());
+    loop {
+        let mut line = String::new();
+        if body.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end_matches(['\r', '\n']).split_once(':') {
+            Some(("event", value)) => event = value.trim_start().to_owned(),
+            Some(("data", value)) => data.push_str(value.strip_prefix(' ').unwrap_or(value)),
+            None if line.trim().is_empty() => {
+                if event == kind && !data.is_empty() {
+                    return Some(data);
+                }
+                (event, data) = ("message".to_owned(), String::new());
+            }
+            _ => {}
+        }
+    }
+}

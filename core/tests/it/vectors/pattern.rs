@@ -1,0 +1,81 @@
+//! Patterns and placeholders of the vectors (tests/vectors/README.md).
+
+use serde_json::{Map, Value};
+
+/// What patterns have saved.
+pub(super) type Saved = Map<String, Value>;
+
+/// The value with the saved ones in it.
+pub(super) fn filled(value: Value, saved: &Saved) -> Value {
+    let get = |name: &str| saved.get(name).unwrap_or_else(|| panic!("nothing is saved as {name}")).clone();
+    match value {
+        Value::String(text) => match (text.strip_prefix("$use:"), text.strip_prefix("$changed:")) {
+            (Some(name), _) => get(name),
+            (_, Some(name)) => changed(get(name).as_str().expect("a text")).into(),
+            _ => Value::String(text),
+        },
+        Value::Array(elements) => elements.into_iter().map(|element| filled(element, saved)).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, inner)| (name, filled(inner, saved))).collect(),
+        other => other,
+    }
+}
+
+/// The text with another letter in the middle.
+fn changed(text: &str) -> String {
+    let middle = text.len() / 2;
+    let other = if text.as_bytes()[middle] == b'A' { "B" } else { "A" };
+    format!("{}{other}{}", &text[..middle], &text[middle + 1..])
+}
+
+/// Opens the patterns of messages that may come more than once, and gives them.
+pub(super) fn several(patterns: &mut [Value]) -> Vec<Value> {
+    let open = |pattern: &mut Value| pattern.get("$several").cloned().inspect(|inner| *pattern = inner.clone());
+    patterns.iter_mut().filter_map(open).collect()
+}
+
+/// Takes the pattern out that a message matches. The answers of a batch are in any order too.
+pub(super) fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved) -> bool {
+    let is_it = |pattern: &Value| {
+        let mut trial = saved.clone();
+        let is_it = match (pattern, message) {
+            (Value::Array(batch), Value::Array(found)) => {
+                let mut batch = batch.clone();
+                found.iter().all(|one| take_match(&mut batch, one, &mut trial)) && batch.is_empty()
+            }
+            _ => matches(pattern, message, &mut trial),
+        };
+        is_it.then_some(trial)
+    };
+    let found = patterns.iter().enumerate().find_map(|(position, pattern)| Some((position, is_it(pattern)?)));
+    found.map(|(position, trial)| (patterns.remove(position), *saved = trial)).is_some()
+}
+
+pub(super) fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bool {
+    match (pattern, message) {
+        (Value::String(special), _) if special == "$any" => true,
+        (Value::String(special), _) if special.starts_with("$save:") => {
+            saved.insert(special["$save:".len()..].to_owned(), message.clone());
+            true
+        }
+        (Value::String(special), found) if special.starts_with("$has:") => {
+            found.as_str().is_some_and(|text| text.contains(&special["$has:".len()..]))
+        }
+        (Value::Object(members), Value::Array(found)) if members.contains_key("$contains") => {
+            let wanted = members["$contains"].as_array().expect("$contains has an array");
+            wanted.iter().all(|pattern| found.iter().any(|element| matches(pattern, element, saved)))
+        }
+        (Value::Object(members), Value::Object(found)) => members.iter().all(|(name, inner)| match found.get(name) {
+            Some(found) => inner != "$absent" && matches(inner, found, saved),
+            None => inner == "$absent",
+        }),
+        (Value::Array(elements), Value::Array(found)) => {
+            elements.len() == found.len()
+                && elements.iter().zip(found).all(|(pattern, found)| matches(pattern, found, saved))
+        }
+        // 1 and 1.0 are the same number.
+        (Value::Number(pattern), Value::Number(found)) if pattern.is_f64() || found.is_f64() => {
+            pattern.as_f64() == found.as_f64()
+        }
+        (pattern, found) => pattern == found,
+    }
+}
