@@ -226,6 +226,7 @@ impl PortInner {
     pub(super) fn register_server(&self, json: &[u8]) -> Result<u64, BridgeError> {
         let given: ServerConfig = config::read("server", json)?;
         let options = given.options()?;
+        options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
         self.insert(Entry::Server(Server::new(given.info, given.instructions, options)))
     }
 

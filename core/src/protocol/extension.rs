@@ -18,6 +18,27 @@ pub static SKILLS: Extension = Extension { id: "io.modelcontextprotocol/skills",
 /// MCP Apps: user interfaces served as `ui://` resources (SEP-1865).
 pub static APPS: Extension = Extension { id: "io.modelcontextprotocol/ui", client_declares: true };
 
+/// Checks the id of an extension: a prefix of labels with dots between, a slash, and a name (EXT-02, the rules of `_meta` keys).
+///
+/// # Errors
+/// What an id must look like.
+pub fn check_id(id: &str) -> Result<(), String> {
+    let (prefix, name) = id.rsplit_once('/').unwrap_or(("", id));
+    let between = |text: &str, first: fn(&u8) -> bool| {
+        text.as_bytes().first().is_some_and(first) && text.as_bytes().last().is_some_and(u8::is_ascii_alphanumeric)
+    };
+    let is_label = |label: &str| {
+        between(label, u8::is_ascii_alphabetic)
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let is_name = between(name, u8::is_ascii_alphanumeric)
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    if prefix.split('.').all(is_label) && is_name {
+        return Ok(());
+    }
+    Err(format!("{id:?} is no id of an extension; one looks like \"com.example/name\""))
+}
+
 impl Extension {
     /// Whether capabilities, of a client or of a server, declare this extension. Its settings must be an object (EXT-01).
     pub fn is_in(&self, capabilities: &Value) -> bool {
@@ -46,6 +67,27 @@ mod tests {
         assert!(!SKILLS.is_in(&declared));
         for other in [json!({}), json!({"extensions": {TASKS.id: true}}), json!({"tasks": {}}), json!(null)] {
             assert!(!TASKS.is_in(&other), "{other}");
+        }
+    }
+
+    #[test]
+    fn ext_02_ids_have_a_prefix_and_a_name() {
+        for good in [TASKS.id, SKILLS.id, APPS.id, "com.example/x", "example/a-b_c.d1", "a1.b-2/3"] {
+            assert_eq!(check_id(good), Ok(()));
+        }
+        for bad in [
+            "tasks",
+            "",
+            "/x",
+            "com.example/",
+            "com..example/x",
+            "1com/x",
+            "com-/x",
+            "com.ex ample/x",
+            "a/b/c d",
+            "a/-b",
+        ] {
+            assert!(check_id(bad).unwrap_err().contains("com.example/name"), "{bad}");
         }
     }
 

@@ -136,8 +136,9 @@ impl ServerBuilder {
     /// The server.
     ///
     /// # Errors
-    /// If a name is taken or malformed, or a schema does not compile.
+    /// If a name is taken or malformed, a schema does not compile, or an extension is declared that cannot be.
     pub fn try_build(self) -> Result<Server, RegisterError> {
+        self.options.check()?;
         let info = serde_json::to_value(&self.info).unwrap_or_default();
         let server = Server::new(info, self.instructions, self.options);
         for addition in self.additions {

@@ -8,8 +8,8 @@ use crate::protocol::{Feature, Revision, extension, project};
 use serde_json::{Value, json};
 
 impl Server {
-    /// What is declared now to a client of this revision: what answers, and nothing else.
-    pub(super) fn capabilities(&self, snapshot: &Snapshot, revision: Revision) -> Value {
+    /// What is declared now to a client of this revision: what answers, and nothing else. `comes_back`: the client has a session.
+    pub(super) fn capabilities(&self, snapshot: &Snapshot, revision: Revision, comes_back: bool) -> Value {
         let offered = snapshot.offered();
         let mut declared = json!({"logging": {}});
         if offered.has(Changes::TOOLS) {
@@ -26,7 +26,10 @@ impl Server {
         }
         if snapshot.has_tasks {
             // EXT-05: whoever registers a tool that may run as a task opts in, in the form of the revision (TKX-48).
-            declared["tasks"] = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+            if comes_back {
+                // TSK-34: without a session nobody could come back for a task, or be told apart from others.
+                declared["tasks"] = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+            }
             if revision.supports(Feature::TasksExtension) {
                 declared["extensions"][extension::TASKS.id] = json!({});
             }

@@ -274,7 +274,7 @@ impl Connection {
             Received::Initialize(id, revision) => {
                 let snapshot = self.server.snapshot();
                 let _ = self.declared.set(snapshot.offered());
-                let result = RawJson::from_value(&self.server.initialize_result(&snapshot, revision));
+                let result = RawJson::from_value(&self.server.initialize_result(&snapshot, revision, !self.stateless));
                 self.listen();
                 let result = result.map_err(|_| RpcError::internal());
                 self.respond(reply, &id, result, revision.into(), method::INITIALIZE);

@@ -68,7 +68,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 use tasks::Tasks;
@@ -104,6 +104,8 @@ struct Inner {
     next_number: AtomicU64,
     /// What ends every result of the modern era: its type, and who answers (DISC-09).
     result_tail: String,
+    /// Whether the author was told of user interfaces that are not there.
+    warned: AtomicBool,
 }
 
 impl Server {
@@ -130,6 +132,7 @@ impl Server {
                 listeners: Mutex::new(HashMap::new()),
                 next_number: AtomicU64::new(1),
                 result_tail,
+                warned: AtomicBool::new(false),
             }),
         }
     }
@@ -295,13 +298,24 @@ impl Server {
         self.inner.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Tells the author of tools whose user interface is not there, once.
+    fn warn_of_missing_interfaces(&self, snapshot: &Snapshot) {
+        let missing = snapshot.missing_interfaces();
+        if !missing.is_empty() && !self.inner.warned.swap(true, Ordering::Relaxed) {
+            for (tool, uri) in missing {
+                tracing::warn!(target: "trunkline", "the tool {tool} names the user interface {uri}, which is not registered");
+            }
+        }
+    }
+
     /// The result of `initialize` (LIFE-02).
-    fn initialize_result(&self, snapshot: &Snapshot, revision: Revision) -> Value {
+    fn initialize_result(&self, snapshot: &Snapshot, revision: Revision, has_session: bool) -> Value {
+        self.warn_of_missing_interfaces(snapshot);
         let mut info = self.inner.info.clone();
         project::project_implementation(&mut info, revision);
         let mut result = json!({
             "protocolVersion": revision.as_str(),
-            "capabilities": self.capabilities(snapshot, revision),
+            "capabilities": self.capabilities(snapshot, revision, has_session),
             "serverInfo": info,
         });
         if let Some(instructions) = &self.inner.instructions {
@@ -312,10 +326,11 @@ impl Server {
 
     /// The result of `server/discover` (DISC-01, DISC-21).
     fn discover_result(&self, snapshot: &Snapshot, revision: Revision) -> Value {
+        self.warn_of_missing_interfaces(snapshot);
         let versions: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
         let mut result = json!({
             "supportedVersions": versions,
-            "capabilities": self.capabilities(snapshot, revision),
+            "capabilities": self.capabilities(snapshot, revision, false),
             "ttlMs": self.options().cache.ttl_ms(),
             "cacheScope": self.options().cache.scope.as_str(),
         });

@@ -1,7 +1,7 @@
 //! The options of a server, with their defaults.
 
-use super::{CacheHints, StateKey};
-use crate::engine::Limits;
+use super::{CacheHints, RegisterError, StateKey};
+use crate::{engine::Limits, protocol::extension};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -49,6 +49,20 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
+    /// Whether what is declared can be (EXT-01, EXT-02).
+    ///
+    /// # Errors
+    /// What cannot be, and why.
+    pub(crate) fn check(&self) -> Result<(), RegisterError> {
+        for (id, settings) in &self.extensions {
+            extension::check_id(id).map_err(|problem| RegisterError(format!("options.extensions: {problem}")))?;
+            if !settings.is_object() {
+                return Err(RegisterError(format!("options.extensions: the settings of {id} must be an object")));
+            }
+        }
+        Ok(())
+    }
+
     /// With durations that can be added to any time.
     pub(super) fn bounded(mut self) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);

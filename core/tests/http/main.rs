@@ -4,6 +4,7 @@ mod resumption;
 mod sse;
 mod streamable;
 mod support;
+mod tasks;
 #[cfg(unix)]
 mod unix;
 mod versions;

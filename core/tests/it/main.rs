@@ -1,5 +1,6 @@
 //! The core from outside: real processes, raw wires, scripted peers, and the bridge under a host. One binary, so that it links once.
 
+mod apps;
 mod bridge;
 mod client;
 mod envelope;
@@ -10,6 +11,7 @@ mod offer;
 mod process;
 mod rounds;
 mod script;
+mod skills;
 mod stdio;
 mod tasks;
 mod vectors;

@@ -1,6 +1,6 @@
 //! This test binary, run again as a server process: no fixture has to be built or found.
 
-use crate::{bridge, features, offer, rounds, script, tasks};
+use crate::{apps, bridge, features, offer, rounds, script, skills, tasks};
 use std::{
     path::PathBuf,
     process::Command,
@@ -48,6 +48,8 @@ pub(crate) fn play() {
         None if bridge::play(&role) => {}
         None if role == features::ROLE => features::serve(),
         None if rounds::ROLES.contains(&&*role) => rounds::serve(&role),
+        None if skills::ROLES.contains(&&*role) => skills::serve(&role),
+        None if role == apps::ROLE => apps::serve(),
         None if tasks::ROLES.contains(&&*role) => tasks::serve(&role, file),
         None => offer::serve(&role, file),
     }

@@ -1,5 +1,6 @@
 //! What a server offers, as snapshots: one request sees one snapshot, and changing the catalog makes the next.
 
+mod app;
 mod completion;
 mod hook;
 mod list;
@@ -166,6 +167,7 @@ impl Snapshot {
                 Changes::PROMPTS
             }
             Addition::Skill(skill) => {
+                self.skills.iter().try_for_each(|other| skill.check_nesting(other))?;
                 next.resources = Arc::new(self.resources.with_shared(&skill.resource)?);
                 next.skills = Arc::new(self.skills.with(skill)?);
                 next.has_skills = true;
@@ -257,6 +259,19 @@ impl Snapshot {
             Category::ResourceTemplates => keys(&self.templates),
             Category::Prompts => keys(&self.prompts),
         }
+    }
+
+    /// Tools whose user interface nobody serves (APP-11), with its URI. What providers serve is not known here.
+    pub(super) fn missing_interfaces(&self) -> Vec<(&str, &str)> {
+        if self.providers(Category::Resources).next().is_some() {
+            return Vec::new();
+        }
+        let is_served = |uri: &str| {
+            self.resources.get(uri).is_some()
+                || self.templates.iter().any(|template| template.template.matches(uri).is_some())
+        };
+        let named = self.tools.iter().filter_map(|tool| Some((tool.name.as_str(), tool.interface.as_deref()?)));
+        named.filter(|(_, uri)| !is_served(uri)).collect()
     }
 
     /// A file of a skill.

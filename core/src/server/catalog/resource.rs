@@ -1,6 +1,6 @@
 //! Resources and resource templates: how they are registered, and what is known of them then.
 
-use super::{Descriptor, Listed, RegisterError};
+use super::{Descriptor, Listed, RegisterError, app};
 use crate::{
     protocol::{
         model::{Resource, ResourceTemplate},
@@ -52,6 +52,8 @@ impl ResourceEntry {
         Resource::deserialize(&descriptor)
             .map_err(|error| RegisterError(format!("Resource {uri_text}: the descriptor: {error}")))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
+        app::check_resource(&uri_text, mime_type.as_deref())
+            .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource);
         Ok(RegisteredResource {
             uri: uri_text,
@@ -90,6 +92,8 @@ impl ResourceTemplateEntry {
         let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
         ResourceTemplate::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
+        app::check_resource(&text, mime_type.as_deref())
+            .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
         let facts = Arc::new(ReadFacts { mime_type, cache, handler });
         Ok(RegisteredTemplate { text, number, descriptor, template, facts })

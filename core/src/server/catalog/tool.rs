@@ -1,6 +1,6 @@
 //! Tools: how they are registered, and what is known of them then.
 
-use super::{Descriptor, Listed, RegisterError};
+use super::{Descriptor, Listed, RegisterError, app};
 use crate::{
     http::scope::is_scope,
     protocol::{
@@ -141,6 +141,7 @@ impl ToolEntry {
         // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        let interface = app::interface_of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let descriptor = Descriptor::new(descriptor, project::project_tool);
         Ok(RegisteredTool {
             name,
@@ -152,6 +153,7 @@ impl ToolEntry {
             requires,
             task_support,
             defers_task,
+            interface,
             scopes,
             handler,
         })
@@ -181,6 +183,8 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) requires: Option<Value>,
     pub(in crate::server) task_support: TaskSupport,
     pub(in crate::server) defers_task: bool,
+    /// The URI of its user interface.
+    pub(in crate::server) interface: Option<String>,
     /// What the caller's access token must grant.
     pub(in crate::server) scopes: Vec<String>,
     pub(in crate::server) handler: Arc<dyn Handler>,

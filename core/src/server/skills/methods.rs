@@ -67,6 +67,8 @@ pub(in crate::server) fn read_directory(serving: &Serving, params: Option<&RawJs
 /// What lies directly in a folder, by URI: files as they are, folders as `inode/directory`.
 fn children(serving: &Serving, uri: &str) -> BTreeMap<String, Value> {
     let folder = format!("{uri}/");
+    // SKL-62: folders are written without a slash at their end.
+    let is_folder = |name: &str| !name.is_empty() && !uri.ends_with('/');
     let mut children = BTreeMap::new();
     for skill in
         serving.snapshot.skills.iter().filter(|skill| skill.root.starts_with(uri) || uri.starts_with(&skill.root))
@@ -74,6 +76,7 @@ fn children(serving: &Serving, uri: &str) -> BTreeMap<String, Value> {
         for (place, file) in skill.files.range(folder.clone()..).take_while(|(place, _)| place.starts_with(&folder)) {
             match place[folder.len()..].split_once('/') {
                 None => children.insert(place.clone(), file.resource()),
+                Some((name, _)) if !is_folder(name) => continue,
                 Some((name, _)) => {
                     let inner = format!("{folder}{name}");
                     children.insert(inner.clone(), json!({"uri": inner, "name": name, "mimeType": "inode/directory"}))

@@ -114,6 +114,27 @@ pub(crate) struct RegisteredSkill {
     pub(super) resource: Arc<RegisteredResource>,
 }
 
+impl RegisteredSkill {
+    /// A skill inside another belongs to it, so both must list the same files there (SKL-22, SKL-23).
+    pub(super) fn check_nesting(&self, other: &Self) -> Result<(), RegisterError> {
+        let inside = |inner: &Self, outer: &Self| inner.root.starts_with(&format!("{}/", outer.root));
+        let (inner, outer) = match (inside(self, other), inside(other, self)) {
+            (true, _) => (self, other),
+            (_, true) => (other, self),
+            _ => return Ok(()),
+        };
+        let folder = format!("{}/", inner.root);
+        let shared = outer.files.range(folder.clone()..).take_while(|(place, _)| place.starts_with(&folder));
+        if shared.map(|(_, file)| file.manifest_row()).eq(inner.files.values().map(|file| file.manifest_row())) {
+            return Ok(());
+        }
+        Err(RegisterError(format!(
+            "The skill {} lies inside the skill {}, which must hold exactly its files there too",
+            inner.root, outer.root
+        )))
+    }
+}
+
 impl Listed for RegisteredSkill {
     const MEMBER: &'static str = "skills";
     const NOUN: &'static str = "A skill";

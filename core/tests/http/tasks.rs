@@ -1,0 +1,174 @@
+//! Tasks and states of requests over HTTP: which requests find them again, and whose they are.
+
+use crate::support::*;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use trunkline::{
+    auth::{Authorization, Identity, Verification},
+    protocol::model::{ElicitParams, Field, FormSchema},
+    server::{Context, ServerOptions, TaskSupport, ToolEntry},
+    transport::HttpOptions,
+};
+
+const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+const REVISION: &str = "2025-11-25";
+
+async fn fixture(options: HttpOptions) -> Fixture {
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let forever = |ctx: Context| async move {
+        ctx.cancelled().await;
+        Ok("never")
+    };
+    fixture.server.add_tool(ToolEntry::typed("forever", "Never ends.", forever).task(TaskSupport::Optional)).unwrap();
+    let ask = |ctx: Context| async move {
+        let form = FormSchema::new().required("word", Field::text());
+        let answer = ctx.elicit_as("word", ElicitParams::form("Which?", form)).await?;
+        Ok(format!("{:?}", answer.action))
+    };
+    fixture.server.add_tool(ToolEntry::typed("ask", "Asks.", ask)).unwrap();
+    fixture
+}
+
+/// Whoever names themselves is believed: the token is the name.
+fn named() -> HttpOptions {
+    let verifier = |verification: Verification| {
+        let identity = Identity { subject: Some(verification.token().into()), ..Identity::default() };
+        verification.complete(Ok(identity));
+    };
+    let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier));
+    let authorization = authorization.authorization_server("https://auth.example").build().unwrap();
+    HttpOptions { auth: Some(authorization), ..HttpOptions::default() }
+}
+
+/// A modern request that declares what these tests need; `name` goes into `Mcp-Name`.
+fn modern(fixture: &Fixture, method: &str, params: Value, name: &str) -> Ask {
+    let mut body = modern_request(method, params);
+    body["params"]["_meta"][CAPABILITIES] = json!({"elicitation": {}, "extensions": {EXTENSION: {}}});
+    let ask = fixture.ask("POST").header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", method);
+    ask.header("Mcp-Name", name).json(&body)
+}
+
+fn about(fixture: &Fixture, method: &str, task: &str) -> Ask {
+    modern(fixture, method, json!({"taskId": task, "inputResponses": {}}), task)
+}
+
+fn forever_as_task() -> Value {
+    request("tools/call", json!({"name": "forever", "arguments": {}, "task": {}}))
+}
+
+fn in_session(fixture: &Fixture, session: &str, body: &Value) -> Ask {
+    fixture.ask("POST").header("Mcp-Session-Id", session).header("MCP-Protocol-Version", REVISION).json(body)
+}
+
+fn id_of(created: &Value) -> String {
+    let result = &created["result"];
+    let id = result["task"].get("taskId").or(result.get("taskId")).and_then(Value::as_str);
+    id.unwrap_or_else(|| panic!("no task: {created}")).to_owned()
+}
+
+#[tokio::test]
+async fn tkx_45_the_header_names_the_task_of_the_request() {
+    let fixture = fixture(HttpOptions::default()).await;
+    let created = modern(&fixture, "tools/call", call("forever", json!({})), "forever").send().await;
+    assert_eq!(created.json()["result"]["resultType"], "task");
+    let id = id_of(&created.json());
+    // Every exchange is a connection of its own, and finds the task (TKX-08, TKX-33).
+    assert_eq!(about(&fixture, "tasks/get", &id).send().await.json()["result"]["status"], "working");
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        for other in ["", "another", "FOREVER"] {
+            let refused = about(&fixture, method, &id).header("Mcp-Name", other).send().await;
+            assert_eq!(refused.error(), (400, -32020), "{method}: {other:?}");
+        }
+    }
+    assert_eq!(about(&fixture, "tasks/get", &id).send().await.json()["result"]["status"], "working");
+    assert_eq!(about(&fixture, "tasks/cancel", &id).send().await.status, 200);
+    assert_eq!(about(&fixture, "tasks/get", &id).send().await.json()["result"]["status"], "cancelled");
+    assert_eq!(about(&fixture, "tasks/get", "nothing").send().await.json()["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn tsk_33_tsk_34_tsk_36_each_session_has_its_own_tasks() {
+    let fixture = fixture(HttpOptions::default()).await;
+    let (own, other) = (fixture.session(REVISION).await, fixture.session(REVISION).await);
+    let created = in_session(&fixture, &own, &forever_as_task()).send().await;
+    let id = id_of(&created.json());
+    let about = |method: &str| request(method, json!({"taskId": id}));
+    // TSK-36: a plain answer, though the client would take a stream.
+    let shown = in_session(&fixture, &own, &about("tasks/get")).send().await;
+    assert_eq!(shown.header("content-type"), Some("application/json"));
+    assert_eq!(shown.json()["result"]["status"], "working");
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let refused = in_session(&fixture, &other, &about(method)).send().await;
+        assert_eq!(refused.json()["error"]["code"], -32602, "{method}");
+    }
+    // TSK-34: a list is safe, because sessions are told apart.
+    let list = request("tasks/list", json!({}));
+    let listed = |session: String| {
+        let ask = in_session(&fixture, &session, &list);
+        async move { ask.send().await.json()["result"]["tasks"].as_array().unwrap().len() }
+    };
+    assert_eq!((listed(own.clone()).await, listed(other).await), (1, 0));
+    assert_eq!(in_session(&fixture, &own, &about("tasks/get")).send().await.json()["result"]["status"], "working");
+}
+
+#[tokio::test]
+async fn without_sessions_there_are_no_tasks_of_sessions() {
+    let fixture = fixture(HttpOptions { stateless: true, ..HttpOptions::default() }).await;
+    let opened = fixture.post(&[], &initialize(REVISION)).await.json();
+    assert_eq!(opened["result"]["capabilities"].get("tasks"), None, "TSK-34: {opened}");
+}
+
+#[tokio::test]
+async fn tsk_32_tkx_24_sec_04_tasks_belong_to_who_made_them() {
+    let fixture = fixture(named()).await;
+    let as_alice = |ask: Ask| ask.header("Authorization", "Bearer alice");
+    let as_bob = |ask: Ask| ask.header("Authorization", "Bearer bob");
+    let created = as_alice(modern(&fixture, "tools/call", call("forever", json!({})), "forever")).send().await;
+    let id = id_of(&created.json());
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        // TKX-24: knowing the id is not enough.
+        let refused = as_bob(about(&fixture, method, &id)).send().await;
+        assert_eq!(refused.json()["error"]["code"], -32602, "{method}");
+        assert_eq!(about(&fixture, method, &id).send().await.status, 401, "{method}");
+    }
+    assert_eq!(as_alice(about(&fixture, "tasks/get", &id)).send().await.json()["result"]["status"], "working");
+
+    // TSK-32: in sessions too, and whoever comes back in another finds what is theirs.
+    let opened = as_alice(fixture.ask("POST").json(&initialize(REVISION))).send().await;
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let list = request("tasks/list", json!({}));
+    let created = as_alice(in_session(&fixture, &session, &forever_as_task())).send().await;
+    let made = id_of(&created.json());
+    let again = as_alice(fixture.ask("POST").json(&initialize(REVISION))).send().await;
+    let again = again.header("mcp-session-id").unwrap().to_owned();
+    let listed = as_alice(in_session(&fixture, &again, &list)).send().await.json();
+    let ids: Vec<_> = listed["result"]["tasks"].as_array().unwrap().iter().map(|task| task["taskId"].clone()).collect();
+    assert!(ids.contains(&json!(made)), "{listed}");
+    let opened = as_bob(fixture.ask("POST").json(&initialize(REVISION))).send().await;
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    assert_eq!(as_bob(in_session(&fixture, &session, &list)).send().await.json()["result"]["tasks"], json!([]));
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let body = request(method, json!({"taskId": made}));
+        let refused = as_bob(in_session(&fixture, &session, &body)).send().await;
+        assert_eq!(refused.json()["error"]["code"], -32602, "{method}");
+    }
+}
+
+/// A state that travels through the client is of use to the one it was given to, and proves nothing about who sends it.
+#[tokio::test]
+async fn sec_05_sec_06_a_state_is_no_credential() {
+    let fixture = fixture(named()).await;
+    let first = || modern(&fixture, "tools/call", call("ask", json!({})), "ask");
+    let asked = first().header("Authorization", "Bearer alice").send().await.json();
+    let mut params = call("ask", json!({}));
+    params["requestState"] = asked["result"]["requestState"].clone();
+    params["inputResponses"] = json!({"word": {"action": "decline"}});
+    let retry = || modern(&fixture, "tools/call", params.clone(), "ask");
+    assert_eq!(retry().send().await.status, 401, "SEC-05");
+    assert_eq!(retry().header("Authorization", "Bearer bob").send().await.json()["error"]["code"], -32602, "SEC-06");
+    let answered = retry().header("Authorization", "Bearer alice").send().await.json();
+    assert_eq!(answered["result"]["content"][0]["text"], "Decline");
+    // SEC-06: no two are alike.
+    let again = first().header("Authorization", "Bearer alice").send().await.json();
+    assert_ne!(again["result"]["requestState"], asked["result"]["requestState"]);
+}
