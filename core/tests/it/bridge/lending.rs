@@ -54,7 +54,9 @@ impl Reader {
                 let (port, now, alarm) = (port.clone(), Arc::clone(&now), alarm.clone());
                 thread::spawn(move || {
                     if let Ok(Some(descriptor)) = port.watch(handle) {
-                        while !now.over.load(Ordering::Relaxed) && now.read(&port, handle, &descriptor, &alarm) {}
+                        while !now.over.load(Ordering::Relaxed) && now.read(&port, handle, &descriptor, &alarm) {
+                            std::hint::spin_loop();
+                        }
                         now.given_back.fetch_add(1, Ordering::Relaxed);
                     }
                     now.watched.lock().unwrap().remove(&handle);
