@@ -68,6 +68,7 @@ for (const revision of revisions) {
     test("the variable of a template is completed", async () => {
       const complete = (value, context) => peer.result("completion/complete", { ref: { type: "ref/resource", uri: "notes://by-name/{name}{?lang}" }, argument: { name: "name", value }, ...context });
       assert.deepEqual((await complete("t")).completion.values, ["two"]);
+      if (revision < "2025-06-18") return;
       const known = await complete("o", { context: { arguments: { lang: "no" } } });
       assert.deepEqual([known.completion.values, known.completion.total], [["one"], 1]);
     });

@@ -260,12 +260,15 @@ impl Wire {
             let stream = || params["_meta"].get(SUBSCRIPTION).map(Value::to_string);
             let id = token.or_else(stream).or_else(|| message.get("id").map(Value::to_string));
             let asked = id.and_then(|id| self.asked.get(&id));
-            if let (Some("initialize"), Some(answered)) =
-                (asked.map(|asked| asked.method.as_str()), message["result"]["protocolVersion"].as_str())
-            {
-                self.session = Revision::parse(answered);
-            }
-            let revision = asked.map(|asked| asked.revision).or(self.session).unwrap_or(Revision::NEWEST_LEGACY);
+            let negotiated =
+                match (asked.map(|asked| asked.method.as_str()), message["result"]["protocolVersion"].as_str()) {
+                    (Some("initialize"), Some(answered)) => Revision::parse(answered),
+                    _ => None,
+                };
+            self.session = negotiated.or(self.session);
+            // Whatever the request named, its answer is of the revision that it says.
+            let revision = negotiated.or(asked.map(|asked| asked.revision)).or(self.session);
+            let revision = revision.unwrap_or(Revision::NEWEST_LEGACY);
             let record = Record {
                 revision,
                 direction: Direction::ServerToClient,
