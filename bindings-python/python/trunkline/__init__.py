@@ -12,6 +12,7 @@ from .asking import (
     roots,
     sample,
 )
+from .auth import AccessToken, Auth, Identity, InsufficientScope, InvalidToken
 from .client import Client
 from .completions import Completion
 from .content import (
@@ -54,8 +55,10 @@ from .types import Annotations, Icon, Tool, ToolAnnotations, ToolPage
 __version__ = _native.VERSION
 
 __all__ = [
+    "AccessToken",
     "Annotations",
     "AudioContent",
+    "Auth",
     "BlockingCallError",
     "Busy",
     "CallToolResult",
@@ -72,11 +75,14 @@ __all__ = [
     "ForkedError",
     "GetPromptResult",
     "Icon",
+    "Identity",
     "ImageContent",
     "InputRequest",
     "InputRequired",
+    "InsufficientScope",
     "InternalError",
     "InvalidArgument",
+    "InvalidToken",
     "Listener",
     "Message",
     "OtherContent",

@@ -89,8 +89,9 @@ class ASGIApp:
         with self._server._lock:
             port, server = self._server._acquire(loop)
             if port is not self._port:  # the first request, or the first one in a forked process
+                opening = {"server": server, "transport": self._server._transport(self._transport)}
                 try:
-                    self._listener = port.native.open({"server": server, "transport": self._transport})
+                    self._listener = port.native.open(opening)
                 except _native.NativeError as error:
                     reraise(error)
                 self._port = port

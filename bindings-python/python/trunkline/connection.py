@@ -124,7 +124,7 @@ class Connection:
             self.server = target
             return _only({"type": "memory"}, {}, http, child)
         if isinstance(target, str):
-            if target.startswith(("http://", "https://")):
+            if target.startswith(("http://", "https://", "unix:")):
                 return _only({"type": "http", "url": target}, http, child)
             raise InvalidArgument(
                 f"{target!r} is not an http URL; to start a server, pass its command as a list: {target.split()}"

@@ -61,7 +61,7 @@ class Listener:
                 raise InvalidArgument(
                     "another event loop serves this server already; a SyncClient of it connects after serve()"
                 )
-            handle = port.open({"server": server, "transport": self._transport})
+            handle = port.open({"server": server, "transport": self._server._transport(self._transport)})
             self._result = await port.reply(handle)
         except BaseException:
             await self._server._release(port, loop, 0)

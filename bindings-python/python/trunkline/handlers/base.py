@@ -45,12 +45,16 @@ class Handler:
         """Runs a `def` handler."""
         raise NotImplementedError
 
+    def failure(self, error: BaseException) -> dict[str, Any]:
+        """What the core is told when the handler has raised this."""
+        return _failure(error)
+
     async def answer(self, port: Port, ticket: int, body: Any) -> None:
         """Answers a call on the event loop."""
         try:
             _complete(port.native, ticket, await self.run(port, ticket, body))
         except BaseException as error:
-            _fail(port.native, ticket, _failure(error))
+            _fail(port.native, ticket, self.failure(error))
             if not isinstance(error, Exception) and not _is_suspension(error):
                 raise
 
@@ -59,7 +63,7 @@ class Handler:
         try:
             _complete(port.native, ticket, self.run_in_thread(port, ticket, body, context))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
-            _fail(port.native, ticket, _failure(error))
+            _fail(port.native, ticket, self.failure(error))
 
 
 def _complete(native: _native.Port, ticket: int, answer: Answer) -> None:

@@ -14,6 +14,7 @@ from ..port import Port
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from ..auth import Auth
     from ..background import BackgroundLoop
     from ..handlers.base import Handler
 
@@ -60,6 +61,22 @@ class Base:
                 port.unregister(self._handles.pop((kind, key)))
             except _native.NativeError as error:
                 reraise(error)
+
+    def _transport(self, transport: dict[str, Any]) -> dict[str, Any]:
+        """A transport as the core opens it; the verifier of its tokens is known to the port from now on."""
+        auth: Auth | None = transport.get("auth")
+        if auth is None:
+            return transport
+        if auth.verifier is None:
+            return {**transport, "auth": auth.to_json(None)}
+        from ..handlers.verifier import VerifierHandler
+
+        handler = VerifierHandler(auth.verifier)
+        key = (handler.kind, handler.key)
+        with self._lock:
+            if self._bind() and key not in self._things:
+                self._add(handler, "this verifier")
+            return {**transport, "auth": auth.to_json(self._handles[key])}
 
     def _tell(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Tells the clients of the server something."""

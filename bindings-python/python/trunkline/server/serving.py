@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import BlockingCallError, InvalidArgument
 from ..listener import Listener
-from ..options import camel_case
+from ..options import camel_case, milliseconds
 from .base import Base, running_loop
 
 if TYPE_CHECKING:
     from ..asgi import ASGIApp
+    from ..auth import Auth
 
 Transport: TypeAlias = Literal["stdio", "http"]
 
@@ -55,6 +57,15 @@ class Serving(Base):
         json: bool | None = None,
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] | None = None,
+        sse: str | Literal[False] | None = None,
+        messages: str | Literal[False] | None = None,
+        replay_events: int | None = None,
+        replay_bytes: int | None = None,
+        retry: float | None = None,
+        auth: Auth | None = None,
+        max_connections: int | None = None,
+        unix: str | os.PathLike[str] | None = None,
+        unix_mode: str | None = None,
     ) -> Listener:
         """Serves on the running event loop.
 
@@ -70,6 +81,15 @@ class Serving(Base):
             json: answer with one JSON document where no stream is needed.
             allowed_hosts: further names in the Host header that are served.
             allowed_origins: further origins that are served.
+            sse: where clients of HTTP+SSE (2024-11-05) open their stream; False: they are not served (default /sse).
+            messages: where those clients post (default /messages).
+            replay_events: events that each session keeps for clients whose connection breaks; 0: none (default 1000).
+            replay_bytes: how many bytes of them (default 4 MiB).
+            retry: seconds after which a client may come back to a stream that was closed early (default 1).
+            auth: lets in only who has an access token.
+            max_connections: connections at once (default 16384).
+            unix: listen on this Unix socket instead of a host and port.
+            unix_mode: its permissions (default `"600"`).
         """
         chosen = camel_case(
             host=host,
@@ -79,6 +99,15 @@ class Serving(Base):
             json=json,
             allowed_hosts=allowed_hosts,
             allowed_origins=allowed_origins,
+            sse=sse,
+            messages=messages,
+            replay_events=replay_events,
+            replay_bytes=replay_bytes,
+            retry_ms=milliseconds(retry),
+            auth=auth,
+            max_connections=max_connections,
+            unix=None if unix is None else os.fspath(unix),
+            unix_mode=unix_mode,
         )
         if transport not in ("stdio", "http"):
             raise InvalidArgument(f'transport must be "stdio" or "http", not {transport!r}')
@@ -94,6 +123,12 @@ class Serving(Base):
         json: bool | None = None,
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] | None = None,
+        sse: str | Literal[False] | None = None,
+        messages: str | Literal[False] | None = None,
+        replay_events: int | None = None,
+        replay_bytes: int | None = None,
+        retry: float | None = None,
+        auth: Auth | None = None,
     ) -> ASGIApp:
         """The server as an ASGI application, to be mounted in a web framework or run by an ASGI server as it is.
 
@@ -106,6 +141,13 @@ class Serving(Base):
             json: answer with one JSON document where no stream is needed.
             allowed_hosts: names in the Host header that are served beside those of this machine; `"*"` allows all.
             allowed_origins: origins whose pages are served beside those of this machine.
+            sse: where clients of HTTP+SSE (2024-11-05) open their stream; False: they are not served (default:
+                every path that ends with sse).
+            messages: where those clients post (default: every path that ends with messages).
+            replay_events: events that each session keeps for clients whose connection breaks; 0: none (default 1000).
+            replay_bytes: how many bytes of them (default 4 MiB).
+            retry: seconds after which a client may come back to a stream that was closed early (default 1).
+            auth: lets in only who has an access token.
         """
         from ..asgi import ASGIApp
 
@@ -115,5 +157,11 @@ class Serving(Base):
             json=json,
             allowed_hosts=allowed_hosts,
             allowed_origins=allowed_origins,
+            sse=sse,
+            messages=messages,
+            replay_events=replay_events,
+            replay_bytes=replay_bytes,
+            retry_ms=milliseconds(retry),
+            auth=auth,
         )
         return ASGIApp(self, chosen, self._drain_deadline)

@@ -37,6 +37,7 @@ class Tools(Base):
         icons: Sequence[Icon] | None = None,
         meta: Mapping[str, Any] | None = None,
         requires: Mapping[str, Any] | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> Callable[[F], F]: ...
 
     def tool(self, function: Any = None, **options: Any) -> Any:
@@ -63,6 +64,7 @@ class Tools(Base):
         icons: Sequence[Icon] | None = None,
         meta: Mapping[str, Any] | None = None,
         requires: Mapping[str, Any] | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> None:
         """Adds a tool; clients that are connected are told.
 
@@ -77,6 +79,7 @@ class Tools(Base):
             icons: icons for user interfaces.
             meta: the `_meta` of the tool.
             requires: client capabilities without which a call is refused, such as `{"sampling": {}}`.
+            scopes: what the access token of a call must grant beside what the endpoint needs.
 
         Raises:
             InvalidArgument: if an annotation has no JSON Schema, a schema is wrong, or the name is taken.
@@ -93,7 +96,7 @@ class Tools(Base):
             icons=icons,
         )
         registration = camel_case(
-            tool=with_meta(tool, meta), wrap_output=signature.returns.wrap or None, requires=requires
+            tool=with_meta(tool, meta), wrap_output=signature.returns.wrap or None, requires=requires, scopes=scopes
         )
         self._add(ToolHandler(name, function, signature, registration), f"a tool named {name!r}")
 

@@ -1,0 +1,169 @@
+"""Who may use a server over HTTP: only callers with an access token (OAuth 2.1, RFC 9728)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from .content import encode_base64
+from .errors import InvalidArgument
+from .options import camel_case
+
+Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identity | None]"
+
+
+class Auth:
+    """The `auth` of `Server.serve` and `Server.asgi`. What is true of the caller is `auth` in the context.
+
+    Requests without a good token are refused with a challenge, and clients are told where to get one.
+
+    Args:
+        resource: the public URL of the endpoint, which tokens must be issued for.
+        issuer: whose JWTs are accepted, one or several (default: the authorization servers).
+        authorization_servers: where clients get tokens (default: the issuers).
+        audience: what `aud` must name one of, if that is not the resource.
+        jwks: the issuer's keys, as a JSON Web Key Set.
+        jwks_uri: where they are (default: the issuer's metadata says).
+        algorithms: how tokens may be signed, such as `"ES256"` (default: all that are safe).
+        required_scopes: what every request needs.
+        scopes: what clients are told to ask for (default: the required ones).
+        implies: scopes that imply narrower ones: `{"admin": ["read", "write"]}`.
+        dpop: whether tokens are bound to keys of the client (RFC 9449).
+        dpop_algorithms: how proofs may be signed.
+        dpop_nonce: proofs need a nonce of the server: True, or a secret of 32 bytes or more (or its base64 text) that
+            all processes of one endpoint share.
+        public_url: the URL of the endpoint as clients see it, where a proxy changes the path.
+        metadata: further members of the metadata document, such as `resource_name`.
+        verifier: judges tokens in the place of the built-in verifier of JWTs; `def` runs on a thread of the pool. It
+            must refuse tokens that are not for the resource.
+    """
+
+    __slots__ = ("_json", "verifier")
+
+    def __init__(
+        self,
+        resource: str,
+        *,
+        issuer: str | Sequence[str] | None = None,
+        authorization_servers: Sequence[str] | None = None,
+        audience: str | Sequence[str] | None = None,
+        jwks: Mapping[str, Any] | None = None,
+        jwks_uri: str | None = None,
+        algorithms: Sequence[str] | None = None,
+        required_scopes: Sequence[str] | None = None,
+        scopes: Sequence[str] | None = None,
+        implies: Mapping[str, Sequence[str]] | None = None,
+        dpop: Literal["off", "optional", "required"] | None = None,
+        dpop_algorithms: Sequence[str] | None = None,
+        dpop_nonce: bool | bytes | str | None = None,
+        public_url: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        verifier: Verify | None = None,
+    ) -> None:
+        self.verifier = verifier
+        self._json = camel_case(
+            resource=resource,
+            issuer=issuer,
+            authorization_servers=authorization_servers,
+            audience=audience,
+            jwks=jwks,
+            jwks_uri=jwks_uri,
+            algorithms=algorithms,
+            required_scopes=required_scopes,
+            scopes=scopes,
+            implies=implies,
+            dpop=dpop,
+            dpop_algorithms=dpop_algorithms,
+            dpop_nonce=encode_base64(dpop_nonce) if isinstance(dpop_nonce, bytes) else dpop_nonce,
+            public_url=public_url,
+            metadata=metadata,
+        )
+
+    def to_json(self, verifier: int | None) -> dict[str, Any]:
+        """The options as the core takes them, with the handle of the verifier if there is one."""
+        return self._json if verifier is None else {**self._json, "verifier": verifier}
+
+    def __repr__(self) -> str:
+        return f"Auth({self._json['resource']!r})"
+
+
+class AccessToken:
+    """What a caller presents: the token and, as `request_method` and `url`, the request that it came with."""
+
+    __slots__ = ("request_method", "resource", "scheme", "token", "url")
+
+    def __init__(self, json: Mapping[str, Any]) -> None:
+        self.token: str = json["token"]
+        # Bearer or DPoP
+        self.scheme: str = json["scheme"]
+        self.request_method: str = json["method"]
+        self.url: str = json["url"]
+        # What it must be for.
+        self.resource: str = json["resource"]
+
+    def __repr__(self) -> str:
+        return f"<AccessToken for {self.resource}>"  # the token is a secret
+
+
+class Identity:
+    """Who a token speaks for. It must name someone: a subject, a client, or a principal.
+
+    Args:
+        subject: the user.
+        client_id: the client.
+        issuer: who issued the token.
+        scopes: what the token grants.
+        expires_at: when it expires, in seconds since 1970.
+        claims: all that it says; `cnf.jkt` binds it to a key.
+        principal: whose sessions these are (default: the subject, then the client).
+    """
+
+    __slots__ = ("claims", "client_id", "expires_at", "issuer", "principal", "scopes", "subject")
+
+    def __init__(
+        self,
+        subject: str | None = None,
+        *,
+        client_id: str | None = None,
+        issuer: str | None = None,
+        scopes: Sequence[str] | None = None,
+        expires_at: float | None = None,
+        claims: Mapping[str, Any] | None = None,
+        principal: str | None = None,
+    ) -> None:
+        if subject is None and client_id is None and principal is None:
+            raise InvalidArgument("an identity must name someone: a subject, a client_id, or a principal")
+        self.subject = subject
+        self.client_id = client_id
+        self.issuer = issuer
+        self.scopes = scopes
+        self.expires_at = expires_at
+        self.claims = claims
+        self.principal = principal
+
+    def to_json(self) -> dict[str, Any]:
+        """The identity as the core takes it."""
+        return camel_case(
+            subject=self.subject,
+            client_id=self.client_id,
+            issuer=self.issuer,
+            scopes=self.scopes,
+            expires_at=None if self.expires_at is None else int(self.expires_at),
+            claims=self.claims,
+            principal=self.principal,
+        )
+
+    def __repr__(self) -> str:
+        return f"Identity({self.subject or self.client_id or self.principal!r})"
+
+
+class InvalidToken(Exception):
+    """Raised by a verifier: the token is no good. The caller gets 401 and this text."""
+
+
+class InsufficientScope(Exception):
+    """Raised by a verifier: the token is good, but does not grant these scopes. The caller gets 403 and them."""
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        super().__init__(f"the token does not grant {' '.join(scopes)}")
+        self.scopes = scopes

@@ -1,0 +1,235 @@
+"""Servers that let in only who has an access token, and the further ways to listen."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from support import REVISIONS, run
+from trunkline import (
+    AccessToken,
+    Auth,
+    Client,
+    Context,
+    Identity,
+    InsufficientScope,
+    InvalidArgument,
+    InvalidToken,
+    Server,
+    SyncContext,
+    TrunklineError,
+)
+
+RESOURCE = "https://mcp.example/mcp"
+ISSUER = "https://auth.example"
+# The public key of RFC 8037.
+KEY = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
+
+
+def judged(given: AccessToken) -> Identity | None:
+    assert given.resource == RESOURCE and given.scheme == "Bearer" and given.token not in repr(given)
+    match given.token:
+        case "good":
+            return Identity("ada", client_id="app", scopes=["mcp"], claims={"level": 3})
+        case "strong":
+            return Identity("ada", scopes=["mcp", "write"])
+        case "old":
+            raise InvalidToken("it is too old")
+        case "weak":
+            raise InsufficientScope(["mcp"])
+        case "broken":
+            raise ValueError("secret detail")
+        case _:
+            return None
+
+
+async def judged_later(given: AccessToken) -> Identity | None:
+    await asyncio.sleep(0)
+    return judged(given)
+
+
+def guarded() -> Server:
+    server = Server("guarded", version="1")
+
+    @server.tool
+    async def who(ctx: Context) -> str:
+        return json.dumps(ctx.auth)
+
+    @server.tool(scopes=["write"])
+    def write(ctx: SyncContext) -> str:
+        assert ctx.auth is not None
+        return ctx.auth["subject"]
+
+    return server
+
+
+def post(url: str, token: str | None) -> tuple[int, str, str]:
+    """Status, challenge and body of a request with that token."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=10)
+    meta: dict[str, Any] = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/list",
+    }
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    connection.request("POST", parts.path, json.dumps(body), headers)
+    response = connection.getresponse()
+    found = response.status, response.getheader("WWW-Authenticate") or "", response.read().decode()
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize("verifier", [judged, judged_later])
+def test_a_verifier_of_the_program_judges_tokens(verifier: Any, caplog: pytest.LogCaptureFixture) -> None:
+    auth = Auth(RESOURCE, authorization_servers=[ISSUER], required_scopes=["mcp"], verifier=verifier)
+
+    async def check() -> None:
+        async with guarded().serve("http", port=0, auth=auth) as listener:
+            for token, status, challenge in [
+                (None, 401, "resource_metadata="),
+                ("unknown", 401, "invalid_token"),
+                ("old", 401, "it is too old"),
+                ("weak", 403, "insufficient_scope"),
+                ("broken", 503, ""),
+                ("good", 200, ""),
+            ]:
+                found = await asyncio.to_thread(post, listener.url, token)
+                assert found[0] == status and challenge in found[1], (token, found)
+                assert "secret" not in found[1] + found[2]
+
+    run(check())
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_handlers_know_who_calls(revision: str) -> None:
+    auth = Auth(RESOURCE, authorization_servers=[ISSUER], required_scopes=["mcp"], verifier=judged_later)
+
+    async def check() -> None:
+        async with guarded().serve("http", port=0, auth=auth) as listener:
+            headers = {"Authorization": "Bearer good"}
+            async with Client(listener.url, revision=revision, headers=headers) as client:
+                told = json.loads((await client.call_tool("who")).text)
+                assert told["subject"] == "ada" and told["clientId"] == "app" and told["claims"] == {"level": 3}
+                assert "good" not in json.dumps(told)
+                with pytest.raises(TrunklineError):
+                    await client.call_tool("write")
+            strong = {"Authorization": "Bearer strong"}
+            async with Client(listener.url, revision=revision, headers=strong) as client:
+                assert (await client.call_tool("write")).text == "ada"
+
+    run(check())
+
+
+def test_where_tokens_come_from_is_published() -> None:
+    auth = Auth(RESOURCE, issuer=ISSUER, jwks={"keys": [KEY]}, scopes=["mcp"], metadata={"resource_name": "Notes"})
+
+    async def check() -> None:
+        async with guarded().serve("http", port=0, auth=auth) as listener:
+
+            def fetch() -> Any:
+                connection = http.client.HTTPConnection("127.0.0.1", listener.port, timeout=10)
+                connection.request("GET", "/.well-known/oauth-protected-resource/mcp")
+                found = json.loads(connection.getresponse().read())
+                connection.close()
+                return found
+
+            document = await asyncio.to_thread(fetch)
+            assert document["resource"] == RESOURCE and document["authorization_servers"] == [ISSUER]
+            assert document["scopes_supported"] == ["mcp"] and document["resource_name"] == "Notes"
+            assert (await asyncio.to_thread(post, listener.url, "a.b.c"))[0] == 401
+
+    run(check())
+
+
+def test_an_asgi_application_is_guarded_too() -> None:
+    auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=judged)
+    server = guarded()
+
+    async def check() -> None:
+        app = server.asgi(auth=auth)
+        sent: list[Any] = []
+        bodies = [b"{}"]
+
+        async def receive() -> Any:
+            if bodies:
+                return {"type": "http.request", "body": bodies.pop()}
+            return await asyncio.Future[Any]()  # the client stays
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": headers}
+        await app(scope, receive, send)
+        assert sent[0]["status"] == 401
+        await app.close()
+
+    run(check())
+
+
+def test_auth_that_cannot_be_is_refused() -> None:
+    wrong: Any = 3
+
+    async def check() -> None:
+        for auth, problem in [
+            (Auth(RESOURCE), "issuer"),
+            (Auth("not a url", issuer=ISSUER), "resource"),
+            (Auth(RESOURCE, issuer=ISSUER, algorithms=["none"]), "algorithms"),
+            (Auth(RESOURCE, issuer=ISSUER, verifier=judged), "verifier judges tokens itself"),
+            (Auth(RESOURCE, verifier=wrong), "a verifier must be a function"),
+        ]:
+            with pytest.raises(InvalidArgument, match=problem):
+                await guarded().serve("http", port=0, auth=auth).start()
+
+    run(check())
+    with pytest.raises(InvalidArgument, match="must name someone"):
+        Identity()
+
+
+def test_a_unix_socket(tmp_path: Path) -> None:
+    async def check() -> None:
+        path = tmp_path / "it.sock"
+        async with Server("unix", version="1").serve("http", unix=path, unix_mode="600") as listener:
+            assert listener.url == f"unix:{path}:/mcp"
+            assert path.stat().st_mode & 0o777 == 0o600
+            async with Client(listener.url) as client:
+                assert client.server_info["name"] == "unix"
+
+    run(check())
+
+
+def test_options_of_listeners_reach_the_core() -> None:
+    async def check() -> None:
+        server = Server("options", version="1")
+        fine: dict[str, Any] = {
+            "sse": "/events",
+            "messages": "/post",
+            "replay_events": 0,
+            "replay_bytes": 0,
+            "retry": 0.5,
+            "max_connections": 3,
+        }
+        async with server.serve("http", port=0, **fine) as listener:
+            assert listener.port > 0
+        async with server.serve("http", port=0, sse=False):
+            pass
+        with pytest.raises(InvalidArgument, match="stdio has no retryMs"):
+            server.serve("stdio", retry=1)
+        with pytest.raises(InvalidArgument, match="expected usize"):
+            await server.serve("http", port=0, max_connections=-1).start()
+
+    run(check())
