@@ -21,11 +21,10 @@ export class Peer {
   #waiting = new Map();
   #watchers = new Set();
 
-  /** Starts `program` (a file beside this one) and shakes hands. `answers`: what is answered to requests of the server, by method: a function of params and key. */
-  static async start(program, { revision, capabilities = {}, answers = {}, args = [], meta = {}, env = {} }) {
+  /** Starts `program` (a file beside this one) and shakes hands. `answers`: what is answered to requests of the server, by method: a function of params and key. `ahead`: declares also what the revision does not know. */
+  static async start(program, { revision, capabilities = {}, answers = {}, args = [], meta = {}, env = {}, ahead = false }) {
     const peer = new Peer(program, args, env);
-    // What a revision does not know cannot be declared there.
-    if (revision < "2025-06-18") capabilities = { ...capabilities, elicitation: undefined };
+    if (revision < "2025-06-18" && !ahead) capabilities = { ...capabilities, elicitation: undefined };
     Object.assign(peer, { revision, capabilities, answers, meta });
     if (revision !== modern) {
       const { result } = await peer.send("initialize", { protocolVersion: revision, capabilities, clientInfo: { name: "peer", version: "1" } });

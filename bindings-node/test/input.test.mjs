@@ -78,8 +78,8 @@ for (const revision of eliciting) {
 }
 
 for (const revision of ["2024-11-05", "2025-03-26"]) {
-  test(`revision ${revision} has no elicitation, but models and roots`, () =>
-    withPeer({ revision }, async (peer) => {
+  test(`revision ${revision} has no elicitation, whatever the client declares`, () =>
+    withPeer({ revision, ahead: true }, async (peer) => {
       const { error } = await peer.send("tools/call", { name: "elicit" });
       assert.match(error.message, new RegExp(revision));
     }));
