@@ -7,7 +7,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::time::Duration;
 use trunkline::{
-    protocol::RawJson,
+    protocol::{RawJson, extension},
     server::{
         Call, Category, Outcome, ProviderEntry, ResourceEntry, ResourceTemplateEntry, Server, ServerOptions, ToolEntry,
     },
@@ -247,6 +247,15 @@ fn ext_01_ext_05_ext_10_what_the_author_declares_is_declared_and_nothing_else() 
             json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "r", "version": "1"}});
         let declared = plain.ask(1, "initialize", params)["result"]["capabilities"].take();
         assert_eq!((declared.get("extensions"), declared.get("experimental")), (None, None), "EXT-05: {revision}");
+    }
+}
+
+#[test]
+fn ext_04_ext_06_the_documentation_lists_every_extension_and_what_happens_without_it() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/extensions.md")).unwrap();
+    for extension in [&extension::TASKS, &extension::SKILLS, &extension::APPS] {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}`", extension.id)));
+        assert_eq!(row.map(|row| row.matches(" | ").count()), Some(3), "{}", extension.id);
     }
 }
 

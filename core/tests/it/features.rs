@@ -1,9 +1,10 @@
 //! Resources, prompts, completion and logging over the wire, in every revision.
 
+mod samples;
 mod server;
 
 use crate::{
-    process::File,
+    process::{File, eventually},
     wire::{CAPABILITIES, SUBSCRIPTION, VERSION, Wire, modern, text_of},
 };
 use serde_json::{Value, json};
@@ -344,4 +345,44 @@ fn rpc_19_and_cch_14_a_result_that_asks_for_input_is_not_for_keeping() {
     params["requestState"] = asked["requestState"].clone();
     let answered = wire.ask(2, "resources/read", params)["result"].take();
     assert_eq!((&answered["resultType"], &answered["contents"][0]["text"]), (&json!("complete"), &json!("yes")));
+}
+
+#[test]
+fn misc_04_what_a_link_points_to_is_read_though_no_list_shows_it() {
+    for revision in every_revision().filter(|revision| *revision >= "2025-06-18") {
+        let (mut wire, params) = start(revision);
+        let called = wire.ask(1, "tools/call", params(json!({"name": "link"})));
+        let link = called["result"]["content"][0].clone();
+        assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &json!("test://item/linked")));
+        let (listed, _) = listed(&mut wire, "resources/list", "resources", params);
+        assert!(listed.iter().all(|resource| resource["uri"] != link["uri"]), "{revision}");
+        let read = wire.ask(2, "resources/read", params(json!({"uri": link["uri"]})));
+        assert_eq!(read["result"]["contents"][0]["text"], "linked", "{revision}");
+    }
+}
+
+/// Nobody reads, so what is only told is left out; the rest comes in order, and the answer at its end.
+#[test]
+fn log_08_prg_06_what_a_client_does_not_read_is_not_kept_for_it() {
+    let end = File::new();
+    let mut wire = Wire::start_unread(ROLE, &end);
+    let meta =
+        json!({VERSION: MODERN, CAPABILITIES: {}, "progressToken": "t", "io.modelcontextprotocol/logLevel": "info"});
+    wire.request(1, "tools/call", json!({"name": "flood", "_meta": meta}));
+    eventually("everything is said", || std::path::Path::new(end.path()).exists());
+    wire.read();
+    let (mut told, mut progress, mut logged) = (0, 0, 0);
+    let answer = loop {
+        let message = wire.next();
+        let (last, now) = match message["method"].as_str() {
+            None => break message,
+            Some("notifications/progress") => (&mut progress, message["params"]["progress"].as_f64().unwrap() as u64),
+            Some(_) => (&mut logged, message["params"]["data"]["step"].as_u64().unwrap()),
+        };
+        assert!(now > *last, "{message}");
+        *last = now;
+        told += 1;
+    };
+    assert_eq!(text_of(&answer), "flooded");
+    assert!(told > 0 && told < 2 * server::FLOOD, "{told} messages");
 }

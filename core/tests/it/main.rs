@@ -6,6 +6,7 @@ mod client;
 mod envelope;
 mod features;
 mod http_wire;
+mod log;
 mod memory;
 mod offer;
 mod process;

@@ -1,6 +1,6 @@
 //! This test binary, run again as a server process: no fixture has to be built or found.
 
-use crate::{apps, bridge, features, offer, rounds, script, skills, tasks};
+use crate::{apps, bridge, features, log, offer, rounds, script, skills, tasks};
 use std::{
     path::PathBuf,
     process::Command,
@@ -46,10 +46,11 @@ pub(crate) fn play() {
     match role.strip_prefix("script ") {
         Some(script) => script::play(script, &file),
         None if bridge::play(&role) => {}
-        None if role == features::ROLE => features::serve(),
+        None if role == features::ROLE => features::serve(file),
         None if rounds::ROLES.contains(&&*role) => rounds::serve(&role),
         None if skills::ROLES.contains(&&*role) => skills::serve(&role),
         None if role == apps::ROLE => apps::serve(),
+        None if role == log::ROLE => log::serve(file),
         None if tasks::ROLES.contains(&&*role) => tasks::serve(&role, file),
         None => offer::serve(&role, file),
     }

@@ -2,13 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
+    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 use trunkline::{
-    protocol::model::{BlobResourceContents, ElicitParams, Field, FormSchema, LoggingLevel, ResourceContents},
+    protocol::model::{
+        BlobResourceContents, ContentBlock, CreateMessageParams, ElicitParams, Field, FormSchema, LoggingLevel,
+        ResourceContents,
+    },
     server::{
         CallError, CompletionEntry, CompletionTarget, Context, Params, PromptEntry, ResourceEntry, Server,
         ServerOptions, ToolError,
@@ -34,13 +38,21 @@ struct What {
     what: String,
 }
 
-pub(crate) fn serve() {
+#[derive(Deserialize, JsonSchema)]
+struct Sampling {
+    params: Value,
+}
+
+/// How many steps of progress, and as many log messages, `flood` sends.
+pub(super) const FLOOD: u32 = 50_000;
+
+pub(crate) fn serve(file: PathBuf) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { server().serve_stdio().await.unwrap() });
+    runtime.block_on(async { server(file).serve_stdio().await.unwrap() });
     runtime.shutdown_timeout(Duration::from_millis(100));
 }
 
-fn server() -> Server {
+fn server(file: PathBuf) -> Server {
     let itself: Arc<OnceLock<Server>> = Arc::default();
     let changed = Arc::clone(&itself);
     let server = Server::builder("full", "1.0.0")
@@ -71,6 +83,29 @@ fn server() -> Server {
         .completion(CompletionEntry::typed(CompletionTarget::Prompt("greet".into()), "name", || async {
             Ok((0..150).map(|number| format!("name {number}")).collect::<Vec<_>>())
         }))
+        .tool("link", "Points to what no list shows", || async {
+            Ok(vec![ContentBlock::resource_link("test://item/linked", "linked")])
+        })
+        .tool("flood", "Says more than anyone reads, and takes note of its end", move |ctx: Context| {
+            let file = file.clone();
+            async move {
+                let text = "x".repeat(1000);
+                for step in 1..=FLOOD {
+                    ctx.progress(step.into(), None).await;
+                    ctx.log(LoggingLevel::Info, json!({"step": step, "text": text}));
+                }
+                std::fs::write(file, "")?;
+                Ok("flooded")
+            }
+        })
+        .tool(
+            "sample",
+            "Asks the client's model what it was given",
+            |ctx: Context, Params(given): Params<Sampling>| async move {
+                let params: CreateMessageParams = serde_json::from_value(given.params)?;
+                Ok(ctx.sample_as("said", params).await?.joined_text())
+            },
+        )
         .tool("log", "Logs at every level", |ctx: Context| async move {
             for level in LoggingLevel::ALL {
                 ctx.log_as("test", level, level.as_str());
