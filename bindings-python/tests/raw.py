@@ -14,6 +14,7 @@ from typing_extensions import Self
 from support import DEADLINE, environment
 
 MODERN = "2026-07-28"
+_SINCE = {"elicitation": "2025-06-18"}
 # method and params of a question -> the answer, or an error object under "error"
 Answer = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -45,7 +46,10 @@ class Peer:
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         self.revision = revision
-        self.capabilities = dict(capabilities or {})
+        # A client declares what its revision knows.
+        self.capabilities = {
+            name: value for name, value in (capabilities or {}).items() if revision >= _SINCE.get(name, "")
+        }
         self.answer = answer
         self.meta = dict(meta or {})
         # Everything that came except responses: method -> params.
