@@ -2,7 +2,10 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use trunkline::{
     auth::{Authorization, Identity, Verification},
     protocol::model::{ElicitParams, Field, FormSchema},
@@ -109,6 +112,31 @@ async fn tsk_33_tsk_34_tsk_36_each_session_has_its_own_tasks() {
     };
     assert_eq!((listed(own.clone()).await, listed(other).await), (1, 0));
     assert_eq!(in_session(&fixture, &own, &about("tasks/get")).send().await.json()["result"]["status"], "working");
+}
+
+/// Without a principal nobody could come back for the tasks of a session that ended.
+#[tokio::test]
+async fn a_session_that_ends_takes_its_tasks_along() {
+    let fixture = fixture(HttpOptions::default()).await;
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&cancelled);
+    let watched = move |ctx: Context| {
+        let flag = Arc::clone(&flag);
+        async move {
+            ctx.cancelled().await;
+            flag.store(true, Ordering::SeqCst);
+            Ok("never")
+        }
+    };
+    fixture.server.add_tool(ToolEntry::typed("watched", "Never ends.", watched).task(TaskSupport::Optional)).unwrap();
+    let session = fixture.session(REVISION).await;
+    let call = request("tools/call", json!({"name": "watched", "arguments": {}, "task": {}}));
+    let created = in_session(&fixture, &session, &call).send().await;
+    let get = request("tasks/get", json!({"taskId": id_of(&created.json())}));
+    assert_eq!(in_session(&fixture, &session, &get).send().await.json()["result"]["status"], "working");
+    let ended = fixture.ask("DELETE").header("Mcp-Session-Id", &session).send().await;
+    assert!(ended.status < 300, "{ended:?}");
+    eventually("the handler is told", || cancelled.load(Ordering::SeqCst)).await;
 }
 
 #[tokio::test]

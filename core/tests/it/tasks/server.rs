@@ -164,10 +164,17 @@ fn asking(builder: ServerBuilder) -> ServerBuilder {
 fn inside_middleware(builder: ServerBuilder) -> ServerBuilder {
     let mark = |call: Call| {
         let facts = call.facts().clone();
+        let kept = facts.clone();
         let refused = facts.proceed(None, move |result| {
             let outcome = match result {
                 Ok(result) => {
                     let mut result: Value = result.parse().unwrap();
+                    if kept.name() == "tools/call" && result.to_string().contains("taskId") {
+                        let second = Duration::from_secs(1);
+                        let form = RawJson::from_value(&question("Who?")).unwrap();
+                        let asked = kept.ask("elicitation/create", None, Some(&form), second, second, |_| {});
+                        result["_meta"]["com.example/asked"] = asked.err().unwrap().to_string().into();
+                    }
                     result["_meta"]["com.example/wrapped"] = true.into();
                     Outcome::Result(RawJson::from_value(&result).unwrap())
                 }
