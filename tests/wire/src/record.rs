@@ -109,6 +109,8 @@ fn undecided(message: &Value, method: Option<&str>) -> Revision {
             // An offer of a modern revision is still made in the words of a legacy one.
             .filter(|revision| revision.is_legacy())
             .unwrap_or(Revision::NEWEST_LEGACY),
+        // The answer to a probe that nobody waits for any more: a slow server gave it while the handshake was tried.
+        None if message.pointer("/result/supportedVersions").is_some() => Revision::PROBE,
         _ => named("/params/_meta/io.modelcontextprotocol~1protocolVersion").unwrap_or(Revision::NEWEST_LEGACY),
     }
 }

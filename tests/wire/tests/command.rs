@@ -188,3 +188,15 @@ fn messages_before_negotiation_are_judged_by_what_they_are() {
     assert_eq!(code, Some(1), "{output}");
     assert!(output.contains("\"title\" is not defined by Implementation in 2025-03-26"), "{output}");
 }
+
+#[test]
+fn a_late_answer_to_a_probe_is_read_as_one() {
+    let folder = Folder::new("late-probe");
+    let result = json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}, "ttlMs": 0, "cacheScope": "private"
+    });
+    let mut late = line("client", "received", None, "", json!({"jsonrpc": "2.0", "id": 1, "result": result}));
+    late["method"] = Value::Null;
+    let (code, said) = wire_check(&[&folder.file("late.jsonl", &[late])]);
+    assert_eq!(code, Some(0), "{said}");
+}
