@@ -55,11 +55,12 @@ impl WireFile {
     }
 }
 
-/// The ids of the extensions that capabilities declare.
+/// The ids of the extensions that capabilities declare, and the capability of the tasks of 2025-11-25 (TKX-50).
 fn declared(capabilities: &RawJson) -> Vec<String> {
     let capabilities: Value = capabilities.parse().unwrap_or_default();
     let extensions = capabilities.get("extensions").and_then(Value::as_object);
-    extensions.into_iter().flat_map(|extensions| extensions.keys().cloned()).collect()
+    let older = capabilities.get("tasks").map(|_| "tasks".to_owned());
+    extensions.into_iter().flat_map(|extensions| extensions.keys().cloned()).chain(older).collect()
 }
 
 impl WireLog for WireFile {

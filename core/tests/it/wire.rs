@@ -179,10 +179,8 @@ impl Wire {
                 let declared = meta[CAPABILITIES]["extensions"].as_object();
                 let mut extensions: Vec<_> =
                     declared.into_iter().flat_map(|declared| declared.keys().cloned()).collect();
-                if meta[CAPABILITIES]["tasks"].is_object() && ["tasks/get", "tasks/cancel"].contains(&method) {
-                    // TKX-50: who declares the older form may ask for what was made in it.
-                    extensions.push("io.modelcontextprotocol/tasks".into());
-                }
+                // TKX-50
+                extensions.extend(meta[CAPABILITIES].get("tasks").map(|_| "tasks".to_owned()));
                 let asked = Asked { method: method.to_owned(), revision, extensions };
                 if let Some(token) = meta.get("progressToken") {
                     self.asked.insert(format!("token {token}"), asked.clone());

@@ -19,7 +19,7 @@ pub struct Record {
     pub direction: Direction,
     /// For a response: the method of the request it answers, if known. Requests and notifications carry their own.
     pub method: Option<String>,
-    /// The ids of the extensions that the client declared, if known: those whose messages the checker knows are part of
+    /// The ids of the extensions that the client declared, if known, and `tasks` for the capability of 2025-11-25: those whose messages the checker knows are part of
     /// the closed world then, and no others. Requests of 2026-07-28 carry their own. Of methods and results that may be
     /// of an extension that nothing is known of, only the JSON-RPC envelope is checked.
     pub extensions: Option<Vec<String>>,

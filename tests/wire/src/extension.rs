@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{Record, Revision, SchemaError};
 
+/// The client capability of the tasks of 2025-11-25.
+const OLDER_TASKS: &str = "tasks";
+
 /// An extension that has messages of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extension {
@@ -54,19 +57,28 @@ impl Extension {
         let declared: Vec<&str> = match (capabilities, &record.extensions) {
             (Some(capabilities), _) => {
                 let offers = capabilities.get("extensions").and_then(Value::as_object);
-                offers.into_iter().flat_map(Map::keys).map(String::as_str).collect()
+                let older = capabilities.get(OLDER_TASKS).map(|_| OLDER_TASKS);
+                offers.into_iter().flat_map(Map::keys).map(String::as_str).chain(older).collect()
             }
             (None, Some(ids)) => ids.iter().map(String::as_str).collect(),
             (None, None) => return Self::ALL.into(),
         };
-        // Of skills only the server speaks: there is nothing that a client could declare.
-        let governs = |extension: &Self| *extension == Self::Skills || declared.contains(&extension.id());
+        let method = record.message.get("method").and_then(Value::as_str).or(record.method.as_deref());
+        let governs = |extension: &Self| match extension {
+            // Only the server speaks of skills: there is nothing that a client could declare.
+            Self::Skills => true,
+            // Who declares the older form may still ask for what was made in it.
+            Self::Tasks if declared.contains(&OLDER_TASKS) && matches!(method, Some("tasks/get" | "tasks/cancel")) => {
+                true
+            }
+            Self::Tasks => declared.contains(&Self::Tasks.id()),
+        };
         Self::ALL.into_iter().filter(governs).collect()
     }
 
     /// Whether nothing is known of an extension but its name. Those of the protocol's own that are not here have no messages.
     pub(crate) fn is_foreign(id: &str) -> bool {
-        !id.starts_with("io.modelcontextprotocol/")
+        id.contains('/') && !id.starts_with("io.modelcontextprotocol/")
     }
 
     /// Adds the types of the extension to the definitions of the revision.

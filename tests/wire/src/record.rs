@@ -6,7 +6,7 @@
 //!
 //! `role` is ours: the side that wrote the line. `revision` is null while none is decided yet. `method` is that of the
 //! message, or of the request it answers. Optional are `"malformed": true` for input that a test broke on purpose, and
-//! `"extensions"`, the ids that the client declared.
+//! `"extensions"`, the ids that the client declared (and `tasks` for the capability of 2025-11-25).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

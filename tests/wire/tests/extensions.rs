@@ -181,6 +181,12 @@ fn tkx_21_methods_and_filters_of_tasks_are_not_there_without_it() {
             .is_caught(UnknownMethod, "/method");
         answer(method, json!({})).where_declared(&[]).is_caught(UnknownMethod, "/result");
     }
+    // TKX-50: the older form lets a client ask for what it made, and nothing else.
+    answer("tasks/get", task("working")).where_declared(&["tasks"]).is_pure();
+    answer("tasks/cancel", json!({})).where_declared(&["tasks"]).is_pure();
+    answer("tasks/update", json!({})).where_declared(&["tasks"]).is_caught(UnknownMethod, "/result");
+    assert!(!created().where_declared(&["tasks"]).check().is_empty());
+    told(task("working")).where_declared(&["tasks"]).is_caught(UnknownMethod, "/method");
     told(task("working")).where_declared(&[]).is_caught(UnknownMethod, "/method");
     acknowledged().where_declared(&[]).has_unknown_field("/params/notifications/taskIds");
     request(V2026_07_28, ClientToServer, "subscriptions/listen", json!({"notifications": {"taskIds": []}}))
