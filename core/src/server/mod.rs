@@ -32,6 +32,7 @@ mod subscriptions;
 mod tasks;
 mod tools;
 mod typed;
+mod wording;
 
 pub use asking::{AskError, Asking};
 pub use builder::ServerBuilder;

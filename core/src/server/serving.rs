@@ -16,7 +16,7 @@ use super::{
     rounds::Rounds,
     skills,
     tasks::{self, Task},
-    tools,
+    tools, wording,
 };
 use crate::{
     engine::{CallKey, IncomingCall, Scope},
@@ -216,7 +216,7 @@ impl Serving {
         // What was asked of the client and not answered yet decides, whatever the handler made of it.
         let outcome = match self.rounds.take_noted() {
             Some(requests) => Outcome::InputRequired { requests, state: None },
-            None => outcome,
+            None => wording::of(outcome, self.scope.revision, self.takes_input),
         };
         match outcome {
             Outcome::InputRequired { requests, state } => self.require(call, input, sink, requests, state),

@@ -184,7 +184,7 @@ async fn tsk_32_tkx_24_sec_04_tasks_belong_to_who_made_them() {
 
 /// A state that travels through the client is of use to the one it was given to, and proves nothing about who sends it.
 #[tokio::test]
-async fn sec_05_sec_06_a_state_is_no_credential() {
+async fn sec_05_sec_06_eli_23_eli_24_a_state_is_no_credential() {
     let fixture = fixture(named()).await;
     let first = || modern(&fixture, "tools/call", call("ask", json!({})), "ask");
     let asked = first().header("Authorization", "Bearer alice").send().await.json();
