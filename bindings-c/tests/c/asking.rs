@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use super::{SUITE_C99, command};
 
 const MODERN: &str = "2026-07-28";
+/// What the server makes of the answer to its question.
+const ANN: &str = r#"{"action":"accept","content":{"name":"Ann"}}"#;
 
 struct Client {
     child: Child,
@@ -246,21 +248,67 @@ fn log_02_messages_at_the_level_that_was_asked_for() {
     client.end();
 }
 
-/// A call becomes a task when its handler says so, and stays a call for clients without tasks.
+fn tasks() -> Value {
+    json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
+}
+
+/// The task once it has that status.
+fn reached(client: &mut Client, task: &Value, status: &str) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let got = client.ask("tasks/get", json!({"taskId": task}))["result"].take();
+        if got["status"] == status {
+            return got;
+        }
+        assert!(Instant::now() < deadline, "{got}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// TKX-02, TKX-06, TKX-30: a call becomes a task when its handler says so, and stays a call for clients without tasks.
 #[test]
-fn a_call_becomes_a_task() {
-    let mut client = Client::new(MODERN, json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+fn tkx_02_tkx_06_tkx_30_a_call_becomes_a_task() {
+    let mut client = Client::new(MODERN, tasks());
     let created = client.ask("tools/call", json!({"name": "task", "arguments": {}}));
     assert_eq!(created["result"]["resultType"], "task", "{created}");
-    let task = created["result"]["taskId"].clone();
-    let mut got = client.ask("tasks/get", json!({"taskId": task}));
-    while got["result"]["status"] == "working" {
-        sleep(Duration::from_millis(10));
-        got = client.ask("tasks/get", json!({"taskId": task}));
-    }
-    assert_eq!(got["result"]["result"]["content"][0]["text"], "done as a task", "{got}");
+    let done = reached(&mut client, &created["result"]["taskId"], "completed");
+    assert_eq!(done["statusMessage"], "half way", "{done}");
+    assert_eq!(done["result"]["content"][0]["text"], "done as a task", "{done}");
     client.end();
     let mut client = Client::new(MODERN, json!({}));
     assert_eq!(text(&client.call("task").0), "done as a task");
+    client.end();
+}
+
+/// TKX-10, TKX-17: a task shows what it asks, and goes on with the answer.
+#[test]
+fn tkx_10_tkx_17_a_task_asks() {
+    let mut client = Client::new(MODERN, tasks());
+    let created = client.ask("tools/call", json!({"name": "task_that_asks", "arguments": {}}));
+    let task = created["result"]["taskId"].clone();
+    let waits = reached(&mut client, &task, "input_required");
+    let (key, asked) = waits["inputRequests"].as_object().and_then(|all| all.iter().next()).expect("it asks");
+    assert_eq!(asked["method"], "elicitation/create");
+    let answers = json!({key: answer_to("elicitation/create", &asked["params"])});
+    let updated = client.ask("tasks/update", json!({"taskId": task, "inputResponses": answers}));
+    assert_eq!(updated["result"]["resultType"], "complete", "{updated}");
+    let done = reached(&mut client, &task, "completed");
+    assert_eq!(text(&done), ANN, "{done}");
+    client.end();
+}
+
+/// TSK-10, TSK-15, TSK-18, TSK-20, TSK-21: on 2025-11-25 the client makes the task, and `tasks/result` waits for the result.
+#[test]
+fn tsk_10_tsk_15_tsk_18_tsk_20_tsk_21_a_task_of_the_client() {
+    let mut client = Client::new("2025-11-25", json!({"elicitation": {}}));
+    let created = client.ask("tools/call", json!({"name": "task_that_asks", "arguments": {}, "task": {}}));
+    let task = created["result"]["task"]["taskId"].clone();
+    let done = client.ask("tasks/result", json!({"taskId": task}));
+    assert_eq!(text(&done), ANN);
+    let question = client.heard.iter().find(|message| message["method"] == "elicitation/create").expect("it asks");
+    for message in [&question["params"], &done["result"]] {
+        assert_eq!(message["_meta"]["io.modelcontextprotocol/related-task"]["taskId"], task, "{message}");
+    }
+    reached(&mut client, &task, "completed");
     client.end();
 }

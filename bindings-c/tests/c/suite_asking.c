@@ -158,6 +158,7 @@ static void serve_asking(void) {
   OK(trunkline_server_add_tool_with(server, S(TRUNKLINE_JSON({"name": "task", "execution": {"taskSupport": "optional"}})),
                                     options, become_task, NULL, NULL, &error));
   trunkline_tool_options_free(options);
+  add(server, S(TRUNKLINE_JSON({"name": "task_that_asks", "execution": {"taskSupport": "optional"}})), ask_name, NULL);
   OK(trunkline_server_add_prompt(server, S(TRUNKLINE_JSON({"name": "ask_name"})), ask_name, NULL, NULL, &error));
   OK(trunkline_server_add_resource(server, S(TRUNKLINE_JSON({"uri": "notes://ask_name", "name": "ask_name"})), ask_name, NULL,
                                    NULL, &error));

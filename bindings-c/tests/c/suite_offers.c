@@ -320,10 +320,14 @@ static void freed_while_asking(void) {
   trunkline_client_free(client);
 }
 
-/* A skill is all data: the core answers for it. */
+/* SKL-01, SKL-15, SKL-24, SKL-45: a skill is all data, and the core answers for it; removed, it is gone. */
 static void skill(void) {
+  static const trunkline_str manifest = TRUNKLINE_STR_INIT(TRUNKLINE_JSON({"uri": "skill://greet/SKILL.md"}));
   trunkline_server *server = new_server();
   trunkline_client *client;
+  trunkline_text *offered = NULL;
+  trunkline_error *refused = NULL;
+  trunkline_str declared;
   uint64_t registration = 0;
   int freed = 0;
   OK(trunkline_server_add(server, S("skill"),
@@ -333,9 +337,23 @@ static void skill(void) {
                           NULL, &freed, count_up, &registration, &error));
   CHECK(freed == 1);
   client = in_memory_speaking(server, "2025-11-25");
-  gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "skill://greet/SKILL.md"})), "/contents/0/mimeType",
-        "text/markdown");
+  gives(client, S("resources/read"), manifest, "/contents/0/mimeType", "text/markdown");
+  gives(client, S("resources/list"), NOTHING, "/resources/0/name", "greet");
+  gives(client, S("resources/list"), NOTHING, "/resources/0/description", "Greets");
+  trunkline_client_free(client);
+  client = in_memory_speaking(server, "2026-07-28");
+  OK(trunkline_client_request(client, S("server/discover"), NOTHING, NULL, &offered, &error));
+  CHECK(!trunkline_json_get(trunkline_text_str(offered), S("/capabilities/extensions/io.modelcontextprotocol~1skills"),
+                            &declared));
+  trunkline_text_free(offered);
+  gives(client, S("skills/list"), NOTHING, "/skills/0/uri", "skill://greet/SKILL.md");
+  gives(client, S("skills/get"), manifest, "/skill/frontmatter/description", "Greets");
+  gives(client, S("skills/get"), manifest, "/skill/resources/0/digest",
+        "sha256:3a22155fedfbc713cefb737f5d534a9d70a5eff5a2c51fd39f8bd81314fa0ef6");
   OK(trunkline_server_remove(server, registration, &error));
+  CHECK(trunkline_client_request(client, S("skills/get"), manifest, NULL, &offered, &refused) == TRUNKLINE_PROTOCOL);
+  CHECK(trunkline_error_code(refused) == -32602);
+  trunkline_error_free(refused);
   trunkline_client_free(client);
   trunkline_server_free(server);
 }
