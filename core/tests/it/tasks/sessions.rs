@@ -181,7 +181,7 @@ fn tsk_14_tsk_15_tsk_19_a_task_asks_on_the_stream_of_its_result() {
         wire.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": given(answer)}));
     }
     assert_eq!(text_of(&wire.answer("fetch")), "one two");
-    // TSK-14: and back to work in between, as the notifications tell; the first was read already.
+    // TSK-14: and back to work in between, as the notifications tell; the first may have been read already.
     let told: Vec<_> = wire
         .rest()
         .into_iter()
@@ -192,7 +192,8 @@ fn tsk_14_tsk_15_tsk_19_a_task_asks_on_the_stream_of_its_result() {
             message["params"]["status"].as_str().unwrap().to_owned()
         })
         .collect();
-    assert_eq!(told, ["working", "input_required", "working", "completed"]);
+    let first = told.iter().take_while(|status| *status == "input_required").count();
+    assert_eq!(told[first..], ["working", "input_required", "working", "completed"]);
 }
 
 /// A question that was on its way when its stream was given up goes out on the next.
