@@ -14,7 +14,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{
-    sync::{Arc, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Instant,
 };
 
@@ -167,27 +167,43 @@ impl Connection {
         if !serving.reply.can_ask() {
             return Err(AskError::NoWayBack);
         }
-        let revision = serving.scope.revision;
+        let sent = Arc::new(OnceLock::new());
+        self.end_with(serving, &sent);
         let now = self.runtime().now();
-        let (id, message) =
-            self.conversation().ask(now, patience, revision, method, params, asked).map_err(AskError::Refused)?;
-        let outgoing = Outgoing::Request(message);
-        self.log_sent(&outgoing, (&serving.scope).into(), method);
-        serving.reply.send(outgoing);
+        let id = {
+            let _in_order = self.questions.lock();
+            if serving.cancellation.is_cancelled() {
+                return Err(AskError::Cancelled);
+            }
+            let revision = serving.scope.revision;
+            let (id, message) =
+                self.conversation().ask(now, patience, revision, method, params, asked).map_err(AskError::Refused)?;
+            let outgoing = Outgoing::Request(message);
+            self.log_sent(&outgoing, (&serving.scope).into(), method);
+            serving.reply.send(outgoing);
+            sent.get_or_init(|| id).clone()
+        };
         self.watch(id.clone(), later(now, patience.timeout), Arc::clone(&serving.reply));
-        self.end_with(serving, id.clone());
         Ok(id)
     }
 
-    /// A question is no longer of interest when its call is not.
-    fn end_with(self: &Arc<Self>, serving: &Arc<Serving>, id: RequestId) {
+    /// A question is no longer of interest when its call is not: its end is told while the stream of the call is still there.
+    fn end_with(self: &Arc<Self>, serving: &Arc<Serving>, sent: &Arc<OnceLock<RequestId>>) {
         let connection = Arc::downgrade(self);
         let reply = Arc::downgrade(&serving.reply);
+        let sent = Arc::clone(sent);
         serving.cancellation.on_cancel(Box::new(move |reason| {
             if let (Some(connection), Some(reply)) = (connection.upgrade(), reply.upgrade())
                 && !connection.is_closed()
             {
-                connection.give_up(&id, reason, &*reply, AskError::Cancelled);
+                // If it is just being sent, it has its id afterwards.
+                let id = {
+                    let _in_order = connection.questions.lock();
+                    sent.get().cloned()
+                };
+                if let Some(id) = id {
+                    connection.give_up(&id, reason, &*reply, AskError::Cancelled);
+                }
             }
         }));
     }
@@ -217,11 +233,17 @@ impl Connection {
 
     /// Ends a request that is no longer wanted, and tells the client.
     pub(super) fn give_up(&self, id: &RequestId, reason: &str, reply: &dyn Outbound, error: AskError) {
-        let given_up = self.conversation().cancel_asked(id, reason);
-        if let Some((asked, told)) = given_up {
-            let outgoing = Outgoing::Notification(told);
-            self.log_sent(&outgoing, Governing::default(), "");
-            reply.send(outgoing);
+        let asked = {
+            let _in_order = self.questions.lock();
+            let given_up = self.conversation().cancel_asked(id, reason);
+            given_up.map(|(asked, told)| {
+                let outgoing = Outgoing::Notification(told);
+                self.log_sent(&outgoing, Governing::default(), "");
+                reply.send(outgoing);
+                asked
+            })
+        };
+        if let Some(asked) = asked {
             asked(Err(error));
         }
     }

@@ -54,6 +54,9 @@ pub(crate) struct Connection {
     stateless: bool,
     unrelated: Arc<dyn Outbound>,
     conversation: Mutex<ServerConversation<Reply, Asked>>,
+    /// Held while a question, or the notice that it is given up, is on its way: the one leaves before the other, and both
+    /// before the call that they belong to is over.
+    pub(super) questions: Mutex<()>,
     calls: Mutex<HashMap<CallKey, Started>>,
     subscriptions: Mutex<HashMap<CallKey, Subscription>>,
     idle: Mutex<Vec<Waker>>,
@@ -97,6 +100,7 @@ impl Connection {
         Arc::new(Self {
             number: server.next_number(),
             conversation: Mutex::new(conversation),
+            questions: Mutex::default(),
             server,
             runtime,
             transport,

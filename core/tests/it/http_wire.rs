@@ -8,44 +8,41 @@ use std::{
     net::{Shutdown, TcpStream},
     sync::{Arc, Mutex, mpsc},
     thread,
+    time::Duration,
 };
 
 pub(crate) struct Http {
     address: String,
     /// Where messages are posted.
     path: String,
-    session: Option<String>,
     streams: Vec<TcpStream>,
-    /// The version that `initialize` was answered with.
-    version: Arc<Mutex<Option<String>>>,
-    found: mpsc::Sender<String>,
+    ears: Ears,
     lines: Option<mpsc::Receiver<String>>,
 }
+
+/// How long a message waits for the response to the one before it: that one has reached the server then.
+const LEAD: Duration = Duration::from_millis(100);
 
 impl Http {
     /// Streamable HTTP at a URL.
     pub(crate) fn new(url: &str) -> Self {
         let (address, path) = url.strip_prefix("http://").and_then(|url| url.split_once('/')).expect("a URL");
         let (found, lines) = mpsc::channel();
-        Self {
-            address: address.to_owned(),
-            path: format!("/{path}"),
-            session: None,
-            streams: Vec::new(),
-            version: Arc::default(),
-            found,
-            lines: Some(lines),
-        }
+        let ears = Ears { found, learned: Arc::default() };
+        let (address, path) = (address.to_owned(), format!("/{path}"));
+        Self { address, path, streams: Vec::new(), ears, lines: Some(lines) }
     }
 
     /// HTTP+SSE of 2024-11-05 on the same server.
     pub(crate) fn sse(url: &str) -> Self {
         let mut http = Self::new(url);
-        let mut response = http.ask("GET", "/sse", "Accept: text/event-stream\r\n", "").unwrap();
+        let stream = http.ask("GET", "/sse", "Accept: text/event-stream\r\n", "").unwrap();
+        let mut response = Response::read(stream).unwrap();
         assert_eq!(response.status, 200);
         // SSE-02: the first event says where messages are posted.
         http.path = next_event(&mut response.body, "endpoint").expect("an endpoint");
-        http.follow(response);
+        let ears = http.ears.clone();
+        thread::spawn(move || ears.hear(response));
         http
     }
 
@@ -55,16 +52,26 @@ impl Http {
 
     fn post(&mut self, text: &str) -> Result<()> {
         let message: Value = serde_json::from_str(text)?;
-        let response = self.ask("POST", &self.path.clone(), &self.headers(&message), text)?;
-        if let Some(session) = response.headers.get("mcp-session-id") {
-            self.session = Some(session.clone());
-        }
-        self.follow(response);
-        if message["method"] == "notifications/initialized" && self.session.is_some() {
+        self.begin("POST", &self.headers(&message), text)?;
+        if message["method"] == "notifications/initialized" && self.ears.learned.lock().unwrap().session.is_some() {
             let headers = self.headers(&Value::Null).replace("application/json, ", "");
-            let stream = self.ask("GET", &self.path.clone(), &headers, "")?;
-            self.follow(stream);
+            self.begin("GET", &headers, "")?;
         }
+        Ok(())
+    }
+
+    /// Sends a request and listens to its response, however long that takes.
+    fn begin(&mut self, method: &str, headers: &str, body: &str) -> Result<()> {
+        let stream = self.ask(method, &self.path.clone(), headers, body)?;
+        let (ears, (begun, has_begun)) = (self.ears.clone(), mpsc::channel());
+        thread::spawn(move || {
+            if let Ok(response) = Response::read(stream) {
+                ears.learn(&response);
+                let _ = begun.send(());
+                ears.hear(response);
+            }
+        });
+        let _ = has_begun.recv_timeout(LEAD);
         Ok(())
     }
 
@@ -81,17 +88,18 @@ impl Http {
                 add("Mcp-Name", name);
             }
         } else {
-            if let Some(version) = &*self.version.lock().unwrap() {
+            let learned = self.ears.learned.lock().unwrap();
+            if let Some(version) = &learned.version {
                 add("MCP-Protocol-Version", version);
             }
-            if let Some(session) = &self.session {
+            if let Some(session) = &learned.session {
                 add("Mcp-Session-Id", session);
             }
         }
         headers
     }
 
-    fn ask(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Result<Response> {
+    fn ask(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(DEADLINE))?;
         let (host, length) = (&self.address, body.len());
@@ -99,34 +107,53 @@ impl Http {
             format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n");
         stream.write_all(format!("{head}{headers}\r\n{body}").as_bytes())?;
         self.streams.push(stream.try_clone()?);
-        Response::read(stream)
+        Ok(stream)
+    }
+}
+
+/// Hears what responses say.
+#[derive(Clone)]
+struct Ears {
+    found: mpsc::Sender<String>,
+    learned: Arc<Mutex<Learned>>,
+}
+
+/// What `initialize` was answered with.
+#[derive(Default)]
+struct Learned {
+    session: Option<String>,
+    version: Option<String>,
+}
+
+impl Ears {
+    fn learn(&self, response: &Response) {
+        if let Some(session) = response.headers.get("mcp-session-id") {
+            self.learned.lock().unwrap().session = Some(session.clone());
+        }
     }
 
     /// Everything that a response says becomes lines.
-    fn follow(&self, response: Response) {
-        let (found, version) = (self.found.clone(), Arc::clone(&self.version));
-        let say = move |line: String| {
-            let message: Value = serde_json::from_str(&line).unwrap_or_default();
-            if let Some(negotiated) = message["result"]["protocolVersion"].as_str() {
-                *version.lock().unwrap() = Some(negotiated.to_owned());
-            }
-            let _ = found.send(line);
-        };
+    fn hear(&self, response: Response) {
         let Response { status, headers, mut body } = response;
         if headers.get("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            thread::spawn(move || {
-                while let Some(line) = next_event(&mut body, "message") {
-                    say(line);
-                }
-            });
+            while let Some(line) = next_event(&mut body, "message") {
+                self.say(line);
+            }
             return;
         }
         let mut text = String::new();
         let _ = body.read_to_string(&mut text);
-        match status {
-            202 => assert_eq!(text, ""),
-            _ => say(if text.is_empty() { format!("HTTP {status} without a word") } else { text }),
+        if status != 202 || !text.is_empty() {
+            self.say(if text.is_empty() { format!("HTTP {status} without a word") } else { text });
         }
+    }
+
+    fn say(&self, line: String) {
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        if let Some(negotiated) = message["result"]["protocolVersion"].as_str() {
+            self.learned.lock().unwrap().version = Some(negotiated.to_owned());
+        }
+        let _ = self.found.send(line);
     }
 }
 
