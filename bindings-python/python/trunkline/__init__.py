@@ -47,7 +47,7 @@ from .handlers.middleware import Request
 from .listener import Listener
 from .messages import GetPromptResult, Message, assistant, user
 from .results import CallToolResult
-from .server import Server
+from .server import Server, Skill
 from .sync_client import SyncClient
 from .sync_context import SyncContext
 from .types import Annotations, Icon, Tool, ToolAnnotations, ToolPage
@@ -95,6 +95,7 @@ __all__ = [
     "ResourceLink",
     "Root",
     "Server",
+    "Skill",
     "SyncClient",
     "SyncContext",
     "TextContent",

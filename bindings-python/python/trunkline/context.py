@@ -179,6 +179,14 @@ class Context(Call):
         """Closes the HTTP response early where the client can come back for the answer (2025-11-25); else nothing."""
         self._notify({"closeStream": True})
 
+    async def start_task(self) -> None:
+        """From here on the call is a task, if the tool has `defer_task` and the client can have one; else nothing."""
+        self._notify({"startTask": True})
+
+    async def set_task_message(self, message: str) -> None:
+        """Says what the task does now, for people who look at it; nothing where the call is no task."""
+        self._notify({"taskMessage": message})
+
     async def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
         return request.read(await self._request(self._question(request, key, timeout)))
 

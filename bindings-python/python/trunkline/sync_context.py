@@ -182,6 +182,14 @@ class SyncContext(Call):
         """Closes the HTTP response early where the client can come back for the answer (2025-11-25); else nothing."""
         self._notify({"closeStream": True})
 
+    def start_task(self) -> None:
+        """From here on the call is a task, if the tool has `defer_task` and the client can have one; else nothing."""
+        self._notify({"startTask": True})
+
+    def set_task_message(self, message: str) -> None:
+        """Says what the task does now, for people who look at it; nothing where the call is no task."""
+        self._notify({"taskMessage": message})
+
     def raise_if_cancelled(self) -> None:
         """Ends the handler when nobody waits for the result any more.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
+
+TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 
 
 class Icon(TypedDict, total=False):

@@ -54,7 +54,7 @@ class Handler:
         try:
             _complete(port.native, ticket, await self.run(port, ticket, body))
         except BaseException as error:
-            _fail(port.native, ticket, self.failure(error))
+            self._fail(port.native, ticket, error)
             if not isinstance(error, Exception) and not _is_suspension(error):
                 raise
 
@@ -63,7 +63,13 @@ class Handler:
         try:
             _complete(port.native, ticket, self.run_in_thread(port, ticket, body, context))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
-            _fail(port.native, ticket, self.failure(error))
+            self._fail(port.native, ticket, error)
+
+    def _fail(self, native: _native.Port, ticket: int, error: BaseException) -> None:
+        try:
+            _send(native, ticket, self.failure(error))
+        except Exception as broken:  # noqa: BLE001 - an error that cannot be told; its caller must not wait in vain
+            _send(native, ticket, {"kind": "internal", "message": _detail(broken)})
 
 
 def _complete(native: _native.Port, ticket: int, answer: Answer) -> None:
@@ -112,7 +118,7 @@ def _outside(frames: TracebackType | None) -> TracebackType | None:
     return first or frames
 
 
-def _fail(native: _native.Port, ticket: int, failure: dict[str, Any]) -> None:
+def _send(native: _native.Port, ticket: int, failure: dict[str, Any]) -> None:
     # Text from anywhere may hold lone surrogates, which have no UTF-8 form.
     failure["message"] = failure["message"].encode("utf-8", "replace").decode("utf-8")
     try:

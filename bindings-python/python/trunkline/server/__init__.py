@@ -12,16 +12,17 @@ from .hooks import Hooks
 from .prompts import Prompts
 from .resources import Resources
 from .serving import Serving
+from .skills import Skill, Skills
 from .tools import Tools
 
 if TYPE_CHECKING:
     from ..contents import CacheScope
     from ..types import Icon
 
-__all__ = ["Server"]
+__all__ = ["Server", "Skill"]
 
 
-class Server(Tools, Resources, Prompts, Completions, Hooks, Serving):
+class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
     """Tools, resources and prompts under a name, served on every revision of the protocol at once.
 
     Making a server and adding to it starts nothing; `run`, `serve` and in-memory clients do. Times are in seconds.
@@ -51,6 +52,9 @@ class Server(Tools, Resources, Prompts, Completions, Hooks, Serving):
         state_lifetime: how long such a state is good.
         max_rounds: how often one request may ask its client.
         input_timeout: how long a person may take to answer where the request stays open meanwhile.
+        task_ttl: how long tasks are kept, unless their caller asks for less.
+        task_poll_interval: how often clients should look at a task.
+        max_tasks: tasks that are kept at once.
         replay: run handlers again for each answer on all revisions, as 2026-07-28 does: a test mode.
         extensions: settings of protocol extensions, by their names.
         experimental: settings of experimental capabilities, by their names.
@@ -83,6 +87,9 @@ class Server(Tools, Resources, Prompts, Completions, Hooks, Serving):
         state_lifetime: float | None = None,
         max_rounds: int | None = None,
         input_timeout: float | None = None,
+        task_ttl: float | None = None,
+        task_poll_interval: float | None = None,
+        max_tasks: int | None = None,
         replay: bool | None = None,
         extensions: Mapping[str, Mapping[str, Any]] | None = None,
         experimental: Mapping[str, Mapping[str, Any]] | None = None,
@@ -108,6 +115,9 @@ class Server(Tools, Resources, Prompts, Completions, Hooks, Serving):
             state_lifetime_ms=milliseconds(state_lifetime),
             max_rounds=max_rounds,
             input_timeout_ms=milliseconds(input_timeout),
+            task_ttl_ms=milliseconds(task_ttl),
+            task_poll_interval_ms=milliseconds(task_poll_interval),
+            max_tasks=max_tasks,
             replay=replay,
             extensions=extensions,
             experimental=experimental,

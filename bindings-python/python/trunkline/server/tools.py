@@ -13,7 +13,7 @@ from ..signature import Signature
 from .base import Base, own_name, with_meta
 
 if TYPE_CHECKING:
-    from ..types import Icon, ToolAnnotations
+    from ..types import Icon, TaskSupport, ToolAnnotations
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +38,9 @@ class Tools(Base):
         meta: Mapping[str, Any] | None = None,
         requires: Mapping[str, Any] | None = None,
         scopes: Sequence[str] | None = None,
+        task: TaskSupport | None = None,
+        defer_task: bool | None = None,
+        ui: str | None = None,
     ) -> Callable[[F], F]: ...
 
     def tool(self, function: Any = None, **options: Any) -> Any:
@@ -65,6 +68,9 @@ class Tools(Base):
         meta: Mapping[str, Any] | None = None,
         requires: Mapping[str, Any] | None = None,
         scopes: Sequence[str] | None = None,
+        task: TaskSupport | None = None,
+        defer_task: bool | None = None,
+        ui: str | None = None,
     ) -> None:
         """Adds a tool; clients that are connected are told.
 
@@ -80,6 +86,9 @@ class Tools(Base):
             meta: the `_meta` of the tool.
             requires: client capabilities without which a call is refused, such as `{"sampling": {}}`.
             scopes: what the access token of a call must grant beside what the endpoint needs.
+            task: whether calls may or must run as tasks, where client and revision have those (default: they do not).
+            defer_task: on 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`.
+            ui: the `ui://` URI of a resource that shows what the tool does (MCP Apps): `ui.resourceUri` in `meta`.
 
         Raises:
             InvalidArgument: if an annotation has no JSON Schema, a schema is wrong, or the name is taken.
@@ -94,9 +103,14 @@ class Tools(Base):
             output_schema=signature.returns.schema,
             annotations=annotations,
             icons=icons,
+            execution=camel_case(task_support=task),
         )
         registration = camel_case(
-            tool=with_meta(tool, meta), wrap_output=signature.returns.wrap or None, requires=requires, scopes=scopes
+            tool=with_meta(tool, meta if ui is None else _shown_by(ui, meta or {})),
+            wrap_output=signature.returns.wrap or None,
+            requires=requires,
+            scopes=scopes,
+            defer_task=defer_task,
         )
         self._add(ToolHandler(name, function, signature, registration), f"a tool named {name!r}")
 
@@ -107,3 +121,8 @@ class Tools(Base):
             InvalidArgument: if there is no such tool.
         """
         self._remove("tool", name, f"tool named {name!r}")
+
+
+def _shown_by(ui: str, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The `_meta` of a tool whose user interface is at that URI."""
+    return {**meta, "ui": {**(meta.get("ui") or {}), "resourceUri": ui}}
