@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     engine::RevisionChoice,
     protocol::{RawJson, Revision, model::ContentBlock},
-    server::{CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError},
+    server::{CallError, Context, Params, Server, ServerOptions, TaskSupport, ToolEntry, ToolError},
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -280,4 +280,34 @@ async fn ping_01_a_server_pings_the_client_of_a_call() {
             assert_eq!(result.unwrap_err().rpc().unwrap().code, -32601);
         }
     }
+}
+
+/// The server keeps its tasks, and they do not keep it: when it is gone, so is all that its handlers own.
+#[tokio::test]
+async fn a_server_that_had_tasks_can_be_dropped() {
+    let owned = Arc::new(());
+    let gone = Arc::downgrade(&owned);
+    let job = ToolEntry::typed("job", "Is a task", move || {
+        let owned = Arc::clone(&owned);
+        async move {
+            drop(owned);
+            Ok("done")
+        }
+    });
+    let server = Server::builder("tasks", "1").entry(job.task(TaskSupport::Required)).build();
+    let client = connect(&server, Revision::V2025_11_25).await;
+    let call = RawJson::from_value(&json!({"name": "job", "arguments": {}, "task": {}})).unwrap();
+    let created = client.request("tools/call", Some(&call), &RequestOptions::default()).await.unwrap();
+    let created: Value = created.parse().unwrap();
+    let task = RawJson::from_value(&json!({"taskId": created["task"]["taskId"]})).unwrap();
+    client.request("tasks/result", Some(&task), &RequestOptions::default()).await.unwrap();
+    client.close().await;
+    drop((client, server));
+    for _ in 0..200 {
+        if gone.upgrade().is_none() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the server is still there");
 }

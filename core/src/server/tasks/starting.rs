@@ -109,9 +109,10 @@ impl Serving {
             owner: self.owner(),
             cancellation: self.cancellation.clone(),
             ttl: ttl.unwrap_or(options.task_ttl).min(options.task_ttl),
+            poll_interval: options.task_poll_interval,
         };
         let until = crate::engine::later(runtime.now(), new.ttl);
-        let task = Task::new(new, server.clone(), Arc::clone(runtime));
+        let task = Task::new(new, server.downgrade(), Arc::clone(runtime));
         // TKX-08: it can be asked for before anyone knows its id.
         if let Err(error) = server.tasks().insert(&task, options.max_tasks) {
             return Err((sink, error));

@@ -6,7 +6,7 @@ use crate::{
     protocol::{Feature, RawJson, Revision, RpcError, meta, model::TaskStatus, project},
     runtime::Runtime,
     server::{
-        AskError, Server,
+        AskError, WeakServer,
         cancellation::Cancellation,
         input::InputRequest,
         rounds::Answer,
@@ -34,11 +34,13 @@ pub(in crate::server) struct Task {
     id: String,
     number: u64,
     owner: Owner,
-    server: Server,
+    /// The server keeps its tasks, so a task does not keep its server.
+    server: WeakServer,
     runtime: Arc<dyn Runtime>,
     cancellation: Cancellation,
     created: Duration,
     ttl: Duration,
+    poll_interval: Duration,
     state: Mutex<State>,
 }
 
@@ -76,11 +78,12 @@ pub(super) struct NewTask {
     pub(super) owner: Owner,
     pub(super) cancellation: Cancellation,
     pub(super) ttl: Duration,
+    pub(super) poll_interval: Duration,
 }
 
 impl Task {
-    pub(super) fn new(new: NewTask, server: Server, runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        let NewTask { id, number, owner, cancellation, ttl } = new;
+    pub(super) fn new(new: NewTask, server: WeakServer, runtime: Arc<dyn Runtime>) -> Arc<Self> {
+        let NewTask { id, number, owner, cancellation, ttl, poll_interval } = new;
         let created = runtime.unix_time();
         let state = State {
             status: TaskStatus::Working,
@@ -92,7 +95,15 @@ impl Task {
             used: BTreeSet::new(),
             fetchers: Vec::new(),
         };
-        Arc::new(Self { id, number, owner, server, runtime, cancellation, created, ttl, state: Mutex::new(state) })
+        let state = Mutex::new(state);
+        Arc::new(Self { id, number, owner, server, runtime, cancellation, created, ttl, poll_interval, state })
+    }
+
+    /// Tells who wants to know that the task has changed.
+    fn tell(&self) {
+        if let Some(server) = self.server.upgrade() {
+            server.tell_task(self);
+        }
     }
 
     pub(in crate::server) fn id(&self) -> &str {
@@ -131,7 +142,7 @@ impl Task {
             "createdAt": iso_8601(self.created),
             "lastUpdatedAt": iso_8601(state.updated),
             "ttlMs": self.ttl.as_millis() as u64,
-            "pollIntervalMs": self.server.options().task_poll_interval.as_millis() as u64,
+            "pollIntervalMs": self.poll_interval.as_millis() as u64,
         });
         if let Some(message) = &state.message {
             task["statusMessage"] = message.as_str().into();
@@ -160,7 +171,7 @@ impl Task {
             state.message = Some(message.to_owned());
             state.updated = self.runtime.unix_time();
         }
-        self.server.tell_task(self);
+        self.tell();
     }
 
     /// Whether a value of progress may be told: it rises, and the task goes on (PRG-07).
@@ -206,7 +217,7 @@ impl Task {
         for question in questions.into_values() {
             (question.asked)(Err(AskError::Cancelled));
         }
-        self.server.tell_task(self);
+        self.tell();
         for Fetcher { serving, sink } in fetchers {
             serving.deliver(sink, self.payload(&serving));
         }
@@ -273,7 +284,7 @@ impl Task {
             state.updated = self.runtime.unix_time();
             key
         };
-        self.server.tell_task(self);
+        self.tell();
         self.send_questions();
         self.give_up_later(key.clone(), patience);
         Ok(key)
@@ -344,7 +355,7 @@ impl Task {
             state.updated = self.runtime.unix_time();
             question
         };
-        self.server.tell_task(self);
+        self.tell();
         (question.asked)(answer);
     }
 
