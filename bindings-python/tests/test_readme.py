@@ -35,3 +35,16 @@ def test_resources_prompts_and_what_the_user_says(tmp_path: Path) -> None:
             [message] = peer.request("prompts/get", name="review", arguments={"name": "today"})["messages"]
             assert message["content"]["text"] == "Summarize the note today in 50 words."
             assert peer.call("delete", name="today") == "deleted"
+
+
+def test_tasks_skills_and_user_interfaces(tmp_path: Path) -> None:
+    program = section("Tasks, skills, and user interfaces").replace("sleep(60)", "sleep(0)") + "\nserver.run()\n"
+    with Peer(
+        script(tmp_path, program), MODERN, capabilities={"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    ) as peer:
+        assert peer.request("tools/call", name="report", arguments={})["resultType"] == "task"
+        [tool] = peer.request("tools/list")["tools"]
+        assert tool["_meta"] == {"ui": {"resourceUri": "ui://reports/view"}}
+        assert [one["uri"] for one in peer.request("skills/list")["skills"]] == ["skill://reading-reports/SKILL.md"]
+    with Peer(script(tmp_path, program), "2025-06-18") as peer:
+        assert peer.call("report") == "all is well"

@@ -362,6 +362,9 @@ def test_failures_of_handlers() -> None:
                 assert told.is_error and told.text == "no such city"
                 broken = await client.call_tool(name, {"how": "bug"})
                 assert broken.is_error and "secret" not in broken.text
+                for how in ("no text", "no data", "no code"):
+                    untold = await client.call_tool(name, {"how": how})
+                    assert untold.is_error and untold.text == broken.text
                 with pytest.raises(ProtocolError) as caught:
                     await client.call_tool(name, {"how": "protocol"})
                 assert (caught.value.code, caught.value.message, caught.value.data) == (-32001, "own error", {"a": [1]})
@@ -377,6 +380,13 @@ def _fail(how: str) -> str:
         raise ZeroDivisionError("a secret detail")
     if how == "protocol":
         raise ProtocolError("own error", -32001, {"a": [1]})
+    # What no peer can be told.
+    if how == "no text":
+        raise ProtocolError(-32001, "own error")  # type: ignore[arg-type]
+    if how == "no data":
+        raise ProtocolError("own error", -32001, object())
+    if how == "no code":
+        raise ProtocolError("own error", "-32001")  # type: ignore[arg-type]
     return how
 
 

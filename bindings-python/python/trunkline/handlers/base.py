@@ -68,8 +68,11 @@ class Handler:
     def _fail(self, native: _native.Port, ticket: int, error: BaseException) -> None:
         try:
             _send(native, ticket, self.failure(error))
-        except Exception as broken:  # noqa: BLE001 - an error that cannot be told; its caller must not wait in vain
-            _send(native, ticket, {"kind": "internal", "message": _detail(broken)})
+        except Exception as broken:  # noqa: BLE001 - such an error cannot be told; still its caller must not wait in vain
+            try:
+                _send(native, ticket, {"kind": "internal", "message": _detail(broken)})
+            except _native.NativeError:
+                pass  # the port is closed: nobody waits for the answer
 
 
 def _complete(native: _native.Port, ticket: int, answer: Answer) -> None:
@@ -121,7 +124,4 @@ def _outside(frames: TracebackType | None) -> TracebackType | None:
 def _send(native: _native.Port, ticket: int, failure: dict[str, Any]) -> None:
     # Text from anywhere may hold lone surrogates, which have no UTF-8 form.
     failure["message"] = failure["message"].encode("utf-8", "replace").decode("utf-8")
-    try:
-        native.fail(ticket, failure)
-    except _native.NativeError:
-        pass  # the port is closed: nobody waits for the answer
+    native.fail(ticket, failure)

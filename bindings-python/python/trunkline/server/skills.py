@@ -22,11 +22,11 @@ class Skill:
 
     __slots__ = ("_shown",)
 
-    def __init__(self, shown: str) -> None:
-        self._shown = shown
+    def __init__(self, given: object) -> None:
+        self._shown = f"Skill({[*given] if isinstance(given, Mapping) else given!r})"
 
     def __repr__(self) -> str:
-        return f"Skill({self._shown})"
+        return self._shown
 
 
 class Skills(Base):
@@ -56,7 +56,7 @@ class Skills(Base):
         Raises:
             InvalidArgument: if the folder cannot be read, a file is not what skills may hold, or the root is taken.
         """
-        skill = Skill(root or repr(files if isinstance(files, (str, os.PathLike)) else [*files]))
+        skill = Skill(root or files)
         hints = camel_case(root=root, ttl_ms=milliseconds(ttl), cache_scope=cache_scope)
         self._add(SkillHandler(skill, {**_contents(files), **hints}), "this skill")
         return skill
