@@ -229,16 +229,7 @@ impl<'a> Play<'a> {
                     self.wire.send(message);
                 }
                 Act::SendText(text) => self.wire.send_text(&text),
-                Act::Expect(patterns) => {
-                    let mut patterns = self.patterns(patterns);
-                    let several = several(&mut patterns);
-                    for message in self.arrived(patterns.len()) {
-                        let expected = take_match(&mut patterns, &message, &mut self.saved)
-                            || several.iter().any(|pattern| matches(pattern, &message, &mut self.saved));
-                        assert!(expected, "{place}: {message} is none of {patterns:#?}");
-                    }
-                    assert!(patterns.is_empty(), "{place}: nothing was {patterns:#?}");
-                }
+                Act::Expect(patterns) => self.expect(patterns, &place),
                 Act::ExpectInOrder(patterns) => {
                     let patterns = self.patterns(patterns);
                     let messages = self.arrived(patterns.len());
@@ -249,6 +240,24 @@ impl<'a> Play<'a> {
                 }
                 Act::Poll { send, until } => self.poll(send, &until, &place),
             }
+        }
+    }
+
+    /// Exactly these messages, in whatever order.
+    fn expect(&mut self, patterns: Vec<Value>, place: &str) {
+        let mut patterns = self.patterns(patterns);
+        let several = several(&mut patterns);
+        let check = |patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved| {
+            let expected =
+                take_match(patterns, message, saved) || several.iter().any(|pattern| matches(pattern, message, saved));
+            assert!(expected, "{place}: {message} is none of {patterns:#?}");
+        };
+        while !patterns.is_empty() {
+            let message = self.arrive();
+            check(&mut patterns, &message, &mut self.saved);
+        }
+        for message in self.arrived(0) {
+            check(&mut patterns, &message, &mut self.saved);
         }
     }
 
@@ -274,12 +283,18 @@ impl<'a> Play<'a> {
         patterns.into_iter().map(|pattern| filled(pattern, &self.saved)).collect()
     }
 
+    fn arrive(&mut self) -> Value {
+        loop {
+            let message = self.wire.next();
+            if !self.is_ignored(&message) {
+                return message;
+            }
+        }
+    }
+
     /// So many messages, and those that arrive beyond.
     fn arrived(&mut self, count: usize) -> Vec<Value> {
-        let mut messages = Vec::new();
-        while messages.len() < count {
-            messages.extend(Some(self.wire.next()).filter(|message| !self.is_ignored(message)));
-        }
+        let mut messages: Vec<_> = (0..count).map(|_| self.arrive()).collect();
         messages.extend(self.wire.rest().into_iter().filter(|message| !self.is_ignored(message)));
         messages
     }
