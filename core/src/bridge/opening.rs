@@ -4,7 +4,8 @@ use super::{
     BridgeError, ErrorKind,
     config::{OpenConfig, TransportConfig},
     entries::{Entry, HostEvents, Slot},
-    port::{PortInner, server_facts},
+    facts::server_facts,
+    port::PortInner,
 };
 use crate::{
     client::{Client, ClientOptions, Connector},

@@ -2,11 +2,11 @@
 
 use super::{
     Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
-    config::{
-        self, CallNoticeConfig, FailConfig, FailKind, InputConfig, InputRequestConfig, NotificationConfig, millis,
-    },
+    config::{self, FailConfig, NotificationConfig, millis},
     entries::{Entry, Slot},
+    facts,
     log::{self, LogRecord},
+    notices, outcomes,
     process::ProcessRuntime,
     pump::Pipes,
     queue::Queue,
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::sync::Mutex;
 use crate::{
-    client::{Client, ServerFacts},
-    protocol::{RawJson, RpcError, method},
-    server::{Call, CallFacts, Category, InputRequest, Outcome, Server},
+    client::Client,
+    protocol::RawJson,
+    server::{Call, CallFacts, Server},
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -177,10 +177,10 @@ impl Port {
         };
         match found {
             Target::Call(facts) => {
-                notify_call(&facts, config::read("notify", json)?);
+                notices::of_call(&facts, config::read("notify", json)?);
                 Ok(())
             }
-            Target::Server(server) => notify_server(&server, config::read("notify", json)?),
+            Target::Server(server) => notices::of_server(&server, config::read("notify", json)?),
             Target::Connection(client) => {
                 let given: NotificationConfig = config::read("notify", json)?;
                 let params = given.params.map(|params| RawJson::from_value(&params)).transpose();
@@ -209,7 +209,7 @@ impl Port {
         if let Some(answered) = inner.complete_verification(ticket, shape, &body)? {
             return Ok(answered);
         }
-        let outcome = outcome_of(shape, body)?;
+        let outcome = outcomes::of(shape, body)?;
         let call = inner.take_call(ticket);
         Ok(call.is_some_and(|call| call.complete(outcome)))
     }
@@ -224,19 +224,7 @@ impl Port {
         if let Some(answered) = inner.fail_verification(ticket, &given)? {
             return Ok(answered);
         }
-        let outcome = match given.kind {
-            FailKind::Tool => Outcome::ToolError(given.message),
-            FailKind::Invalid => Outcome::InvalidArguments(match given.path.as_deref() {
-                None | Some("") => given.message,
-                Some(path) => format!("{path}: {}", given.message),
-            }),
-            FailKind::Internal => Outcome::Internal(given.message),
-            FailKind::Protocol => Outcome::Protocol(RpcError {
-                code: given.code.ok_or_else(|| BridgeError::invalid("fail: a protocol failure needs a code"))?,
-                message: given.message,
-                data: given.data,
-            }),
-        };
+        let outcome = outcomes::failure(given)?;
         let call = inner.take_call(ticket);
         Ok(call.is_some_and(|call| call.complete(outcome)))
     }
@@ -313,36 +301,9 @@ impl Port {
             json!({"kind": "port", "things": inner.table.lock().len(), "closing": inner.closing.load(Ordering::Acquire)})
         } else {
             match inner.table.lock().get(target) {
-                Some(Entry::Call { facts, .. }) => {
-                    let scope = facts.scope();
-                    let mut described = json!({
-                        "kind": "call",
-                        "method": facts.method(),
-                        "name": facts.name(),
-                        "revision": scope.revision.as_str(),
-                        "clientCapabilities": value(&scope.client_capabilities),
-                        "progress": scope.progress_token.is_some(),
-                    });
-                    described["clientInfo"] = scope.client_info.as_ref().map_or(Value::Null, value);
-                    described["meta"] = scope.meta.as_ref().map_or(Value::Null, value);
-                    described["auth"] = scope.auth.as_ref().map_or(Value::Null, value);
-                    described["inputResponses"] = json!(facts.input_responses());
-                    described["state"] = facts.state().unwrap_or_default();
-                    described["once"] = json!(facts.all_kept());
-                    without_nulls(described)
-                }
-                Some(Entry::Connection { client, .. }) => {
-                    let mut described = server_facts(client.server());
-                    described["kind"] = "connection".into();
-                    described
-                }
-                Some(Entry::Server(server)) => json!({
-                    "kind": "server",
-                    "tools": server.names(Category::Tools),
-                    "resources": server.names(Category::Resources),
-                    "resourceTemplates": server.names(Category::ResourceTemplates),
-                    "prompts": server.names(Category::Prompts),
-                }),
+                Some(Entry::Call { facts, .. }) => facts::of_call(facts),
+                Some(Entry::Connection { client, .. }) => facts::of_connection(client.server()),
+                Some(Entry::Server(server)) => facts::of_server(server),
                 _ => return Err(BridgeError::stale("a call, connection or server", target)),
             }
         };
@@ -358,98 +319,8 @@ impl Port {
     }
 }
 
-fn outcome_of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
-    if shape == Shape::Text {
-        let text =
-            String::from_utf8(body.into()).map_err(|_| BridgeError::invalid("complete: the text is not UTF-8"))?;
-        return Ok(Outcome::Text(text));
-    }
-    let raw = RawJson::from_text(body).map_err(|error| BridgeError::invalid(format!("complete: not JSON: {error}")))?;
-    let first = raw.as_bytes().trim_ascii_start().first().copied();
-    match (shape, first) {
-        (Shape::Content, Some(b'{' | b'[')) => Ok(Outcome::Content(raw)),
-        (Shape::Object, Some(b'{')) => Ok(Outcome::Object(raw)),
-        (Shape::Result, Some(b'{')) => Ok(Outcome::Result(raw)),
-        (Shape::Value, _) => Ok(Outcome::Value(raw)),
-        (Shape::Input, Some(b'{')) => input_required(&raw),
-        (Shape::Content, _) => Err(BridgeError::invalid("complete: content must be a block or an array of blocks")),
-        _ => Err(BridgeError::invalid("complete: this shape needs a JSON object")),
-    }
-}
-
-fn notify_call(facts: &CallFacts, given: CallNoticeConfig) {
-    if let Some(progress) = given.progress {
-        facts.progress(progress, given.total, given.message.as_deref());
-    }
-    if let Some(log) = given.log {
-        facts.log(log.level, log.logger.as_deref(), &log.data);
-    }
-    if let Some(once) = given.once {
-        facts.keep(&once.name, once.value);
-    }
-    if given.close_stream {
-        facts.close_stream();
-    }
-    if given.start_task {
-        facts.start_task();
-    }
-    if let Some(message) = given.task_message {
-        facts.set_task_message(&message);
-    }
-}
-
-/// What a server tells its clients beyond what its catalog says by itself.
-fn notify_server(server: &Server, given: NotificationConfig) -> Result<(), BridgeError> {
-    let text = |member: &str| {
-        let params = given.params.as_ref();
-        let text = params.and_then(|params| params.get(member)).and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| BridgeError::invalid(format!("notify: {} needs the string params.{member}", given.method)))
-    };
-    match given.method.as_str() {
-        method::RESOURCES_UPDATED => server.resource_updated(&text("uri")?),
-        method::ELICITATION_COMPLETE => drop(server.elicitation_complete(&text("elicitationId")?)),
-        method::TOOLS_LIST_CHANGED => server.list_changed(Category::Tools),
-        method::RESOURCES_LIST_CHANGED => server.list_changed(Category::Resources),
-        method::PROMPTS_LIST_CHANGED => server.list_changed(Category::Prompts),
-        other => return Err(BridgeError::invalid(format!("notify: a server does not send {other} by itself"))),
-    }
-    Ok(())
-}
-
-fn input_required(raw: &RawJson) -> Result<Outcome, BridgeError> {
-    let given: InputConfig = config::read("complete", raw.as_bytes())?;
-    let requests = given.input_requests.into_iter().map(|(key, InputRequestConfig { method, params })| {
-        let request = InputRequest::new(&method, params);
-        request
-            .map(|request| (key.clone(), request))
-            .map_err(|error| BridgeError::invalid(format!("complete: {key}: {error}")))
-    });
-    Ok(Outcome::InputRequired { requests: requests.collect::<Result<_, _>>()?, state: given.state })
-}
-
-fn value(raw: &RawJson) -> Value {
-    raw.parse().unwrap_or_default()
-}
-
-fn without_nulls(mut value: Value) -> Value {
-    if let Some(members) = value.as_object_mut() {
-        members.retain(|_, member| !member.is_null());
-    }
-    value
-}
-
 pub(super) fn full() -> BridgeError {
     BridgeError::new(ErrorKind::Busy, "The port has no numbers left")
-}
-
-/// What an opened connection tells of its server.
-pub(super) fn server_facts(facts: &ServerFacts) -> Value {
-    without_nulls(json!({
-        "revision": facts.revision.as_str(),
-        "serverInfo": facts.info.as_ref().map(value),
-        "capabilities": value(&facts.capabilities),
-        "instructions": facts.instructions,
-    }))
 }
 
 impl PortInner {

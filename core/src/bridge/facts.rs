@@ -1,0 +1,67 @@
+//! What `describe` and `open` tell of calls, connections and servers.
+
+use crate::{
+    client::ServerFacts,
+    protocol::RawJson,
+    server::{CallFacts, Category, Server},
+};
+use serde_json::{Value, json};
+
+/// A call: what it serves, and what its client said of itself.
+pub(super) fn of_call(facts: &CallFacts) -> Value {
+    let scope = facts.scope();
+    let mut described = json!({
+        "kind": "call",
+        "method": facts.method(),
+        "name": facts.name(),
+        "revision": scope.revision.as_str(),
+        "clientCapabilities": value(&scope.client_capabilities),
+        "progress": scope.progress_token.is_some(),
+    });
+    described["clientInfo"] = scope.client_info.as_ref().map_or(Value::Null, value);
+    described["meta"] = scope.meta.as_ref().map_or(Value::Null, value);
+    described["auth"] = scope.auth.as_ref().map_or(Value::Null, value);
+    described["inputResponses"] = json!(facts.input_responses());
+    described["state"] = facts.state().unwrap_or_default();
+    described["once"] = json!(facts.all_kept());
+    without_nulls(described)
+}
+
+/// A connection: its server.
+pub(super) fn of_connection(facts: &ServerFacts) -> Value {
+    let mut described = server_facts(facts);
+    described["kind"] = "connection".into();
+    described
+}
+
+/// A server: what it offers by name.
+pub(super) fn of_server(server: &Server) -> Value {
+    json!({
+        "kind": "server",
+        "tools": server.names(Category::Tools),
+        "resources": server.names(Category::Resources),
+        "resourceTemplates": server.names(Category::ResourceTemplates),
+        "prompts": server.names(Category::Prompts),
+    })
+}
+
+/// What an opened connection tells of its server.
+pub(super) fn server_facts(facts: &ServerFacts) -> Value {
+    without_nulls(json!({
+        "revision": facts.revision.as_str(),
+        "serverInfo": facts.info.as_ref().map(value),
+        "capabilities": value(&facts.capabilities),
+        "instructions": facts.instructions,
+    }))
+}
+
+fn value(raw: &RawJson) -> Value {
+    raw.parse().unwrap_or_default()
+}
+
+fn without_nulls(mut value: Value) -> Value {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
+}

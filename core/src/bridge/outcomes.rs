@@ -1,0 +1,59 @@
+//! What a host makes of a call: answers by shape, and failures by kind.
+
+use super::{
+    BridgeError, Shape,
+    config::{self, FailConfig, FailKind, InputConfig, InputRequestConfig},
+};
+use crate::{
+    protocol::{RawJson, RpcError},
+    server::{InputRequest, Outcome},
+};
+use bytes::Bytes;
+
+/// An answer.
+pub(super) fn of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
+    if shape == Shape::Text {
+        let text =
+            String::from_utf8(body.into()).map_err(|_| BridgeError::invalid("complete: the text is not UTF-8"))?;
+        return Ok(Outcome::Text(text));
+    }
+    let raw = RawJson::from_text(body).map_err(|error| BridgeError::invalid(format!("complete: not JSON: {error}")))?;
+    let first = raw.as_bytes().trim_ascii_start().first().copied();
+    match (shape, first) {
+        (Shape::Content, Some(b'{' | b'[')) => Ok(Outcome::Content(raw)),
+        (Shape::Object, Some(b'{')) => Ok(Outcome::Object(raw)),
+        (Shape::Result, Some(b'{')) => Ok(Outcome::Result(raw)),
+        (Shape::Value, _) => Ok(Outcome::Value(raw)),
+        (Shape::Input, Some(b'{')) => input_required(&raw),
+        (Shape::Content, _) => Err(BridgeError::invalid("complete: content must be a block or an array of blocks")),
+        _ => Err(BridgeError::invalid("complete: this shape needs a JSON object")),
+    }
+}
+
+fn input_required(raw: &RawJson) -> Result<Outcome, BridgeError> {
+    let given: InputConfig = config::read("complete", raw.as_bytes())?;
+    let requests = given.input_requests.into_iter().map(|(key, InputRequestConfig { method, params })| {
+        let request = InputRequest::new(&method, params);
+        request
+            .map(|request| (key.clone(), request))
+            .map_err(|error| BridgeError::invalid(format!("complete: {key}: {error}")))
+    });
+    Ok(Outcome::InputRequired { requests: requests.collect::<Result<_, _>>()?, state: given.state })
+}
+
+/// A failure.
+pub(super) fn failure(given: FailConfig) -> Result<Outcome, BridgeError> {
+    Ok(match given.kind {
+        FailKind::Tool => Outcome::ToolError(given.message),
+        FailKind::Invalid => Outcome::InvalidArguments(match given.path.as_deref() {
+            None | Some("") => given.message,
+            Some(path) => format!("{path}: {}", given.message),
+        }),
+        FailKind::Internal => Outcome::Internal(given.message),
+        FailKind::Protocol => Outcome::Protocol(RpcError {
+            code: given.code.ok_or_else(|| BridgeError::invalid("fail: a protocol failure needs a code"))?,
+            message: given.message,
+            data: given.data,
+        }),
+    })
+}
