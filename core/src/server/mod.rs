@@ -12,6 +12,7 @@ mod completion;
 mod connection;
 mod context;
 mod handler;
+mod hooks;
 mod input;
 mod lists;
 mod logging;
@@ -44,6 +45,7 @@ pub use catalog::{
 };
 pub use context::Context;
 pub use handler::Handler;
+pub use hooks::{Next, Provider};
 pub use input::{InputRequest, InputRequired};
 pub use options::ServerOptions;
 pub use outbound::{Failure, Outbound, Outgoing};

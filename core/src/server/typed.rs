@@ -29,6 +29,10 @@ pub struct Params<T>(pub T);
 pub struct CallError(Outcome);
 
 impl CallError {
+    pub(super) fn into_outcome(self) -> Outcome {
+        self.0
+    }
+
     /// An internal failure, for errors that `?` cannot turn into one because they are no [`std::error::Error`].
     pub fn internal(detail: impl std::fmt::Display) -> Self {
         Self(Outcome::Internal(detail.to_string()))
@@ -360,16 +364,20 @@ fn serve<M, H: AsyncHandler<M>>(
         match arguments(call.input()) {
             Ok(arguments) => {
                 let future = handler.run(Context::new(facts.clone()), &arguments, kind);
-                call_in_background(call, facts, future);
+                in_background(call, future);
             }
             Err(outcome) => drop(call.complete(outcome)),
         }
     }
 }
 
+/// A handler's future.
+pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
 /// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs the call only.
-fn call_in_background(call: Call, facts: super::CallFacts, future: Pin<Box<dyn Future<Output = Outcome> + Send>>) {
+pub(super) fn in_background(call: Call, future: Work) {
     let spawner = call.facts().clone();
+    let facts = spawner.clone();
     let task = async move {
         let mut cancelled = pin!(facts.cancelled());
         let mut future = future;

@@ -5,6 +5,7 @@ mod bridge;
 mod client;
 mod envelope;
 mod features;
+mod hooks;
 mod http_wire;
 mod log;
 mod memory;

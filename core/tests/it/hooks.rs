@@ -1,0 +1,138 @@
+//! Middleware and providers as async code in Rust.
+
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Notify, time::timeout};
+use trunkline::{
+    Client, ClientOptions, Context, RequestOptions, RevisionChoice, Server, ToolError,
+    protocol::{RawJson, Revision, RpcError},
+    server::{CallError, Category, MiddlewareEntry, Next, Outcome, Provider, ProviderEntry},
+};
+
+async fn connect(server: &Server, revision: Revision) -> Client {
+    let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+    Client::connect_with(server, options, Silent).await.unwrap()
+}
+
+struct Silent;
+
+impl trunkline::ClientEvents for Silent {
+    fn notification(&self, _: &str, _: Option<&RawJson>) {}
+    fn closed(&self, _: Option<&trunkline::ClientError>) {}
+}
+
+/// Rows of a database, more than one page of them.
+struct Rows;
+
+impl Provider for Rows {
+    async fn list(&self, _: Context, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), CallError> {
+        let start: usize = cursor.map_or(Ok(0), |cursor| cursor.parse())?;
+        let tool = |number: usize| json!({"name": format!("row_{number}"), "inputSchema": {"type": "object"}});
+        let next = (start + 2 < 5).then(|| (start + 2).to_string());
+        Ok(((start..(start + 2).min(5)).map(tool).collect(), next))
+    }
+
+    async fn get(&self, _: Context, params: Value) -> Result<Option<Outcome>, CallError> {
+        let name = params["name"].as_str().unwrap_or_default();
+        Ok(name.strip_prefix("row_").map(|row| Outcome::Text(format!("row {row}"))))
+    }
+}
+
+#[tokio::test]
+async fn pag_05_a_provider_lists_and_serves_what_is_not_registered() {
+    let server = Server::builder("rows", "1")
+        .tool("registered", "Is always there.", || async { Ok("here") })
+        .provider(ProviderEntry::of(Category::Tools, Rows))
+        .build();
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, ["registered", "row_0", "row_1", "row_2", "row_3", "row_4"], "{revision}");
+        let text = |result: trunkline::protocol::model::CallToolResult| result.content[0].as_text().unwrap().to_owned();
+        assert_eq!(text(client.call_tool("registered", json!({})).await.unwrap()), "here");
+        assert_eq!(text(client.call_tool("row_3", json!({})).await.unwrap()), "row 3");
+        assert_eq!(client.call_tool("column_3", json!({})).await.unwrap_err().rpc().unwrap().code, -32602);
+    }
+}
+
+#[tokio::test]
+async fn tool_22_res_13_middleware_sees_changes_and_refuses() {
+    let guard = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+        let name = next.params().and_then(|params| params["name"].as_str()).unwrap_or_default().to_owned();
+        if name == "secret" {
+            return Err(RpcError::new(-32000, "not for you").into());
+        }
+        if name == "broken" {
+            return Err(ToolError::new("refused politely").into());
+        }
+        next.run().await.map_err(Into::into)
+    });
+    let rename = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+        let mut params = next.params().cloned().unwrap_or_default();
+        if params["name"] == "alias" {
+            params["name"] = "say".into();
+        }
+        let mut result = next.run_with(params).await?;
+        result["_meta"]["example.com/seen"] = true.into();
+        Ok(result)
+    });
+    let server = Server::builder("guarded", "1")
+        .middleware(guard.methods(["tools/call"]))
+        .middleware(rename.methods(["tools/call"]))
+        .tool("say", "Says something.", || async { Ok("said") })
+        .tool("secret", "Is not for everyone.", || async { Ok("secret") })
+        .build();
+    for revision in [Revision::V2025_11_25, Revision::LATEST] {
+        let client = connect(&server, revision).await;
+        let params = RawJson::from_value(&json!({"name": "alias"})).unwrap();
+        let result = client.request("tools/call", Some(&params), &RequestOptions::default()).await.unwrap();
+        let result: Value = result.parse().unwrap();
+        assert_eq!(
+            (&result["content"][0]["text"], &result["_meta"]["example.com/seen"]),
+            (&json!("said"), &json!(true))
+        );
+        assert_eq!(client.call_tool("secret", json!({})).await.unwrap_err().rpc().unwrap().code, -32000);
+        assert!(client.call_tool("broken", json!({})).await.unwrap().is_error);
+        // What it does not wrap goes on.
+        assert_eq!(client.list_tools().await.unwrap().len(), 2);
+    }
+    let wrong = Server::builder("wrong", "1").middleware(
+        MiddlewareEntry::from_fn(|_, next: Next| async move { next.run().await.map_err(Into::into) }).methods(["ping"]),
+    );
+    assert!(wrong.try_build().err().unwrap().to_string().contains("ping"));
+}
+
+#[tokio::test]
+async fn middleware_that_waits_hears_of_the_cancellation() {
+    let (started, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begin, end) = (Arc::clone(&started), Arc::clone(&ended));
+    struct OnDrop(Arc<Notify>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let server = Server::builder("slow", "1")
+        .middleware(MiddlewareEntry::from_fn(move |_: Context, next: Next| {
+            let guard = OnDrop(Arc::clone(&end));
+            async move {
+                let result = next.run().await;
+                drop(guard);
+                result.map_err(Into::into)
+            }
+        }))
+        .tool("forever", "Never ends.", move || {
+            let begin = Arc::clone(&begin);
+            async move {
+                begin.notify_one();
+                std::future::pending::<()>().await;
+                Ok("never")
+            }
+        })
+        .build();
+    let client = connect(&server, Revision::LATEST).await;
+    let call = tokio::spawn(async move { client.call_tool("forever", json!({})).await });
+    timeout(Duration::from_secs(10), started.notified()).await.unwrap();
+    call.abort();
+    timeout(Duration::from_secs(10), ended.notified()).await.expect("the middleware is not left behind");
+}
