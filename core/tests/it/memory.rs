@@ -8,7 +8,10 @@ use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     engine::RevisionChoice,
     protocol::{RawJson, Revision, model::ContentBlock},
-    server::{CallError, Context, Params, Server, ServerOptions, TaskSupport, ToolEntry, ToolError},
+    server::{
+        CallError, Context, Params, ResourceEntry, ResourceTemplateEntry, Server, ServerOptions, TaskSupport,
+        ToolEntry, ToolError,
+    },
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -261,6 +264,34 @@ fn registration_errors_name_what_is_wrong() {
     }
     server.add_tool(entry(json!({"name": "t"}))).unwrap();
     assert!(server.add_tool(entry(json!({"name": "t"}))).unwrap_err().to_string().contains("already"));
+}
+
+#[test]
+fn res_16_annotations_that_clients_could_not_use_are_refused_at_registration() {
+    let server = Server::builder("annotated", "1").build();
+    let nothing = |call: trunkline::server::Call| drop(call);
+    for (number, (annotations, named)) in [
+        (json!({"priority": 0.5, "lastModified": "2026-07-28T12:00:00Z", "audience": ["user"]}), None),
+        (json!({"priority": 2}), Some("priority")),
+        (json!({"lastModified": "yesterday"}), Some("lastModified")),
+        (json!({"audience": ["nobody"]}), Some("audience")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let resource = json!({"uri": format!("a:{number}"), "name": "a", "annotations": annotations});
+        let template = json!({"uriTemplate": format!("a{number}:{{b}}"), "name": "a", "annotations": annotations});
+        let added = [
+            server.add_resource(ResourceEntry::new(resource, nothing)),
+            server.add_resource_template(ResourceTemplateEntry::new(template, nothing)),
+        ];
+        for added in added {
+            match named {
+                None => assert_eq!(added, Ok(())),
+                Some(named) => assert!(added.unwrap_err().to_string().contains(named), "{annotations}"),
+            }
+        }
+    }
 }
 
 #[tokio::test]

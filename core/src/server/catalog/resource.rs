@@ -3,8 +3,11 @@
 use super::{Descriptor, Listed, RegisterError, app};
 use crate::{
     protocol::{
+        check_annotations,
         model::{Resource, ResourceTemplate},
-        project, uri,
+        project,
+        schema::Invalid,
+        uri,
         uri_template::UriTemplate,
     },
     server::{cache::CacheHints, handler::Handler},
@@ -51,6 +54,8 @@ impl ResourceEntry {
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
         Resource::deserialize(&descriptor)
             .map_err(|error| RegisterError(format!("Resource {uri_text}: the descriptor: {error}")))?;
+        check_annotated(&descriptor)
+            .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&uri_text, mime_type.as_deref())
             .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
@@ -91,6 +96,7 @@ impl ResourceTemplateEntry {
         };
         let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
         ResourceTemplate::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&text, mime_type.as_deref())
             .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
@@ -98,6 +104,11 @@ impl ResourceTemplateEntry {
         let facts = Arc::new(ReadFacts { mime_type, cache, handler });
         Ok(RegisteredTemplate { text, number, descriptor, template, facts })
     }
+}
+
+/// RES-16
+fn check_annotated(descriptor: &Value) -> Result<(), Invalid> {
+    descriptor.get("annotations").map_or(Ok(()), check_annotations)
 }
 
 fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, RegisterError> {
