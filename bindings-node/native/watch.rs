@@ -23,14 +23,18 @@ struct Uv {
     handle_size: unsafe extern "C" fn(c_int) -> usize,
     poll_init: unsafe extern "C" fn(*mut sys::uv_loop_s, Handle, c_int) -> c_int,
     poll_start: unsafe extern "C" fn(Handle, c_int, unsafe extern "C" fn(Handle, c_int, c_int)) -> c_int,
+    prepare_init: unsafe extern "C" fn(*mut sys::uv_loop_s, Handle) -> c_int,
+    prepare_start: unsafe extern "C" fn(Handle, unsafe extern "C" fn(Handle)) -> c_int,
+    backend_timeout: unsafe extern "C" fn(*mut sys::uv_loop_s) -> c_int,
     unref: unsafe extern "C" fn(Handle),
     close: unsafe extern "C" fn(Handle, unsafe extern "C" fn(Handle)),
     set_data: unsafe extern "C" fn(Handle, *mut c_void),
     get_data: unsafe extern "C" fn(Handle) -> *mut c_void,
 }
 
-/// `UV_POLL` of `uv_handle_type`.
+/// `UV_POLL` and `UV_PREPARE` of `uv_handle_type`.
 const POLL: c_int = 8;
+const PREPARE: c_int = 9;
 /// `UV_READABLE`.
 const READABLE: c_int = 1;
 
@@ -57,6 +61,9 @@ impl Uv {
             handle_size: function!(c"uv_handle_size"),
             poll_init: function!(c"uv_poll_init"),
             poll_start: function!(c"uv_poll_start"),
+            prepare_init: function!(c"uv_prepare_init"),
+            prepare_start: function!(c"uv_prepare_start"),
+            backend_timeout: function!(c"uv_backend_timeout"),
             unref: function!(c"uv_unref"),
             close: function!(c"uv_close"),
             set_data: function!(c"uv_handle_set_data"),
@@ -65,9 +72,10 @@ impl Uv {
     }
 }
 
-/// A pipe that is watched. It belongs to libuv's handle, and goes when that is closed.
+/// A pipe that is watched. It belongs to libuv's handles, and goes when both are closed.
 struct Watch {
     uv: &'static Uv,
+    uv_loop: *mut sys::uv_loop_s,
     env: sys::napi_env,
     port: Port,
     pipe: u64,
@@ -78,7 +86,27 @@ struct Watch {
     /// Closes the handle when the environment ends before.
     hook: sys::napi_async_cleanup_hook_handle,
     closing: bool,
-    memory: Vec<u128>,
+    /// Says when there is something to read.
+    poll: HandleMemory,
+    /// Says when the loop is about to sleep.
+    prepare: HandleMemory,
+    /// Handles that are initialised and not closed.
+    open: u8,
+}
+
+/// Memory of a handle: of 16 bytes each, for the strictest alignment that C has.
+struct HandleMemory(Vec<u128>);
+
+impl HandleMemory {
+    fn new(uv: &Uv, kind: c_int) -> Self {
+        // SAFETY: it takes a number.
+        let size = unsafe { (uv.handle_size)(kind) };
+        Self(vec![0; size.div_ceil(size_of::<u128>())])
+    }
+
+    fn handle(&mut self) -> Handle {
+        self.0.as_mut_ptr().cast()
+    }
 }
 
 /// Watches a pipe that was lent; whether it does. `pumped` is called after each time that it was read.
@@ -97,10 +125,9 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, pumped: Function<'_, bool
     if !made {
         return Err(failed("a watch of the event loop"));
     }
-    // SAFETY: it takes a number.
-    let size = unsafe { (uv.handle_size)(POLL) };
     let mut watch = Box::new(Watch {
         uv,
+        uv_loop,
         env,
         port: port.clone(),
         pipe,
@@ -108,24 +135,29 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, pumped: Function<'_, bool
         pumped: reference,
         hook: ptr::null_mut(),
         closing: false,
-        // Of 16 bytes each, for the strictest alignment that C has.
-        memory: vec![0; size.div_ceil(size_of::<u128>())],
+        poll: HandleMemory::new(uv, POLL),
+        prepare: HandleMemory::new(uv, PREPARE),
+        open: 2,
     });
-    let handle: Handle = watch.memory.as_mut_ptr().cast();
+    let (poll, prepare) = (watch.poll.handle(), watch.prepare.handle());
     // SAFETY: the memory is as large as libuv wants it; the descriptor is open until the handle is closed.
-    if unsafe { (uv.poll_init)(uv_loop, handle, watch.descriptor.as_raw_fd()) } != 0 {
+    if unsafe { (uv.poll_init)(uv_loop, poll, watch.descriptor.as_raw_fd()) } != 0 {
         // SAFETY: the reference was made above, and nobody else has it.
         unsafe { sys::napi_delete_reference(env, reference) };
         return Ok(false);
     }
     let watch = Box::into_raw(watch);
-    // SAFETY: the handle was initialised, and from now on owns `watch`, until `closed` takes it back.
+    // SAFETY: the handles are initialised, which cannot fail for the second, and from now on own `watch`, until `closed` takes it back.
     unsafe {
-        (uv.set_data)(handle, watch.cast());
-        // Sessions keep the loop alive, not their pipes.
-        (uv.unref)(handle);
+        (uv.prepare_init)(uv_loop, prepare);
+        for handle in [poll, prepare] {
+            (uv.set_data)(handle, watch.cast());
+            // Sessions keep the loop alive, not their pipes.
+            (uv.unref)(handle);
+        }
         sys::napi_add_async_cleanup_hook(env, Some(torn_down), watch.cast(), &mut (*watch).hook);
-        if (uv.poll_start)(handle, READABLE, readable) != 0 {
+        (uv.prepare_start)(prepare, before_sleep);
+        if (uv.poll_start)(poll, READABLE, readable) != 0 {
             (*watch).close();
             return Ok(false);
         }
@@ -134,11 +166,13 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, pumped: Function<'_, bool
 }
 
 impl Watch {
-    /// Begins to close the handle, on the thread of the loop; `closed` is called when that is done.
+    /// Begins to close the handles, on the thread of the loop; `closed` is called when that is done.
     fn close(&mut self) {
         if !std::mem::replace(&mut self.closing, true) {
-            // SAFETY: the handle is initialised and not being closed.
-            unsafe { (self.uv.close)(self.memory.as_mut_ptr().cast(), closed) };
+            for memory in [&mut self.poll, &mut self.prepare] {
+                // SAFETY: the handle is initialised and not being closed.
+                unsafe { (self.uv.close)(memory.handle(), closed) };
+            }
         }
     }
 
@@ -182,11 +216,29 @@ unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
     }
 }
 
+/// The loop has done what was ready. What comes next may be there sooner than a sleeping core wakes.
+unsafe extern "C" fn before_sleep(handle: Handle) {
+    let Some(uv) = Uv::of_process() else { return };
+    // SAFETY: as in `readable`. The loop is alive while it runs.
+    unsafe {
+        let watch: *mut Watch = (uv.get_data)(handle).cast();
+        if (uv.backend_timeout)((*watch).uv_loop) != 0 {
+            // If it is there, the loop finds it at once, and else sleeps.
+            let _ = catch_unwind(AssertUnwindSafe(|| (*watch).port.linger((*watch).pipe)));
+        }
+    }
+}
+
 unsafe extern "C" fn closed(handle: Handle) {
     let Some(uv) = Uv::of_process() else { return };
-    // SAFETY: the handle gives back the `Watch` that it owned. The hook keeps the environment until it is removed, which is last.
+    // SAFETY: the last handle gives back the `Watch` that both owned. The hook keeps the environment until it is removed, which is last.
     unsafe {
-        let watch = Box::from_raw((uv.get_data)(handle).cast::<Watch>());
+        let watch = (uv.get_data)(handle).cast::<Watch>();
+        (*watch).open -= 1;
+        if (*watch).open > 0 {
+            return;
+        }
+        let watch = Box::from_raw(watch);
         sys::napi_delete_reference(watch.env, watch.pumped);
         let hook = watch.hook;
         drop(watch);

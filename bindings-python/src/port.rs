@@ -132,6 +132,11 @@ impl Port {
         contained(|| Ok(self.port.watch(handle).map_err(|error| from_bridge(py, error))?.and_then(given_away)))
     }
 
+    /// Waits awake for the next message in a pipe that was lent, if that pays; whether there is something to `pump`.
+    fn linger(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
+        contained(|| py.detach(|| self.port.linger(handle)).map_err(|error| from_bridge(py, error)))
+    }
+
     /// Reads what is there in a pipe that was lent; `False`: it is not lent any more.
     fn pump(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
         contained(|| py.detach(|| self.port.pump(handle)).map_err(|error| from_bridge(py, error)))

@@ -87,6 +87,7 @@ class Port:
         self._exchanges: dict[int, Exchange] = {}
         # Pipes that the loop reads itself, and their descriptors, which are this port's own.
         self._lent: dict[int, int] = {}
+        self._lingering = False
         self._stopped: Future[None] | None = None
         self._disposed = False
         _remember(self)
@@ -163,6 +164,8 @@ class Port:
                 self._replies[ticket] = loop.create_future()
         except _native.NativeError as error:
             reraise(error)
+        if self._lent and loop is self.loop:
+            self._linger_soon()
         return ticket
 
     async def reply(self, ticket: int) -> Any:
@@ -327,6 +330,24 @@ class Port:
             self._give_back(self.loop, handle)
         self._drain()
 
+    def _linger_soon(self) -> None:
+        """Waits awake for the next message, if the core finds that worth it, once the loop has done what is ready."""
+        if self._lent and not self._lingering and self.loop is not None:
+            self._lingering = True
+            self.loop.call_soon(self._linger)
+
+    def _linger(self) -> None:
+        self._lingering = False
+        if len(self._lent) != 1:
+            return  # one of several would keep the others waiting
+        (handle,) = self._lent
+        try:
+            is_there = self.native.linger(handle)
+        except _native.NativeError:
+            return
+        if is_there:
+            self._pump(handle)
+
     def _give_back(self, loop: AbstractEventLoop | None, handle: int) -> None:
         if (descriptor := self._lent.pop(handle, None)) is not None:
             if loop is not None and not loop.is_closed():
@@ -446,6 +467,7 @@ class Port:
             await handler.answer(self, ticket, body)
         finally:
             self._tasks.pop(ticket, None)
+            self._linger_soon()
 
     def handler(self, handle: int) -> Handler | None:
         """What answers calls of `handle`."""

@@ -27,6 +27,16 @@ impl Port {
         Ok(self.inner()?.pipes.get(handle).and_then(|lender| lender.watched()))
     }
 
+    /// Waits awake for the next message of a pipe that was lent, a fraction of a millisecond and only where that pays: right after a
+    /// message of ours to a peer that has been quick lately. Whether there is something to [`Self::pump`].
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn linger(&self, handle: u64) -> Result<bool, BridgeError> {
+        let inner = self.inner()?;
+        Ok(inner.pipes.get(handle).is_some_and(|lender| lender.linger()))
+    }
+
     /// Reads once from a pipe that was lent, and handles what came; its events are in the queue then, and the bell was not rung for
     /// them. `false`: it is not lent any more, and the host stops watching it.
     ///

@@ -5,6 +5,7 @@ use super::{
     intake::Intake,
     lending::Lender,
     lines::{Line, LineCutter},
+    turns::Turns,
 };
 use crate::sync::Mutex;
 use crate::{
@@ -59,6 +60,7 @@ impl Connector for ChildConnector {
                 process: Arc::new(process),
                 stdin: stdin.clone(),
                 queue: Arc::default(),
+                turns: Arc::default(),
                 closed: Arc::default(),
                 runtime: Handle::current(),
             });
@@ -68,7 +70,7 @@ impl Connector for ChildConnector {
             match lender {
                 None => drop(tokio::spawn(reading.in_task(stdout))),
                 Some(lender) => reading
-                    .on_thread(stdout, lender)
+                    .on_thread(stdout, Arc::clone(&link.turns), lender)
                     .map_err(|error| LinkFailure::Unreachable(format!("no thread to read: {error}")))?,
             }
             Ok(link as Arc<dyn Link>)
@@ -91,6 +93,7 @@ struct ChildLink {
     process: Arc<ChildProcess>,
     stdin: ChildStdin,
     queue: Arc<Queue>,
+    turns: Arc<Turns>,
     closed: Arc<AtomicBool>,
     runtime: Handle,
 }
@@ -119,6 +122,7 @@ impl Link for ChildLink {
         waiting.text.extend_from_slice(&message.bytes);
         waiting.text.push(b'\n');
         if message.alone && first && !waiting.writing {
+            self.turns.pass();
             let written = self.write_at_once(&waiting.text);
             waiting.text.drain(..written);
         }
@@ -241,7 +245,7 @@ impl Reading {
 
     /// On a thread, which can lend the reading to the host.
     #[cfg(unix)]
-    fn on_thread(self, stdout: ChildStdout, lender: Arc<Lender>) -> io::Result<()> {
+    fn on_thread(self, stdout: ChildStdout, turns: Arc<Turns>, lender: Arc<Lender>) -> io::Result<()> {
         let stdout = File::from(stdout.into_owned_fd()?);
         let (reading, runtime) = (Arc::new(self), Handle::current());
         let lines = Arc::clone(&reading);
@@ -251,7 +255,7 @@ impl Reading {
             }
             ControlFlow::Continue(())
         };
-        let intake = Intake::new(stdout, reading.limit, serve);
+        let intake = Intake::new(stdout, reading.limit, turns, serve);
         let thread = thread::Builder::new().name("trunkline-read".into());
         thread.spawn(move || {
             intake.run(Some(&lender));
@@ -261,7 +265,7 @@ impl Reading {
     }
 
     #[cfg(not(unix))]
-    fn on_thread(self, stdout: ChildStdout, _: Arc<Lender>) -> io::Result<()> {
+    fn on_thread(self, stdout: ChildStdout, _: Arc<Turns>, _: Arc<Lender>) -> io::Result<()> {
         drop(tokio::spawn(self.in_task(stdout)));
         Ok(())
     }

@@ -3,11 +3,13 @@
 use super::{
     lending::Lender,
     lines::{Line, LineCutter},
+    turns::Turns,
 };
 use std::{
     fs::File,
     io::{self, Read},
     ops::ControlFlow,
+    sync::Arc,
 };
 
 /// What is read, and what becomes of it.
@@ -17,6 +19,7 @@ pub(super) struct Intake {
     chunk: Vec<u8>,
     cutter: LineCutter,
     serve: Box<Serve>,
+    turns: Arc<Turns>,
     ended: bool,
 }
 
@@ -25,6 +28,8 @@ pub(super) type Serve = dyn FnMut(Line, bool) -> ControlFlow<()> + Send;
 
 /// What one read brought.
 pub(super) enum Got {
+    /// One message, in turn.
+    Turn,
     Lines(usize),
     /// Part of something big.
     Much,
@@ -53,9 +58,11 @@ fn block_again(file: &File) {
 fn block_again(_: &File) {}
 
 impl Intake {
+    /// `turns`: whoever writes says there when it is the peer's turn.
     pub(super) fn new(
         reader: File,
         limit: usize,
+        turns: Arc<Turns>,
         serve: impl FnMut(Line, bool) -> ControlFlow<()> + Send + 'static,
     ) -> Self {
         Self {
@@ -64,6 +71,7 @@ impl Intake {
             chunk: vec![0; 64 * 1024],
             cutter: LineCutter::new(limit),
             serve: Box::new(serve),
+            turns,
             ended: false,
         }
     }
@@ -72,8 +80,10 @@ impl Intake {
     pub(super) fn run(mut self, lender: Option<&Lender>) {
         let mut calm = 0;
         loop {
+            // If it is not there then, the read waits for it asleep.
+            let _ = self.linger();
             calm = match self.step() {
-                Got::Lines(0 | 1) => calm + 1,
+                Got::Turn => calm + 1,
                 Got::Lines(_) | Got::Much => 0,
                 Got::End => return,
             };
@@ -89,6 +99,11 @@ impl Intake {
     /// What an event loop can watch.
     pub(super) fn watched(&self) -> Option<&File> {
         self.is_watchable.then_some(&self.reader)
+    }
+
+    /// Waits awake for what comes next, if that pays. Whether a read does not block then.
+    pub(super) fn linger(&self) -> bool {
+        self.turns.linger(|| self.is_ready())
     }
 
     /// Whether a read does not block.
@@ -124,17 +139,28 @@ impl Intake {
             }
         };
         self.cutter.extend(&self.chunk[..length]);
-        let mut lines = 0;
+        let is_whole = length < self.chunk.len();
+        let Some(mut line) = self.cutter.next_line() else {
+            return if is_whole { Got::Lines(0) } else { Got::Much };
+        };
         let mut next = self.cutter.next_line();
-        while let Some(line) = next {
-            next = self.cutter.next_line();
-            lines += 1;
+        // Before the line is served, for its answer passes the turn again.
+        let took_turn = self.turns.take(is_whole && next.is_none());
+        let mut lines = 1;
+        loop {
             if (self.serve)(line, next.is_some()).is_break() {
                 self.ended = true;
                 return Got::End;
             }
+            let Some(following) = next else { break };
+            (line, next) = (following, self.cutter.next_line());
+            lines += 1;
         }
-        if length == self.chunk.len() { Got::Much } else { Got::Lines(lines) }
+        match is_whole {
+            true if took_turn => Got::Turn,
+            true => Got::Lines(lines),
+            false => Got::Much,
+        }
     }
 
     fn end(&mut self) -> Got {
@@ -147,5 +173,5 @@ impl Intake {
     }
 }
 
-/// Reads that bring one message at most: after so many the reading is lent.
+/// Turns that the peer took one by one: after so many the reading is lent.
 const CALM: u32 = 8;

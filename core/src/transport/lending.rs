@@ -80,22 +80,35 @@ impl Lender {
         }
     }
 
+    /// Waits awake for what comes next, shortly, if that pays. Whether something is there for the host to read.
+    pub(crate) fn linger(&self) -> bool {
+        self.borrow().is_ok_and(|reading| reading.intake.as_ref().is_some_and(Intake::linger))
+    }
+
     /// The host reads what is there, once. `false`: it does not have the loan any more.
     pub(crate) fn pump(&self) -> bool {
-        let intake = {
-            let mut loan = self.loan.lock();
-            match mem::replace(&mut *loan, Loan::InUse) {
-                Loan::Out { intake, .. } => intake,
-                other => {
-                    let is_lent = matches!(other, Loan::InUse);
-                    *loan = other;
-                    return is_lent;
-                }
+        match self.borrow() {
+            Ok(mut reading) => {
+                // Should the reading panic, the thread goes on with it.
+                reading.is_over = true;
+                reading.is_over = !reading.has_little();
+                !reading.is_over
             }
-        };
-        let mut reading = Reading { lender: self, intake: Some(intake), is_over: true };
-        reading.is_over = !reading.has_little();
-        !reading.is_over
+            Err(is_lent) => is_lent,
+        }
+    }
+
+    /// The intake, if the host has the loan and does not read already; else whether it has the loan.
+    fn borrow(&self) -> Result<Reading<'_>, bool> {
+        let mut loan = self.loan.lock();
+        match mem::replace(&mut *loan, Loan::InUse) {
+            Loan::Out { intake, .. } => Ok(Reading { lender: self, intake: Some(intake), is_over: false }),
+            other => {
+                let is_lent = matches!(other, Loan::InUse);
+                *loan = other;
+                Err(is_lent)
+            }
+        }
     }
 }
 
@@ -109,7 +122,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn has_little(&mut self) -> bool {
         let Some(intake) = &mut self.intake else { return false };
-        !intake.is_ready() || matches!(intake.step(), Got::Lines(lines) if lines <= FEW)
+        !intake.is_ready() || matches!(intake.step(), Got::Turn | Got::Lines(..=FEW))
     }
 }
 

@@ -16,6 +16,7 @@ mod pipe;
 mod skill_folder;
 mod stdio;
 mod tokio_runtime;
+mod turns;
 mod wire_file;
 
 pub use child::{ChildCommand, ChildStderr};

@@ -9,6 +9,7 @@ use super::{
     intake::Intake,
     lending::Lender,
     lines::{Line, MAX_QUEUED},
+    turns::Turns,
 };
 use crate::sync::{Condvar, Mutex};
 use crate::{
@@ -60,7 +61,8 @@ impl PipeServer {
         direct: Option<Direct>,
         lender: Option<Arc<Lender>>,
     ) -> io::Result<Self> {
-        let pipe = Arc::new(PipeWriter { direct, ..PipeWriter::default() });
+        let turns = Arc::<Turns>::default();
+        let pipe = Arc::new(PipeWriter { direct, turns: Arc::clone(&turns), ..PipeWriter::default() });
         let connection = server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session);
         let (end, ended) = watch::channel(false);
         let written = end.clone();
@@ -76,7 +78,7 @@ impl PipeServer {
         let (reading, answers) = (Arc::clone(&connection), Arc::clone(&pipe));
         thread::Builder::new().name("trunkline-read".into()).spawn(move || {
             let limit = limits.max_message_bytes;
-            Intake::new(reader, limit, serve(Arc::clone(&reading), Arc::clone(&answers), limits))
+            Intake::new(reader, limit, turns, serve(Arc::clone(&reading), Arc::clone(&answers), limits))
                 .run(lender.as_deref());
             answers.finish_when_idle(&reading, AFTER_END);
             answers.wait_until_written(LAST_WORDS);
@@ -147,6 +149,7 @@ struct PipeWriter {
     queue: Mutex<Queue>,
     news: Condvar,
     direct: Option<Direct>,
+    turns: Arc<Turns>,
     /// Answers that are still to come. Only a hint, for the choice between writing at once and writing many together.
     expected: AtomicIsize,
     /// More has been read than has been served.
@@ -225,6 +228,7 @@ impl PipeWriter {
             && queue.text.len() == length
             && length <= AT_ONCE
         {
+            self.turns.pass();
             let written = direct.write(&queue.text);
             queue.text.drain(..written);
             if written == length {
