@@ -140,6 +140,7 @@ impl Inner {
         Ok(match waiter.outcome().await {
             Ok(result) => ProbeOutcome::Result(result),
             Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
+            Err(ClientError::Nonsense(text)) => ProbeOutcome::Nonsense(text),
             Err(ClientError::Timeout) => ProbeOutcome::TimedOut,
             Err(ClientError::Link(LinkFailure::Status { status, .. })) => ProbeOutcome::Status(status),
             Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),

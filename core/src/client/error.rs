@@ -1,7 +1,10 @@
 //! Why a client's call failed: the same kinds in every language.
 
 use super::LinkFailure;
-use crate::{engine::NegotiationError, protocol::RpcError};
+use crate::{
+    engine::{NegotiationError, NoResult},
+    protocol::RpcError,
+};
 
 /// Why a client's call failed. Failures on this side are never mixed with errors that the server sent (RPC-29).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -24,6 +27,9 @@ pub enum ClientError {
     /// The conversation could not be opened.
     #[error("{0}")]
     Negotiation(NegotiationError),
+    /// The server answered with what is neither a result nor an error, or with a result that is none of the method.
+    #[error("The server's answer makes no sense: {0}")]
+    Nonsense(String),
     /// An argument is wrong.
     #[error("{0}")]
     Invalid(String),
@@ -43,7 +49,7 @@ pub enum ErrorKind {
     Cancelled,
     /// The connection, listener or port is closed.
     Closed,
-    /// The connection could not be made or broke.
+    /// The connection could not be made, broke, or brought nonsense.
     Transport,
     /// No revision in common.
     Version,
@@ -81,6 +87,15 @@ impl ErrorKind {
     }
 }
 
+impl From<NoResult> for ClientError {
+    fn from(answer: NoResult) -> Self {
+        match answer {
+            NoResult::Error(error) => Self::Protocol(error),
+            NoResult::Nonsense(text) => Self::Nonsense(text),
+        }
+    }
+}
+
 impl ClientError {
     /// The stable code.
     pub fn kind(&self) -> ErrorKind {
@@ -89,9 +104,9 @@ impl ClientError {
             Self::Timeout | Self::Negotiation(NegotiationError::TimedOut) => ErrorKind::Timeout,
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
-            Self::Link(_) | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::Nonsense(_)) => {
-                ErrorKind::Transport
-            }
+            Self::Link(_)
+            | Self::Nonsense(_)
+            | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::Nonsense(_)) => ErrorKind::Transport,
             Self::Negotiation(NegotiationError::NothingInCommon { .. }) => ErrorKind::Version,
             Self::Invalid(_) => ErrorKind::Invalid,
             Self::Busy(_) => ErrorKind::Busy,

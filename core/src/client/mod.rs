@@ -359,7 +359,7 @@ impl Inner {
             ClientReceived::Answered { item, method, outcome } => {
                 let lists_tools = &*method == method::TOOLS_LIST && self.mirrors(revision);
                 let outcome = outcome.map(|list| if lists_tools { self.mirrored.read_list(list) } else { list });
-                item.answered(outcome.map_err(ClientError::Protocol));
+                item.answered(outcome.map_err(ClientError::from));
             }
             ClientReceived::Progress { item, params } => item.progress(params),
             ClientReceived::Notification(Notification { method, .. })

@@ -2,9 +2,7 @@
 
 use super::{Client, ClientError, RequestOptions};
 use crate::protocol::{
-    RawJson, RpcError,
-    error::code,
-    method,
+    RawJson, method,
     model::{CallToolResult, Tool},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -41,7 +39,7 @@ impl Client {
                 None => return Ok(tools),
             }
         }
-        Err(ClientError::Protocol(RpcError::new(code::INTERNAL_ERROR, "The server's list of tools does not end")))
+        Err(ClientError::Nonsense(format!("the list of tools does not end after {MAX_PAGES} pages")))
     }
 
     /// One page of the server's tools: the first, or the one that a cursor names.
@@ -116,10 +114,5 @@ fn invalid(error: serde_json::Error) -> ClientError {
 }
 
 fn read<T: DeserializeOwned>(result: &RawJson) -> Result<T, ClientError> {
-    result.parse().map_err(|error| {
-        ClientError::Protocol(RpcError::new(
-            code::INTERNAL_ERROR,
-            format!("The server's result makes no sense: {error}"),
-        ))
-    })
+    result.parse().map_err(|error| ClientError::Nonsense(error.to_string()))
 }

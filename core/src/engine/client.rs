@@ -57,7 +57,7 @@ pub enum ClientReceived<T> {
         /// Its method.
         method: Box<str>,
         /// What came of it.
-        outcome: Result<RawJson, RpcError>,
+        outcome: Result<RawJson, NoResult>,
     },
     /// Progress of a request in flight.
     Progress {
@@ -72,6 +72,15 @@ pub enum ClientReceived<T> {
     Asked(Bytes),
     /// Nothing; the text says why, for the log.
     Nothing(&'static str),
+}
+
+/// Why an answer brings no result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NoResult {
+    /// The server answered with an error.
+    Error(RpcError),
+    /// What came is neither a result nor an error; the text says why.
+    Nonsense(String),
 }
 
 impl<T: Clone> ClientConversation<T> {
@@ -243,7 +252,7 @@ impl<T: Clone> ClientConversation<T> {
         let Some(sent) = response.id.as_ref().and_then(|id| self.outgoing.finish(id)) else {
             return ClientReceived::Nothing("a response that answers no request in flight");
         };
-        let outcome = response.outcome.and_then(|result| check_result(sent.revision, result));
+        let outcome = response.outcome.map_err(NoResult::Error).and_then(|result| check_result(sent.revision, result));
         ClientReceived::Answered { item: sent.item, method: sent.method, outcome }
     }
 
@@ -310,23 +319,22 @@ fn is_object(params: &RawJson) -> bool {
 }
 
 /// RPC-21: a result type that nobody negotiated is an invalid result; RPC-20: none means complete.
-fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, RpcError> {
+fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, NoResult> {
     #[derive(Deserialize)]
     struct Typed<'a> {
         #[serde(borrow, default, rename = "resultType")]
         result_type: Option<&'a RawValue>,
     }
-    let invalid = |text: String| Err(RpcError::new(crate::protocol::error::code::INTERNAL_ERROR, text));
     let typed: Typed<'_> = match result.parse() {
         // An array would be read as the members in their order.
         Ok(typed) if is_object(&result) => typed,
-        _ => return invalid("The server's result is not an object".into()),
+        _ => return Err(NoResult::Nonsense("the result is not an object".into())),
     };
     match typed.result_type.map(RawValue::get) {
         Some(kind)
             if revision.is_some_and(|revision| revision.supports(Feature::ResultType)) && kind != "\"complete\"" =>
         {
-            invalid(format!("The server's result has the type {kind}, which this client did not ask for"))
+            Err(NoResult::Nonsense(format!("the result has the type {kind}, which this client did not ask for")))
         }
         _ => Ok(result),
     }
@@ -461,6 +469,7 @@ mod tests {
             let answer = message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}));
             let ClientReceived::Answered { outcome, .. } = conversation.receive(now, answer.clone()) else { panic!() };
             assert_eq!(outcome.is_ok(), ok, "{revision} {result}");
+            assert!(ok || matches!(outcome, Err(NoResult::Nonsense(_))), "not an error of the server");
             // CAN-07: a second answer is ignored.
             assert!(matches!(conversation.receive(now, answer), ClientReceived::Nothing(_)));
         }

@@ -61,6 +61,8 @@ pub enum ProbeOutcome {
     Result(RawJson),
     /// A JSON-RPC error, under any status.
     Error(RpcError),
+    /// An answer that is neither.
+    Nonsense(String),
     /// An HTTP status without a JSON-RPC body.
     Status(u16),
     /// No answer in time.
@@ -171,7 +173,7 @@ impl Negotiation {
                 }
             }
             ProbeOutcome::Error(error) if error.is_modern() => Step::Fail(NegotiationError::Refused(error)),
-            ProbeOutcome::Error(_) => self.handshake(false),
+            ProbeOutcome::Error(_) | ProbeOutcome::Nonsense(_) => self.handshake(false),
             ProbeOutcome::Status(401 | 403) => {
                 Step::Fail(NegotiationError::Transport("The server asks for authorization (HTTP 401 or 403)".into()))
             }
@@ -202,6 +204,7 @@ impl Negotiation {
                 }
             }
             ProbeOutcome::Error(error) => Step::Fail(NegotiationError::Refused(error)),
+            ProbeOutcome::Nonsense(text) => Step::Fail(NegotiationError::Nonsense(text)),
             // It answered the probe, or was silent, and then exited over it.
             ProbeOutcome::Exited(_)
                 if self.pipe
@@ -351,6 +354,10 @@ mod tests {
         }
         assert_eq!(auto(false).next(ProbeOutcome::Status(404)), HANDSHAKE);
         assert_eq!(auto(false).next(result(json!({"tools": []}))), HANDSHAKE);
+        let mut silly = auto(true);
+        assert_eq!(silly.next(ProbeOutcome::Nonsense("no object".into())), HANDSHAKE);
+        let failed = silly.next(ProbeOutcome::Nonsense("no object".into()));
+        assert_eq!(failed, Step::Fail(NegotiationError::Nonsense("no object".into())));
     }
 
     #[test]

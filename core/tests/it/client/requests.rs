@@ -231,3 +231,23 @@ async fn wrong_arguments_are_found_before_anything_is_sent() {
         assert_eq!(fake.seen().len(), before);
     }
 }
+
+#[tokio::test]
+async fn rpc_21_and_rpc_29_answers_that_make_no_sense_are_no_errors_of_the_server() {
+    let fake = silent();
+    let client = fake.connect(pinned(Revision::V2026_07_28)).await;
+    for result in [json!("text"), json!([]), json!({"resultType": "banana", "tools": []})] {
+        let answer = request(&client, RequestOptions::default());
+        settle().await;
+        fake.peer().result(&fake.last(), result);
+        let error = answer.await.unwrap().unwrap_err();
+        assert!(matches!(error, ClientError::Nonsense(_)), "{error:?}");
+        assert_eq!((error.kind(), error.rpc()), (ErrorKind::Transport, None), "{error}");
+    }
+    let listing = client.clone();
+    let listed = tokio::spawn(async move { listing.list_tools_page(None).await });
+    settle().await;
+    fake.peer().result(&fake.last(), json!({"resultType": "complete", "tool": []}));
+    let error = listed.await.unwrap().unwrap_err();
+    assert!(matches!(&error, ClientError::Nonsense(text) if text.contains("tools")), "{error:?}");
+}
