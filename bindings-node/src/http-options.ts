@@ -27,7 +27,7 @@ export interface HttpOptions {
 
 /** Where and how to listen. */
 export interface ListenOptions extends HttpOptions {
-  /** By default, as with 0, one that is free. */
+  /** 8000; 0 takes one that is free. */
   port?: number;
   /** 127.0.0.1. */
   host?: string;

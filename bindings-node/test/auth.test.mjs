@@ -36,7 +36,7 @@ async function post(url, token, message = initialize, more = {}) {
 
 test("AUS-01, AUS-02, AUS-05, AUS-10: a verifier of one's own lets in, and says why not; the identity is in ctx.auth", async () => {
   const { server, seen, auth } = guarded();
-  const listener = await server.listen({ auth });
+  const listener = await server.listen({ port: 0, auth });
   try {
     for (const [token, status, challenge] of [
       [undefined, 401, /resource_metadata=/],
@@ -68,7 +68,7 @@ test("AUS-01, AUS-02, AUS-05, AUS-10: a verifier of one's own lets in, and says 
 test("AUS-10, AUS-11: a tool that needs more than the endpoint; the challenge names everything", async () => {
   const { server, auth } = guarded();
   server.registerTool("delete", { scopes: ["delete"] }, () => "deleted");
-  const listener = await server.listen({ auth });
+  const listener = await server.listen({ port: 0, auth });
   try {
     const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
     const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "delete" };

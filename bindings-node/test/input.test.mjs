@@ -152,7 +152,7 @@ test("where there is no way back, the handler is told at once", async () => {
     thrown = await ctx.elicit("Who?", { type: "object", properties: {} }).catch((error) => error);
     throw new ToolError(thrown.message);
   });
-  const listener = await server.listen({ stateless: true });
+  const listener = await server.listen({ port: 0, stateless: true });
   try {
     const client = await Client.connect(listener.url, { revision: "2025-11-25" });
     const { isError, content } = await client.callTool("ask");

@@ -130,7 +130,7 @@ impl Fixture {
     }
 
     async fn with(options: HttpOptions) -> Self {
-        let listener = server().listen_with(options).await.unwrap();
+        let listener = server().listen_with(HttpOptions { port: 0, ..options }).await.unwrap();
         Self { listener, client: Client::builder().no_proxy().build().unwrap() }
     }
 

@@ -291,7 +291,7 @@ async fn a_client_that_cannot_be_asked_is_told_apart_at_once() {
     for (json, stateless, answer) in
         [(false, false, "alive"), (true, false, "no way back"), (false, true, "no way back")]
     {
-        let options = HttpOptions { json, stateless, ..HttpOptions::default() };
+        let options = HttpOptions { json, stateless, port: 0, ..HttpOptions::default() };
         let listener = server.listen_with(options).await.unwrap();
         let client = Client::connect_with(listener.url().unwrap(), choose(RevisionChoice::Legacy), ()).await.unwrap();
         let said = text(&call(&client, "ping", json!({}), &RequestOptions::default()).await.unwrap());

@@ -293,6 +293,9 @@ pub(super) struct RequestConfig<'a> {
     #[serde(borrow)]
     pub(super) params: Option<&'a serde_json::value::RawValue>,
     pub(super) key: Option<String>,
+    /// A list: all pages as one.
+    #[serde(default)]
+    pub(super) all: bool,
     pub(super) timeout_ms: Option<u64>,
     pub(super) max_timeout_ms: Option<u64>,
     #[serde(default)]

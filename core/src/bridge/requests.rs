@@ -74,10 +74,13 @@ impl PortInner {
             on_progress: None,
         };
         let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default() };
-        let params = params_of(given);
-        let in_flight = client
-            .start(&given.method, params.as_ref(), &options, given.progress, Arc::new(reply))
-            .map_err(BridgeError::from)?;
+        let (method, params, reply) = (&*given.method, params_of(given), Arc::new(reply));
+        let started = if given.all {
+            client.start_all(method, params, &options, given.progress, reply)
+        } else {
+            client.start(method, params.as_ref(), &options, given.progress, reply)
+        };
+        let in_flight = started.map_err(BridgeError::from)?;
         if !self.note_sent(ticket, Sent::ToServer(client.clone(), in_flight.clone())) {
             client.cancel(&in_flight, "");
         }
@@ -90,6 +93,11 @@ impl PortInner {
         ticket: u64,
         given: &RequestConfig<'_>,
     ) -> Result<(), BridgeError> {
+        if given.all {
+            return Err(BridgeError::invalid(
+                "request: all is for the lists of a server, not for the client of a call",
+            ));
+        }
         let timeout = millis(given.timeout_ms, facts.patience_for(&given.method));
         let max = millis(given.max_timeout_ms, Limits::default().max_request_timeout).max(timeout);
         let port = Arc::downgrade(self);

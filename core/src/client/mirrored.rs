@@ -12,7 +12,7 @@ use crate::{
 };
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, value::RawValue};
 use std::{
     borrow::Cow,
     collections::HashMap,
@@ -125,7 +125,7 @@ impl ReplyTo for Recall {
 
 impl Recall {
     async fn call(self, client: &Client, refused: Result<RawJson, ClientError>) {
-        if client.refresh_tools().await.is_err() {
+        if client.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await.is_err() {
             return self.reply.answered(refused);
         }
         let started = {
@@ -142,25 +142,5 @@ impl Recall {
         if let Err(error) = started {
             self.reply.answered(Err(error));
         }
-    }
-}
-
-/// A server that never ends its list is not followed for ever.
-const MAX_PAGES: usize = 1000;
-
-impl Client {
-    async fn refresh_tools(&self) -> Result<(), ClientError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Page {
-            next_cursor: Option<String>,
-        }
-        let mut params = None;
-        for _ in 0..MAX_PAGES {
-            let result = self.request(method::TOOLS_LIST, params.as_ref(), &RequestOptions::default()).await?;
-            let Ok(Page { next_cursor: Some(cursor) }) = result.parse() else { return Ok(()) };
-            params = RawJson::from_value(&json!({"cursor": cursor})).ok();
-        }
-        Ok(())
     }
 }

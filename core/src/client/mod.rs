@@ -5,6 +5,7 @@ mod error;
 mod link;
 mod mirrored;
 mod options;
+mod pages;
 mod reply;
 mod tools;
 mod verdicts;
@@ -97,6 +98,8 @@ pub(crate) struct InFlight(Arc<Mutex<Flight>>);
 enum Flight {
     /// The message that is out now: a request may be sent once more.
     Sent(RequestId),
+    /// Page after page of a list; keeping the promise ends it.
+    Walking(Arc<Promise<()>>),
     Cancelled,
 }
 
@@ -193,8 +196,10 @@ impl Client {
     /// Ends a request that is no longer wanted; its outcome is [`ClientError::Cancelled`].
     pub(crate) fn cancel(&self, in_flight: &InFlight, reason: &str) {
         let flight = std::mem::replace(&mut *in_flight.0.lock(), Flight::Cancelled);
-        if let Flight::Sent(id) = flight {
-            self.inner.end_request(&id, reason, ClientError::Cancelled);
+        match flight {
+            Flight::Sent(id) => self.inner.end_request(&id, reason, ClientError::Cancelled),
+            Flight::Walking(stop) => stop.keep(()),
+            Flight::Cancelled => {}
         }
     }
 
@@ -549,11 +554,15 @@ impl ServerFacts {
 
 /// A future that ends at a time, whichever comes first.
 pub(crate) async fn until<T>(runtime: &dyn Runtime, at: Instant, future: impl Future<Output = T>) -> Option<T> {
-    let mut sleep = runtime.sleep_until(at);
-    let mut future = std::pin::pin!(future);
+    unless(runtime.sleep_until(at), future).await
+}
+
+/// A future that ends when another does, whichever comes first.
+async fn unless<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
+    let (mut end, mut future) = (std::pin::pin!(end), std::pin::pin!(future));
     std::future::poll_fn(|context| match future.as_mut().poll(context) {
         std::task::Poll::Ready(value) => std::task::Poll::Ready(Some(value)),
-        std::task::Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
+        std::task::Poll::Pending => end.as_mut().poll(context).map(|()| None),
     })
     .await
 }

@@ -2,6 +2,7 @@
 
 use super::{ClientError, options::ProgressHook};
 use crate::{protocol::RawJson, runtime::Promise};
+use std::sync::Arc;
 
 /// Takes the outcome of one request, once, and its progress before that. Called without locks held; must not block.
 pub(crate) trait ReplyTo: Send + Sync + 'static {
@@ -15,6 +16,11 @@ impl std::fmt::Debug for dyn ReplyTo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ReplyTo")
     }
+}
+
+/// A hook that hands progress on.
+pub(super) fn forwarding(reply: Arc<dyn ReplyTo>) -> ProgressHook {
+    Arc::new(move |params: &RawJson| reply.progress(params.clone()))
 }
 
 /// A reply that a future waits for.

@@ -20,26 +20,14 @@ pub struct ListedTools {
     pub next_cursor: Option<String>,
 }
 
-/// A server that never ends its list is not followed for ever.
-const MAX_PAGES: usize = 10_000;
-
 impl Client {
     /// Every tool of the server, page by page (PAG-04).
     ///
     /// # Errors
     /// As for [`Client::request`].
     pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
-        let mut tools = Vec::new();
-        let mut cursor: Option<String> = None;
-        for _ in 0..MAX_PAGES {
-            let page = self.list_tools_page(cursor.as_deref()).await?;
-            tools.extend(page.tools);
-            match page.next_cursor {
-                Some(next) => cursor = Some(next),
-                None => return Ok(tools),
-            }
-        }
-        Err(ClientError::Nonsense(format!("the list of tools does not end after {MAX_PAGES} pages")))
+        let list: ListedTools = read(&self.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await?)?;
+        Ok(list.tools)
     }
 
     /// One page of the server's tools: the first, or the one that a cursor names.

@@ -32,6 +32,8 @@ pub struct Method {
     pub cacheable: bool,
     /// Whether it may be answered by a request for input (MRTR-01).
     pub takes_input: bool,
+    /// The member of its result that holds a page of a list; `None` for what does not come in pages (PAG-04).
+    pub list_member: Option<&'static str>,
     /// Whether the sender may ask for a task instead of the result on 2025-11-25 (TSK-02).
     pub augmentable: bool,
 }
@@ -62,6 +64,11 @@ impl Method {
     /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header have such methods.
     pub fn name_parameter(name: &str) -> Option<&'static str> {
         METHODS.iter().find_map(|method| method.name_parameter.filter(|_| method.name == name))
+    }
+
+    /// The member that holds a page of the list that a method gives, if it gives one.
+    pub fn list_member(name: &str) -> Option<&'static str> {
+        METHODS.iter().find_map(|method| method.list_member.filter(|_| method.name == name))
     }
 }
 
@@ -135,6 +142,7 @@ const fn row(name: &'static str, kind: Kind, senders: &'static [Role], span: (Re
         cacheable: false,
         takes_input: false,
         augmentable: false,
+        list_member: None,
     }
 }
 const fn request(name: &'static str, senders: &'static [Role], span: (Revision, Revision)) -> Method {
@@ -151,6 +159,9 @@ impl Method {
     const fn cacheable(self) -> Self {
         Self { cacheable: true, ..self }
     }
+    const fn listing(self, member: &'static str) -> Self {
+        Self { list_member: Some(member), ..self }
+    }
     const fn taking_input(self) -> Self {
         Self { takes_input: true, ..self }
     }
@@ -164,7 +175,7 @@ impl Method {
 
 static METHODS: &[Method] = &[
     request(TOOLS_CALL, CLIENT, ALL).named("name").taking_input().augmentable(),
-    request(TOOLS_LIST, CLIENT, ALL).cacheable(),
+    request(TOOLS_LIST, CLIENT, ALL).cacheable().listing("tools"),
     notification(PROGRESS, BOTH, LEGACY),
     notification(PROGRESS, SERVER, MODERN),
     notification(CANCELLED, BOTH, ALL),
@@ -175,14 +186,14 @@ static METHODS: &[Method] = &[
     request(SUBSCRIPTIONS_LISTEN, CLIENT, MODERN),
     notification(SUBSCRIPTIONS_ACKNOWLEDGED, SERVER, MODERN),
     notification(TOOLS_LIST_CHANGED, SERVER, ALL),
-    request(RESOURCES_LIST, CLIENT, ALL).cacheable(),
-    request(RESOURCES_TEMPLATES_LIST, CLIENT, ALL).cacheable(),
+    request(RESOURCES_LIST, CLIENT, ALL).cacheable().listing("resources"),
+    request(RESOURCES_TEMPLATES_LIST, CLIENT, ALL).cacheable().listing("resourceTemplates"),
     request(RESOURCES_READ, CLIENT, ALL).named("uri").cacheable().taking_input(),
     request(RESOURCES_SUBSCRIBE, CLIENT, LEGACY),
     request(RESOURCES_UNSUBSCRIBE, CLIENT, LEGACY),
     notification(RESOURCES_UPDATED, SERVER, ALL),
     notification(RESOURCES_LIST_CHANGED, SERVER, ALL),
-    request(PROMPTS_LIST, CLIENT, ALL).cacheable(),
+    request(PROMPTS_LIST, CLIENT, ALL).cacheable().listing("prompts"),
     request(PROMPTS_GET, CLIENT, ALL).named("name").taking_input(),
     notification(PROMPTS_LIST_CHANGED, SERVER, ALL),
     request(COMPLETION_COMPLETE, CLIENT, ALL),
@@ -196,15 +207,15 @@ static METHODS: &[Method] = &[
     request(TASKS_GET, BOTH, CORE_TASKS),
     request(TASKS_RESULT, BOTH, CORE_TASKS),
     request(TASKS_CANCEL, BOTH, CORE_TASKS),
-    request(TASKS_LIST, BOTH, CORE_TASKS),
+    request(TASKS_LIST, BOTH, CORE_TASKS).listing("tasks"),
     notification(TASKS_STATUS, BOTH, CORE_TASKS),
     request(TASKS_GET, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
     request(TASKS_UPDATE, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
     request(TASKS_CANCEL, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
     notification(TASKS_CHANGED, SERVER, MODERN).of(&extension::TASKS),
-    request(SKILLS_LIST, CLIENT, MODERN).cacheable().of(&extension::SKILLS),
+    request(SKILLS_LIST, CLIENT, MODERN).cacheable().of(&extension::SKILLS).listing("skills"),
     request(SKILLS_GET, CLIENT, MODERN).cacheable().of(&extension::SKILLS),
-    request(RESOURCES_DIRECTORY_READ, CLIENT, MODERN).of(&extension::SKILLS),
+    request(RESOURCES_DIRECTORY_READ, CLIENT, MODERN).of(&extension::SKILLS).listing("resources"),
 ];
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{path::PathBuf, time::Duration};
 pub struct HttpOptions {
     /// The host to listen on. Default `127.0.0.1`: this machine only.
     pub host: String,
-    /// The port to listen on. Default 0: one that is free.
+    /// The port to listen on. Default 8000; 0 takes one that is free.
     pub port: u16,
     /// Listen on a Unix socket at this path, and not on a port. A socket that a dead server left there is replaced; ours is
     /// removed when the listener closes.
@@ -50,7 +50,7 @@ impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             host: "127.0.0.1".into(),
-            port: 0,
+            port: 8000,
             unix: None,
             unix_mode: 0o600,
             path: "/mcp".into(),

@@ -76,6 +76,51 @@ fn failures_of_every_kind() {
 }
 
 #[test]
+fn pag_04_a_whole_list_is_one_request() {
+    let host = Host::new();
+    let server = host.server_with(json!({"pageSize": 2}));
+    let names: Vec<_> = (0..7).map(|number| format!("t{number}")).collect();
+    for name in &names {
+        host.tool(server, name);
+    }
+    for revision in REVISIONS {
+        let connection = host.connection_of(server, revision);
+        let list = |request: serde_json::Value| {
+            host.reply(host.port.request(connection, request.to_string().as_bytes()).unwrap())
+        };
+        let page = body(&list(json!({"method": "tools/list"})));
+        assert!(page["nextCursor"].is_string() && page["tools"].as_array().unwrap().len() == 2, "{page}");
+        let whole = body(&list(json!({"method": "tools/list", "all": true})));
+        let listed: Vec<_> = whole["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(json!(listed), json!(names), "{revision}");
+        assert!(whole.get("nextCursor").is_none(), "{whole}");
+        let rest = body(&list(json!({"method": "tools/list", "params": {"cursor": page["nextCursor"]}, "all": true})));
+        assert_eq!(rest["tools"].as_array().unwrap().len(), 5, "{rest}");
+        let lost = list(json!({"method": "tools/list", "params": {"cursor": "nonsense"}, "all": true}));
+        assert_eq!((lost.ok, &body(&lost)["kind"]), (false, &json!("protocol")));
+        let request = json!({"method": "tools/call", "params": {"name": "t0"}, "all": true}).to_string();
+        assert_eq!(host.port.request(connection, request.as_bytes()).unwrap_err().kind, ErrorKind::Invalid);
+    }
+}
+
+#[test]
+fn a_whole_list_can_be_cancelled() {
+    let host = Host::new();
+    let server = host.server();
+    let provider = host.register("provider", json!({"server": server, "of": "tools"})).unwrap();
+    let connection = host.connection(server);
+    let request = host.port.request(connection, br#"{"method": "tools/list", "all": true}"#).unwrap();
+    let first = host.called(provider);
+    let page = json!({"items": [{"name": "a", "inputSchema": {"type": "object"}}], "nextCursor": "b"});
+    host.port.complete(first.ticket, Shape::Value, page.to_string().into()).unwrap();
+    let of_it = |event: &Event| event.kind == EventKind::Call && event.handle == provider;
+    let second = host.events("the second page", 2, of_it).pop().unwrap();
+    host.port.cancel(request, "enough").unwrap();
+    assert_eq!(host.failure(request)["kind"], "cancelled");
+    host.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == second.ticket);
+}
+
+#[test]
 fn a_ticket_is_good_for_one_answer() {
     let host = Host::new();
     let server = host.server();
