@@ -49,30 +49,37 @@ const NO_TOKIO: &[&str] = &[
     "process_wrap",
 ];
 
-const MODULES: [Module; 9] = [
+const MODULES: [Module; 8] = [
     Module { name: "protocol", may_use: &[], without: NO_DRIVER },
     Module { name: "engine", may_use: &["protocol"], without: NO_DRIVER },
     Module { name: "http", may_use: &["protocol", "engine"], without: NO_DRIVER },
-    Module { name: "server", may_use: &["protocol", "engine", "http", "store"], without: NO_TOKIO },
-    Module { name: "client", may_use: &["protocol", "engine", "http", "auth", "store"], without: NO_TOKIO },
-    Module { name: "auth", may_use: &["protocol", "engine", "http", "store"], without: NO_TOKIO },
-    Module { name: "store", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
-    Module {
-        name: "transport",
-        may_use: &["protocol", "engine", "http", "server", "client", "auth", "store"],
-        without: &[],
-    },
+    Module { name: "server", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
+    Module { name: "client", may_use: &["protocol", "engine", "http", "auth"], without: NO_TOKIO },
+    Module { name: "auth", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
+    Module { name: "transport", may_use: &["protocol", "engine", "http", "server", "client", "auth"], without: &[] },
     Module {
         name: "bridge",
-        may_use: &["protocol", "engine", "http", "server", "client", "auth", "store", "transport"],
+        may_use: &["protocol", "engine", "http", "server", "client", "auth", "transport"],
         without: &[],
     },
 ];
 
+/// What stands beside the layers: all may use it.
+const BESIDE: [Module; 3] = [
+    Module { name: "runtime", may_use: &[], without: NO_TOKIO },
+    Module { name: "sync", may_use: &[], without: NO_TOKIO },
+    Module { name: "wire_log", may_use: &["protocol"], without: NO_TOKIO },
+];
+
 pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
     let source = house.path("core/src");
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    for module in &MODULES {
+    let present = std::fs::read_dir(&source)
+        .with_context(|| format!("cannot read {}", source.display()))?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<Vec<_>>>()?;
+    let drift = drift(&present);
+    let mut count = Count { passed: 0, failed: drift.len(), said: drift.concat(), note: String::new() };
+    for module in MODULES.iter().chain(&BESIDE) {
         let mut files = files_under(&source.join(module.name))?;
         files.extend(files_under(&source.join(format!("{}.rs", module.name)))?);
         for file in files.iter().filter(|file| is_code(file)) {
@@ -90,6 +97,18 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
         }
     }
     Ok(count)
+}
+
+/// Where the modules that are there and those known here differ: a module that moved would silently be checked no more.
+fn drift(present: &[String]) -> Vec<String> {
+    let known: Vec<&str> = MODULES.iter().chain(&BESIDE).map(|module| module.name).chain(["lib"]).collect();
+    let names: Vec<&str> = present.iter().map(|entry| entry.strip_suffix(".rs").unwrap_or(entry)).collect();
+    let strangers = names.iter().filter(|name| !known.contains(name));
+    let missing = known.iter().filter(|name| !names.contains(name));
+    strangers
+        .map(|name| format!("core/src/{name} belongs to no layer: say in xtask/src/test/layers.rs what it may use\n"))
+        .chain(missing.map(|name| format!("core/src/{name} is gone, but xtask/src/test/layers.rs still lists it\n")))
+        .collect()
 }
 
 /// Rust, but not the tests of a module in a file of their own.
@@ -181,6 +200,21 @@ mod tests {
     fn said(name: &str, text: &str) -> Vec<String> {
         let module = MODULES.iter().find(|module| module.name == name).expect("a module");
         faults(module, 2, text).into_iter().map(|(line, fault)| format!("{line} {fault}")).collect()
+    }
+
+    #[test]
+    fn a_module_that_was_added_or_renamed_is_found() {
+        let mut present: Vec<String> =
+            ["lib.rs", "runtime.rs", "sync.rs", "wire_log.rs"].into_iter().map(str::to_owned).collect();
+        present.extend(MODULES.iter().map(|module| module.name.to_owned()));
+        assert_eq!(drift(&present), Vec::<String>::new());
+        for entry in present.iter_mut().filter(|entry| *entry == "engine") {
+            *entry = "motor".to_owned();
+        }
+        let said = drift(&present);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].starts_with("core/src/motor belongs to no layer"), "{said:?}");
+        assert!(said[1].starts_with("core/src/engine is gone"), "{said:?}");
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
     let console = Console::new();
     let start = Instant::now();
     let mut results = Vec::new();
-    let steps: Vec<&Step> = STEPS.iter().filter(|step| choice.takes(step)).collect();
+    let steps = choice.steps()?;
     // What crosses is only recorded when it will be checked; if nothing else is chosen, what the last run left is.
     let records = steps.iter().any(|step| step.name == WIRE).then(|| wire::records(&house));
     if records.is_some() && steps.len() > 1 {
@@ -158,9 +158,23 @@ impl Choice {
         self.everything && self.only.is_empty()
     }
 
-    fn takes(&self, step: &Step) -> bool {
-        let language = self.everything || step.languages.iter().any(|language| self.languages.contains(language));
-        language && (self.only.is_empty() || self.only.iter().any(|word| step.name.contains(word.as_str())))
+    /// An error if a word finds none: a run of nothing must not look like one that passed.
+    fn steps(&self) -> Result<Vec<&'static Step>> {
+        let mut steps: Vec<&Step> = STEPS.iter().filter(|step| self.has_language_of(step)).collect();
+        let names = || steps.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
+        for word in &self.only {
+            if word.is_empty() || !steps.iter().any(|step| step.name.contains(word.as_str())) {
+                bail!("--only {word:?} stands in the name of no step of the chosen languages; these are: {}", names());
+            }
+        }
+        if !self.only.is_empty() {
+            steps.retain(|step| self.only.iter().any(|word| step.name.contains(word.as_str())));
+        }
+        Ok(steps)
+    }
+
+    fn has_language_of(&self, step: &Step) -> bool {
+        self.everything || step.languages.iter().any(|language| self.languages.contains(language))
     }
 }
 
@@ -233,5 +247,30 @@ fn file_name(step: &str) -> String {
 impl Done {
     fn to_json(&self) -> serde_json::Value {
         json!({"step": self.name, "passed": self.passed, "failed": self.failed, "seconds": self.seconds, "note": self.note})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(options: &[&str]) -> Result<Vec<&'static str>> {
+        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        Ok(Choice::parse(&options)?.steps()?.into_iter().map(|step| step.name).collect())
+    }
+
+    #[test]
+    fn words_choose_steps_and_each_must_find_one() {
+        assert_eq!(chosen(&[]).unwrap().len(), STEPS.len());
+        assert_eq!(chosen(&["--only", "matrix,layers"]).unwrap(), ["layers of the core", "matrix"]);
+        let error = chosen(&["--only", "matrix,matirx"]).unwrap_err().to_string();
+        assert!(error.starts_with("--only \"matirx\"") && error.contains("layers of the core, "), "{error}");
+    }
+
+    #[test]
+    fn a_word_must_find_a_step_of_the_chosen_languages() {
+        assert_eq!(chosen(&["--lang", "node", "--only", "node tests"]).unwrap(), ["node tests"]);
+        assert!(chosen(&["--lang", "node", "--only", "python tests"]).is_err());
+        assert!(chosen(&["--only", ""]).is_err(), "an empty word stands in every name");
     }
 }

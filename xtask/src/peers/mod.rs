@@ -1,5 +1,7 @@
 //! The official SDKs call our fixture servers, and our fixture clients call theirs, over stdio and HTTP (tests/peers/README.md).
 
+mod verdict;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -11,7 +13,7 @@ use crate::house::House;
 use crate::http_servers::{self, HttpServers, Urls};
 use crate::language::Language;
 use crate::matrix::{REVISIONS, Transport};
-use crate::process::{Output, run, tail};
+use crate::process::{run, tail};
 use crate::report;
 use crate::workers;
 
@@ -23,15 +25,36 @@ struct Peer {
     name: &'static str,
     program: Program,
     /// The forms of its client: the SDK's defaults, and the other eras that it can speak.
-    clients: &'static [&'static [&'static str]],
+    clients: &'static [ClientForm],
     /// The forms of its server: `stdio`, or how it serves HTTP.
     servers: &'static [ServerForm],
+}
+
+#[derive(Clone, Copy)]
+struct ClientForm {
+    arguments: &'static [&'static str],
+    /// What it speaks with a server that knows all revisions.
+    revision: &'static str,
 }
 
 struct ServerForm {
     name: &'static str,
     /// Whether it speaks 2026-07-28 too. All speak the four revisions before.
     modern: bool,
+}
+
+const LEGACY: &[&str] = REVISIONS.split_at(REVISIONS.len() - 1).0;
+const NEWEST_LEGACY: &str = LEGACY[LEGACY.len() - 1];
+const MODERN: &str = REVISIONS[REVISIONS.len() - 1];
+
+impl ServerForm {
+    fn revisions(&self) -> &'static [&'static str] {
+        if self.modern { &REVISIONS } else { LEGACY }
+    }
+}
+
+const fn speaks(revision: &'static str, arguments: &'static [&'static str]) -> ClientForm {
+    ClientForm { arguments, revision }
 }
 
 const fn legacy(name: &'static str) -> ServerForm {
@@ -52,31 +75,31 @@ const PEERS: [Peer; 5] = [
     Peer {
         name: "mcp 1.30.0",
         program: Program::Python { venv: "mcp-1", file: "mcp_v1.py" },
-        clients: &[&[]],
+        clients: &[speaks(NEWEST_LEGACY, &[])],
         servers: &[legacy("stdio"), legacy("http")],
     },
     Peer {
         name: "mcp 2.3.0",
         program: Program::Python { venv: "mcp-2", file: "mcp_v2.py" },
-        clients: &[&[], &["--legacy"]],
+        clients: &[speaks(MODERN, &[]), speaks(NEWEST_LEGACY, &["--legacy"])],
         servers: &[modern("stdio"), modern("http")],
     },
     Peer {
         name: "typescript 1.32.2",
         program: Program::Node { file: "sdk_v1.mjs" },
-        clients: &[&[]],
+        clients: &[speaks(NEWEST_LEGACY, &[])],
         servers: &[legacy("stdio"), legacy("http")],
     },
     Peer {
         name: "typescript 2.4.0",
         program: Program::Node { file: "sdk_v2.mjs" },
-        clients: &[&[], &["--auto"]],
+        clients: &[speaks(NEWEST_LEGACY, &[]), speaks(MODERN, &["--auto"])],
         servers: &[modern("stdio"), modern("http"), legacy("sessions")],
     },
     Peer {
         name: "rmcp 3.8.0",
         program: Program::Rust { name: "peer-rmcp" },
-        clients: &[&[], &["--auto"]],
+        clients: &[speaks(NEWEST_LEGACY, &[]), speaks(MODERN, &["--auto"])],
         servers: &[modern("stdio"), modern("http")],
     },
 ];
@@ -105,10 +128,10 @@ struct Meeting {
 
 #[derive(Clone, Copy)]
 enum Caller {
-    /// The peer's client, with these arguments.
-    Peer(&'static [&'static str]),
-    /// Ours, which finds out what the server speaks.
-    Negotiating,
+    /// The peer's client.
+    Peer(ClientForm),
+    /// Ours, which finds out what the server speaks: its newest revision.
+    Negotiating(&'static str),
     /// Ours, once in each of these revisions.
     Pinned(&'static [&'static str]),
 }
@@ -152,14 +175,14 @@ fn meetings(languages: &[Language]) -> Vec<Meeting> {
     for &ours in languages {
         for peer in &PEERS {
             let mut add = |caller, server_form| meetings.push(Meeting { peer, ours, caller, server_form });
-            for arguments in peer.clients {
-                add(Caller::Peer(arguments), "stdio");
-                add(Caller::Peer(arguments), "http");
+            for &form in peer.clients {
+                add(Caller::Peer(form), "stdio");
+                add(Caller::Peer(form), "http");
             }
             for form in peer.servers {
-                add(Caller::Negotiating, form.name);
-                let known = if form.modern { REVISIONS.len() } else { REVISIONS.len() - 1 };
-                add(Caller::Pinned(&REVISIONS[..known]), form.name);
+                let newest = if form.modern { MODERN } else { NEWEST_LEGACY };
+                add(Caller::Negotiating(newest), form.name);
+                add(Caller::Pinned(form.revisions()), form.name);
             }
         }
     }
@@ -185,10 +208,10 @@ impl Meeting {
     fn client_name(&self) -> String {
         let ours = self.ours.name();
         match self.caller {
-            Caller::Peer(arguments) => {
-                std::iter::once(self.peer.name).chain(arguments.iter().copied()).collect::<Vec<_>>().join(" ")
+            Caller::Peer(form) => {
+                std::iter::once(self.peer.name).chain(form.arguments.iter().copied()).collect::<Vec<_>>().join(" ")
             }
-            Caller::Negotiating => format!("our {ours}"),
+            Caller::Negotiating(_) => format!("our {ours}"),
             Caller::Pinned(_) => format!("our {ours} in each revision"),
         }
     }
@@ -225,8 +248,8 @@ impl Meeting {
 
     fn client_words(&self, house: &House) -> Vec<PathBuf> {
         let (mut words, mut arguments) = match self.caller {
-            Caller::Peer(form) => (self.peer.words(house), [&["client"], form].concat()),
-            Caller::Negotiating => (vec![self.ours.client(house)], vec!["--auto"]),
+            Caller::Peer(form) => (self.peer.words(house), [&["client"], form.arguments].concat()),
+            Caller::Negotiating(_) => (vec![self.ours.client(house)], vec!["--auto"]),
             Caller::Pinned(_) => (vec![self.ours.client(house)], vec!["--matrix"]),
         };
         match (self.caller, self.transport()) {
@@ -247,26 +270,10 @@ impl Meeting {
         }
         let start = Instant::now();
         let output = run(self.command(house, &words), DEADLINE).map_err(|error| format!("{error:#}"))?;
-        self.revisions(&output).ok_or_else(|| {
+        self.caller.verdict(output.success(), &output.stdout).map_err(|fault| {
             let seconds = start.elapsed().as_secs_f64();
-            format!("{} after {seconds:.1} s\n{}", output.ending(), tail(&output.text, 20))
+            format!("{fault}; {} after {seconds:.1} s\n{}", output.ending(), tail(&output.text, 20))
         })
-    }
-
-    /// What a client says when its calls went well.
-    fn revisions(&self, output: &Output) -> Option<String> {
-        let answers = || output.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let good = || answers().filter(|answer| answer["ok"] == true);
-        match self.caller {
-            // It tries all revisions, and so fails with a server that does not know them all.
-            Caller::Pinned(wanted) => {
-                let worked = |wanted: &&str| good().any(|answer| answer["revision"] == *wanted);
-                wanted.iter().all(worked).then(|| wanted.join(" "))
-            }
-            _ if !output.success() => None,
-            Caller::Peer(_) => output.stdout.lines().find_map(|line| line.strip_prefix("ok ")).map(str::to_owned),
-            Caller::Negotiating => good().next().and_then(|answer| answer["revision"].as_str().map(str::to_owned)),
-        }
     }
 
     /// What our side of it records goes to the folder of the peer.
