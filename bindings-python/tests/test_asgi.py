@@ -251,7 +251,7 @@ def test_closing_by_hand_lets_calls_end() -> None:
 
 
 @pytest.mark.parametrize("make", [starlette_under_a_prefix, fastapi_at_the_root])
-def test_http_22_a_client_that_goes_away_cancels_its_call(make: Callable[[Server], Any]) -> None:
+def test_http_24_a_modern_client_that_goes_away_cancels_its_call(make: Callable[[Server], Any]) -> None:
     async def check() -> None:
         site = Site()
         async with serving(make(site.server)) as address:
@@ -260,6 +260,27 @@ def test_http_22_a_client_that_goes_away_cancels_its_call(make: Callable[[Server
                 await until(lambda: site.started, "the call")
                 calling.cancel()
                 await until(lambda: site.cancelled, "the cancellation")
+
+    run(check())
+
+
+@pytest.mark.parametrize("make", [starlette_under_a_prefix, fastapi_at_the_root])
+def test_http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so(make: Callable[[Server], Any]) -> None:
+    async def check() -> None:
+        site = Site()
+        async with serving(make(site.server)) as address, httpx2.AsyncClient(base_url=address) as web:
+            opened = await web.post("/mcp/", json=initialize(), headers=JSON)
+            session = {**JSON, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "endless"}}
+            async with httpx2.AsyncClient(base_url=address) as leaving:
+                calling = asyncio.create_task(leaving.post("/mcp/", json=call, headers=session))
+                await until(lambda: site.started, "the call")
+                calling.cancel()
+            await asyncio.sleep(0.1)
+            assert not site.cancelled
+            told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+            assert (await web.post("/mcp/", json=told, headers=session)).status_code == 202
+            await until(lambda: site.cancelled, "the cancellation")
 
     run(check())
 

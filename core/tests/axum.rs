@@ -35,6 +35,17 @@ struct Text {
 #[derive(Clone, Default)]
 struct Dropped(Arc<AtomicUsize>);
 
+impl Dropped {
+    async fn once(&self) {
+        let told = async {
+            while self.0.load(Ordering::SeqCst) == 0 {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(10), told).await.expect("the handler is dropped");
+    }
+}
+
 struct Running(Dropped);
 
 impl Drop for Running {
@@ -80,6 +91,10 @@ async fn connect(url: &str, revision: &str) -> Client {
     Client::connect_with(url, options, ()).await.unwrap()
 }
 
+fn initialize() -> serde_json::Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+}
+
 #[tokio::test]
 async fn every_revision_wherever_it_is_mounted() {
     let service = || server().0.into_service();
@@ -110,19 +125,40 @@ async fn every_revision_wherever_it_is_mounted() {
 }
 
 #[tokio::test]
-async fn http_22_a_client_that_goes_away_cancels_its_call() {
+async fn http_24_a_modern_client_that_goes_away_cancels_its_call() {
     let (server, dropped) = server();
     let address = serve(Router::new().nest_service("/mcp", server.into_service())).await;
     let client = connect(&format!("{address}/mcp"), "modern").await;
     let waiting = timeout(Duration::from_millis(200), client.call_tool("endless", json!({}))).await;
     assert!(waiting.is_err());
-    let told = async {
-        while dropped.0.load(Ordering::SeqCst) == 0 {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(Duration::from_secs(10), told).await.expect("the handler is dropped");
+    dropped.once().await;
     client.close().await;
+}
+
+#[tokio::test]
+async fn http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so() {
+    let (server, dropped) = server();
+    let mut application = Router::new().nest_service("/mcp", server.into_service());
+    let mut post = |message: serde_json::Value, session: Option<&str>| {
+        let mut request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        if let Some(id) = session {
+            request = request.header("mcp-session-id", id).header("mcp-protocol-version", "2025-11-25");
+        }
+        application.call(request.body(Body::from(message.to_string())).unwrap())
+    };
+    let opened = post(initialize(), None).await.unwrap();
+    let id = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "endless"}});
+    let waiting = timeout(Duration::from_millis(200), post(call, Some(&id))).await;
+    assert!(waiting.is_err());
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(dropped.0.load(Ordering::SeqCst), 0);
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
+    assert_eq!(post(cancel, Some(&id)).await.unwrap().status(), StatusCode::ACCEPTED);
+    dropped.once().await;
 }
 
 #[tokio::test]
@@ -132,7 +168,7 @@ async fn http_03_other_hosts_are_refused_unless_they_are_allowed_and_other_pages
         .nest_service("/closed", server().0.into_service())
         .nest_service("/open", server().0.into_service_with(options))
         .route("/", get(|| async { "an ordinary page" }));
-    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let message = initialize();
     let mut ask = async |path: &str, method: &str| {
         let request = Request::builder()
             .method(method)

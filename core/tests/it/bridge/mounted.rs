@@ -99,6 +99,14 @@ fn call_modern(host: &Host, listener: u64, tool: &str, arguments: Value) -> u64 
     host.post(listener, &headers, &message)
 }
 
+/// Opens a session of 2025-11-25; gives its id.
+fn session(host: &Host, listener: u64) -> String {
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let mut opened = host.response(host.post(listener, &[], &initialize));
+    assert_eq!(opened.json()["result"]["protocolVersion"], "2025-11-25");
+    opened.headers.remove("mcp-session-id").unwrap()
+}
+
 #[test]
 fn requests_of_both_eras_are_answered_without_a_socket() {
     let mut host = Host::new();
@@ -111,11 +119,8 @@ fn requests_of_both_eras_are_answered_without_a_socket() {
     assert_eq!(text(&answered.json()["result"]), "hello");
     assert_eq!(answered.headers["content-length"], answered.body.len().to_string());
 
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
-    let opened = host.response(host.post(listener, &[], &initialize));
-    assert_eq!(opened.json()["result"]["protocolVersion"], "2025-11-25");
-    let session: &[(&str, &str)] =
-        &[("mcp-session-id", &opened.headers["mcp-session-id"]), ("mcp-protocol-version", "2025-11-25")];
+    let id = session(&host, listener);
+    let session: &[(&str, &str)] = &[("mcp-session-id", &id), ("mcp-protocol-version", "2025-11-25")];
     let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let accepted = host.post(listener, session, &note);
     assert_eq!(body(&host.of(accepted, EventKind::HttpHead))["empty"], true);
@@ -154,7 +159,7 @@ fn a_response_flows_as_fast_as_it_is_taken() {
 }
 
 #[test]
-fn http_22_a_client_that_goes_away_cancels_its_call() {
+fn http_24_a_modern_client_that_goes_away_cancels_its_call() {
     let host = Host::new();
     let server = host.server();
     let tool = host.tool(server, "slow");
@@ -166,6 +171,31 @@ fn http_22_a_client_that_goes_away_cancels_its_call() {
     let end = host.of(exchange, EventKind::HttpEnd);
     assert_eq!((end.ok, &body(&end)["kind"]), (false, &json!("cancelled")));
     assert!(host.received(exchange).is_empty());
+}
+
+#[test]
+fn http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so() {
+    let host = Host::new();
+    let server = host.server();
+    host.echo(server);
+    let tool = host.tool(server, "slow");
+    let listener = host.mount(server, json!({}));
+    let id = session(&host, listener);
+    let session: &[(&str, &str)] = &[("mcp-session-id", &id), ("mcp-protocol-version", "2025-11-25")];
+    let call = |id: u64, name: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": {"message": "hello"}}});
+    let exchange = host.post(listener, session, &call(2, "slow"));
+    let running = host.called(tool).ticket;
+    host.port.cancel(exchange, "the client is gone").unwrap();
+    assert!(!host.of(exchange, EventKind::HttpEnd).ok);
+
+    let answered = host.response(host.post(listener, session, &call(3, "echo")));
+    assert_eq!(text(&answered.json()["result"]), "hello");
+    host.settle();
+    let is_cancel = |event: &Event| event.kind == EventKind::Cancel && event.ticket == running;
+    assert!(!host.heard.0.lock().unwrap().iter().any(is_cancel));
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
+    assert_eq!(host.response(host.post(listener, session, &cancel)).status, 202);
+    host.event("the cancellation", is_cancel);
 }
 
 #[test]
