@@ -5,7 +5,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tokio::{
@@ -434,6 +437,29 @@ async fn http_45_http_49_http_51_a_session_is_named_until_it_is_ended() {
         let accept = if seen.method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
         assert_eq!(seen.header("accept"), Some(accept));
     }
+}
+
+#[tokio::test]
+async fn http_49_whoever_closes_waits_until_the_session_has_been_ended() {
+    let ended = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&ended);
+    let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let body = initialized(request, "2025-11-25").to_string();
+            (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
+        }
+        ("DELETE", _) => {
+            told.store(true, Ordering::SeqCst);
+            (300, http(200, "", ""))
+        }
+        _ => (0, http(202, "", "")),
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    let start = Instant::now();
+    assert!(timeout(Duration::from_millis(20), client.close()).await.is_err());
+    client.close().await;
+    assert!(ended.load(Ordering::SeqCst) && start.elapsed() >= Duration::from_millis(250), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

@@ -64,6 +64,18 @@ pub(super) enum Entry {
     Exchange(Arc<Answering>),
 }
 
+impl Entry {
+    /// A listener, open or being opened.
+    pub(super) fn is_listener(&self) -> bool {
+        matches!(self, Self::Listener { .. } | Self::Opening { connection: false, .. })
+    }
+
+    /// A connection, open or being opened.
+    pub(super) fn is_connection(&self) -> bool {
+        matches!(self, Self::Connection { .. } | Self::Opening { connection: true, .. })
+    }
+}
+
 /// A request on its way.
 pub(super) enum Sent {
     /// Of a client.

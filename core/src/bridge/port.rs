@@ -17,6 +17,7 @@ use crate::{
     client::Client,
     protocol::RawJson,
     server::{Call, CallFacts, Server},
+    transport::{Closing, Deadline},
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -40,7 +41,10 @@ impl Drop for Owner {
     fn drop(&mut self) {
         if self.0.check().is_ok() {
             self.0.queue.mute();
-            self.0.close_port(Duration::ZERO);
+            // A host that has closed it and lets it go means the deadline that it gave.
+            if !self.0.closing.load(Ordering::Acquire) {
+                self.0.close_port(Duration::ZERO);
+            }
         }
     }
 }
@@ -60,7 +64,9 @@ pub(super) struct PortInner {
     pub(super) queue: Queue,
     pub(super) pipes: Pipes,
     process: Mutex<Option<Arc<ProcessRuntime>>>,
+    /// No new work is taken.
     closing: AtomicBool,
+    ending: Closing,
 }
 
 impl Port {
@@ -73,6 +79,7 @@ impl Port {
             pipes: Pipes::default(),
             process: Mutex::new(None),
             closing: AtomicBool::new(false),
+            ending: Closing::default(),
         });
         log::attach(Arc::downgrade(&inner));
         Self { owner: Arc::new(Owner(inner)) }
@@ -134,7 +141,7 @@ impl Port {
         inner.open(config::read("open", json)?)
     }
 
-    /// Closes a listener or a connection, or with 0 the whole port. Idempotent.
+    /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest deadline counts.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -154,7 +161,8 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
-        self.open_inner()?.request(handle, json)
+        // Also while the port is being closed: calls in flight go on until the deadline, and may need it.
+        self.inner()?.request(handle, json)
     }
 
     /// Notifies: what a handler says while it runs, what a server tells its clients, or a client notification on a connection.
@@ -448,34 +456,46 @@ impl PortInner {
     }
 
     /// Refuses new work and ends everything; `Stopped` is the last event.
-    fn close_port(self: &Arc<Self>, deadline: Duration) {
-        if self.closing.swap(true, Ordering::AcqRel) {
+    fn close_port(self: &Arc<Self>, patience: Duration) {
+        let first = !self.closing.swap(true, Ordering::AcqRel);
+        let Some(process) = self.process.lock().clone() else {
+            if first {
+                self.queue.stop(Event::default());
+            }
             return;
-        }
-        let process = self.process.lock().take();
-        let Some(process) = process else {
-            self.queue.stop(Event::default());
-            return;
-        };
-        let handles: Vec<_> = {
-            let table = self.table.lock();
-            let open = |entry: &Entry| {
-                matches!(entry, Entry::Opening { .. } | Entry::Listener { .. } | Entry::Connection { .. })
-            };
-            table.iter().filter(|(_, entry)| open(entry)).map(|(number, _)| number).collect()
         };
         let port = Arc::clone(self);
-        let keep = Arc::clone(&process);
-        process.handle().spawn(async move {
-            let closing: Vec<_> =
-                handles.into_iter().map(|handle| tokio::spawn(Arc::clone(&port).end(handle, deadline))).collect();
-            for task in closing {
-                // A task that panicked has closed nothing more; the rest still ends.
-                let _ = task.await;
-            }
+        self.ending.begin(process.handle(), patience, |deadline| async move {
+            // Handlers go on until the deadline, and may need the connections for it.
+            port.end_all(Entry::is_listener, &deadline).await;
+            port.end_all(Entry::is_connection, &deadline).await;
             port.queue.stop(Event::default());
-            drop(keep);
+            let process = port.process.lock().take();
+            drop(process);
         });
+    }
+
+    async fn end_all(self: &Arc<Self>, which: fn(&Entry) -> bool, deadline: &Deadline) {
+        let handles: Vec<_> = {
+            let table = self.table.lock();
+            table.iter().filter(|(_, entry)| which(entry)).map(|(number, _)| number).collect()
+        };
+        let end = |handle| tokio::spawn(Arc::clone(self).end_by(handle, deadline.clone()));
+        for task in handles.into_iter().map(end).collect::<Vec<_>>() {
+            // A task that panicked has closed nothing more; the rest still ends.
+            let _ = task.await;
+        }
+    }
+
+    async fn end_by(self: Arc<Self>, handle: u64, mut deadline: Deadline) {
+        loop {
+            let left = deadline.left();
+            tokio::select! {
+                () = Arc::clone(&self).end(handle, left) => return,
+                // Who ends it takes the earliest time.
+                () = deadline.moved() => {}
+            }
+        }
     }
 
     fn close_one(self: &Arc<Self>, handle: u64, deadline: Duration) {

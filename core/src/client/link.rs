@@ -34,7 +34,8 @@ pub trait Link: Send + Sync + 'static {
     fn abandon(&self, id: &RequestId) -> bool;
     /// The revision is settled: what depends on it (headers, the GET stream of a session) may start.
     fn settled(&self, revision: Revision);
-    /// Ends the connection: politely until `patience` is over, then by force. Idempotent.
+    /// Ends the connection: politely until `patience` is over, then by force. It goes on if nobody waits for it; of several who
+    /// ask, all wait for it, and the least patience counts.
     fn close(&self, patience: Duration) -> Task;
 }
 

@@ -169,6 +169,8 @@ impl Client {
         };
         let (sent, method, revision) = {
             let mut conversation = self.inner.conversation.lock();
+            // With the table locked: the end comes after this request, and ends it too.
+            self.inner.check_open()?;
             let revision = conversation.revision();
             let method = spoken(method, revision);
             if conversation.in_flight() >= self.inner.options.max_in_flight {
@@ -222,10 +224,15 @@ impl Client {
         self.request(method::PING, None, &RequestOptions::default()).await.map(drop)
     }
 
-    /// Ends the connection: politely until `patience` is over, then by force. Requests in flight end as closed. Idempotent.
+    /// Ends the connection: politely until `patience` is over, then by force. Requests in flight end as closed.
+    ///
+    /// It can be asked for more than once: everyone waits for the same end, and the least patience counts.
     pub async fn close_within(&self, patience: Duration) {
-        if let Some(link) = self.inner.end(None) {
+        self.inner.end(None);
+        if let Some(link) = self.inner.link() {
             link.close(patience).await;
+            let ended = self.inner.link.lock().take();
+            drop(ended);
         }
     }
 
@@ -402,18 +409,16 @@ impl Inner {
         reply.answered(Err(error));
     }
 
-    /// Ends everything; gives the link, which the caller closes. `error`: why, if not by this side.
-    fn end(&self, error: Option<ClientError>) -> Option<Arc<dyn Link>> {
-        let link = self.link.lock().take();
+    /// Ends every request; the link is the caller's to close. `error`: why, if not by this side.
+    fn end(&self, error: Option<ClientError>) {
         if self.closed.swap(true, Ordering::AcqRel) {
-            return link;
+            return;
         }
         let replies = self.conversation.lock().drain();
         for reply in replies {
             reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));
         }
         self.events.closed(error.as_ref());
-        link
     }
 
     /// The timer sleeps until the earliest deadline it knows; an earlier one needs a new sleep.
@@ -504,7 +509,10 @@ impl Inner {
     fn link_closed(&self, failure: LinkFailure) {
         *self.failure.lock() = Some(failure.clone());
         if self.server.get().is_some() {
-            drop(self.end(Some(ClientError::Link(failure))));
+            self.end(Some(ClientError::Link(failure)));
+            // Dropping it ends what is left of it.
+            let link = self.link.lock().take();
+            drop(link);
             return;
         }
         // Still negotiating: a fresh link may follow.

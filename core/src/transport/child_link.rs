@@ -138,14 +138,12 @@ impl Link for ChildLink {
     fn settled(&self, _: Revision) {}
 
     fn close(&self, patience: Duration) -> Task {
-        let first = !self.closed.swap(true, Ordering::AcqRel);
+        self.closed.store(true, Ordering::Release);
         let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));
-        // In a task of its own: whoever stops to wait for the end does not stop the end.
+        // In a task of its own: whoever stops to wait for the end does not stop the end. Of several, the least patient ends the process.
         let closing = self.runtime.spawn(async move {
-            if first {
-                // What was asked last, a cancellation say, should still arrive.
-                let _ = tokio::time::timeout(patience.min(FLUSH), flushed(&queue)).await;
-            }
+            // What was asked last, a cancellation say, should still arrive.
+            let _ = tokio::time::timeout(patience.min(FLUSH), flushed(&queue)).await;
             queue.news.notify_one();
             let mut deadlines = CloseDeadlines { after_stdin: patience, ..CloseDeadlines::default() };
             if patience.is_zero() {

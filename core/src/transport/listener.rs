@@ -1,6 +1,7 @@
 //! A server that listens, on whatever transport.
 
 use super::{
+    closing::{Closing, Deadline},
     direct::Direct,
     http_server::{HttpListener, HttpOptions, MountedListener},
     lending::Lender,
@@ -10,12 +11,12 @@ use super::{
 use crate::{runtime::Runtime, server::Server};
 use serde_json::{Value, json};
 use std::{fs::File, io, sync::Arc, time::Duration};
-use tokio::sync::watch;
+use tokio::runtime::Handle;
 
 /// A running listener. Dropping it does not end it.
 pub struct Listener {
-    kind: Kind,
-    closed: watch::Sender<bool>,
+    kind: Arc<Kind>,
+    closing: Closing,
 }
 
 enum Kind {
@@ -64,19 +65,19 @@ impl Listener {
 
     /// The endpoint, if it is inside a web framework.
     pub(crate) fn as_mounted(&self) -> Option<&Arc<MountedListener>> {
-        match &self.kind {
+        match &*self.kind {
             Kind::Mounted(mounted) => Some(mounted),
             _ => None,
         }
     }
 
     fn of(kind: Kind) -> Self {
-        Self { kind, closed: watch::channel(false).0 }
+        Self { kind: Arc::new(kind), closing: Closing::default() }
     }
 
     /// The URL of the endpoint, if it listens on HTTP.
     pub fn url(&self) -> Option<String> {
-        match &self.kind {
+        match &*self.kind {
             Kind::Pipe(_) | Kind::Mounted(_) => None,
             Kind::Http(listener) => Some(listener.url()),
         }
@@ -84,7 +85,7 @@ impl Listener {
 
     /// What the host of a binding is told.
     pub(crate) fn facts(&self) -> Value {
-        match &self.kind {
+        match &*self.kind {
             Kind::Pipe(_) | Kind::Mounted(_) => json!({}),
             Kind::Http(listener) => listener.facts(),
         }
@@ -92,23 +93,29 @@ impl Listener {
 
     /// Completes when the listener has ended: it was closed, or (standard input) its input ended.
     pub async fn ended(&self) {
-        match &self.kind {
+        match &*self.kind {
             Kind::Pipe(pipe) => pipe.ended().await,
-            Kind::Http(_) | Kind::Mounted(_) => {
-                let mut closed = self.closed.subscribe();
-                // The sender lives as long as this listener.
-                let _ = closed.wait_for(|closed| *closed).await;
-            }
+            Kind::Http(_) | Kind::Mounted(_) => self.closing.ended().await,
         }
     }
 
-    /// Ends the listener: calls may go on until the deadline, then they are cancelled. Idempotent.
+    /// Ends the listener: calls may go on until the deadline, then they are cancelled. Needs a tokio runtime.
+    ///
+    /// It can be asked for more than once: everyone waits for the same end, and the earliest deadline counts. Dropping the
+    /// future does not stop the end.
     pub async fn close(&self, deadline: Duration) {
-        match &self.kind {
-            Kind::Pipe(pipe) => pipe.close(deadline).await,
-            Kind::Http(listener) => listener.close(deadline).await,
-            Kind::Mounted(listener) => listener.close(deadline).await,
+        let kind = Arc::clone(&self.kind);
+        self.closing.begin(&Handle::current(), deadline, |deadline| async move { kind.close(deadline).await });
+        self.closing.ended().await;
+    }
+}
+
+impl Kind {
+    async fn close(&self, deadline: Deadline) {
+        match self {
+            Self::Pipe(pipe) => pipe.close(deadline).await,
+            Self::Http(listener) => listener.close(deadline).await,
+            Self::Mounted(listener) => listener.close(deadline).await,
         }
-        self.closed.send_replace(true);
     }
 }

@@ -2,6 +2,7 @@
 
 mod child;
 mod child_link;
+mod closing;
 mod direct;
 mod entry;
 mod http_client;
@@ -28,6 +29,7 @@ pub use listener::Listener;
 pub use tokio_runtime::TokioRuntime;
 
 pub(crate) use child_link::ChildConnector;
+pub(crate) use closing::{Closing, Deadline};
 pub(crate) use http_server::{BodyFeed, Exchange, FedBody};
 pub(crate) use lending::Lender;
 pub(crate) use memory::MemoryConnector;

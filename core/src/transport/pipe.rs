@@ -5,6 +5,7 @@
 //! terminals on every system.
 
 use super::{
+    closing::Deadline,
     direct::{AT_ONCE, Direct},
     intake::Intake,
     lending::Lender,
@@ -95,12 +96,14 @@ impl PipeServer {
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Ends the server: calls may go on for `patience`, then they are cancelled. What is answered is written.
-    pub(crate) async fn close(&self, patience: Duration) {
-        let _ = tokio::time::timeout(patience, self.connection.drain()).await;
+    /// Ends the server: calls may go on until the deadline, then they are cancelled. What is answered is written.
+    pub(crate) async fn close(&self, mut deadline: Deadline) {
+        deadline.allows(self.connection.drain()).await;
         self.connection.close();
         self.writer.finish();
-        let _ = tokio::time::timeout(patience.max(Duration::from_millis(100)), self.ended()).await;
+        if !deadline.allows(self.ended()).await {
+            let _ = tokio::time::timeout(LAST_WORDS, self.ended()).await;
+        }
     }
 }
 

@@ -637,6 +637,23 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
     drop(stream);
 }
 
+#[tokio::test]
+async fn whoever_stops_to_wait_for_the_end_does_not_stop_the_end() {
+    let fixture = Fixture::new().await;
+    let body = request("tools/call", call("wait", json!({"milliseconds": 400})));
+    let id = fixture.session("2025-11-25").await;
+    let stream = fixture.ask("POST").json(&body).header("Mcp-Session-Id", &id).start().await;
+    sleep(Duration::from_millis(100)).await;
+    let start = Instant::now();
+    // Two who ask: one gives up waiting at once, the other waits for the same end.
+    assert!(timeout(Duration::from_millis(10), fixture.listener.close(PATIENCE)).await.is_err());
+    fixture.listener.close(PATIENCE).await;
+    assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());
+    assert_eq!(stream.finish().await.json()["result"]["content"][0]["text"], "waited");
+    assert_eq!(fixture.ends.finished.load(Ordering::SeqCst), 1);
+    eventually("the socket is still there", || std::net::TcpStream::connect(fixture.address).is_err()).await;
+}
+
 /// HTTP-05
 #[tokio::test]
 async fn an_address_that_cannot_be_had_is_named() {

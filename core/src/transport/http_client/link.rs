@@ -1,6 +1,10 @@
 //! A conversation over HTTP: its session, its requests in flight, its stream.
 
-use super::{failure, heads, renewal::Opening};
+use super::{
+    super::closing::{Closing, Deadline},
+    failure, heads,
+    renewal::Opening,
+};
 use crate::sync::Mutex;
 use crate::{
     client::{Inbox, Link, LinkFailure, LinkMessage},
@@ -27,6 +31,7 @@ const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
 /// The link; dropping it ends its tasks.
 pub(super) struct HttpLink {
     shared: Arc<Shared>,
+    closing: Closing,
 }
 
 /// What the tasks of a link share.
@@ -74,7 +79,8 @@ impl HttpLink {
     pub(super) fn new(client: Client, url: Url, headers: HeaderMap, limits: Limits, inbox: Arc<dyn Inbox>) -> Self {
         let headers = heads::of_posts(headers);
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
-        Self { shared: Arc::new(Shared { client, url, headers, limits, inbox, runtime, renewing, state }) }
+        let shared = Arc::new(Shared { client, url, headers, limits, inbox, runtime, renewing, state });
+        Self { shared, closing: Closing::default() }
     }
 }
 
@@ -124,20 +130,13 @@ impl Link for HttpLink {
 
     fn close(&self, patience: Duration) -> Task {
         let shared = Arc::clone(&self.shared);
-        let (session, revision) = {
-            let mut state = shared.state.lock();
-            state.end();
-            (state.session.take(), state.revision)
-        };
-        Box::pin(async move {
-            let Some(session) = session.filter(|_| !patience.is_zero()) else { return };
-            // HTTP-49: a session that is not needed any more. Whatever the server answers, the client is done.
-            let headers = heads::of_session(&shared.headers, revision, &session);
-            let ended = shared.client.delete(shared.url.clone()).headers(headers).send();
-            if let Ok(Err(error)) = tokio::time::timeout(patience, ended).await {
-                tracing::debug!(target: "trunkline", "the session was not ended: {}", failure::of_reqwest(&shared.url, &error));
-            }
-        })
+        shared.state.lock().end();
+        self.closing.begin(
+            &self.shared.runtime,
+            patience,
+            |deadline| async move { shared.end_session(deadline).await },
+        );
+        Box::pin(self.closing.ended())
     }
 }
 
@@ -157,6 +156,23 @@ impl State {
 }
 
 impl Shared {
+    /// HTTP-49: a session that is not needed any more is ended. Whatever the server answers, the client is done.
+    async fn end_session(&self, mut deadline: Deadline) {
+        let (session, revision) = {
+            let mut state = self.state.lock();
+            (state.session.take(), state.revision)
+        };
+        let Some(session) = session.filter(|_| !deadline.left().is_zero()) else { return };
+        let headers = heads::of_session(&self.headers, revision, &session);
+        let ended = self.client.delete(self.url.clone()).headers(headers).send();
+        let told = async {
+            if let Err(error) = ended.await {
+                tracing::debug!(target: "trunkline", "the session was not ended: {}", failure::of_reqwest(&self.url, &error));
+            }
+        };
+        deadline.allows(told).await;
+    }
+
     fn start(self: &Arc<Self>, state: &mut State, message: LinkMessage) {
         while state.tasks.try_join_next().is_some() {}
         if let Some(request) = &message.request

@@ -1,6 +1,7 @@
 //! The socket of an HTTP server, and its connections.
 
 use super::{
+    super::closing::Deadline,
     options::HttpOptions,
     service::HttpService,
     socket::{Address, Socket, Stream},
@@ -78,8 +79,8 @@ impl HttpListener {
         }
     }
 
-    /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and everything is cut. Idempotent.
-    pub(crate) async fn close(&self, deadline: Duration) {
+    /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and everything is cut.
+    pub(crate) async fn close(&self, mut deadline: Deadline) {
         let Some(mut task) = self.task.lock().take() else { return };
         self.service.begin_closing();
         self.stopping.send_replace(true);
@@ -88,7 +89,7 @@ impl HttpListener {
             // Panics in a connection have cost that connection, and nothing here.
             let _ = (&mut task).await;
         };
-        if tokio::time::timeout(deadline, drained).await.is_err() {
+        if !deadline.allows(drained).await {
             task.abort();
             let _ = task.await;
         }

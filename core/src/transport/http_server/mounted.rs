@@ -1,6 +1,6 @@
 //! An endpoint without a socket: a web framework brings the requests and takes the responses away.
 
-use super::{HttpBody, HttpOptions, HttpService, reply};
+use super::{super::closing::Deadline, HttpBody, HttpOptions, HttpService, reply};
 use crate::{http::rejection::Rejection, runtime::Runtime, server::Server};
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -56,14 +56,13 @@ impl MountedListener {
     }
 
     /// Takes no more messages; calls in flight may go on until the deadline, then they are cancelled and their responses cut.
-    /// Idempotent.
-    pub(crate) async fn close(&self, deadline: Duration) {
+    pub(crate) async fn close(&self, mut deadline: Deadline) {
         self.service.begin_closing();
         let drained = async {
             self.service.drain().await;
             self.idle().await;
         };
-        if tokio::time::timeout(deadline, drained).await.is_err() {
+        if !deadline.allows(drained).await {
             self.cut.send_replace(true);
             // Everything that is cut ends by itself; the bound is for what hangs in a destructor.
             let _ = tokio::time::timeout(CUT, self.idle()).await;

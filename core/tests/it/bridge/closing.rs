@@ -110,3 +110,65 @@ fn openings_that_race_with_the_end_are_refused_or_told() {
         }
     }
 }
+
+#[test]
+fn a_call_in_flight_may_use_connections_and_the_rest_of_its_chain_while_the_port_closes() {
+    let (mut gateway, caller) = (Host::new(), Host::new());
+    let (upstream, server) = (gateway.server(), gateway.server());
+    let (above, below) = (gateway.tool(upstream, "above"), gateway.tool(server, "below"));
+    let methods = json!({"server": server, "methods": ["tools/call"]});
+    let middleware = gateway.register("middleware", methods).unwrap();
+    let connection = gateway.connection(upstream);
+    let (_, facts) = gateway.opened(json!({"server": server, "transport": {"type": "http", "port": 0}}));
+    let (client, _) = caller.opened(json!({"client": {}, "transport": {"type": "http", "url": facts["url"]}}));
+    let request = caller.call(client, "below", json!({}));
+    let wrapped = gateway.called(middleware).ticket;
+
+    // What was asked before the end, and what is asked after it, is answered.
+    let before = gateway.call(connection, "above", json!({}));
+    let asked = gateway.called(above).ticket;
+    gateway.port.close(0, 60_000).unwrap();
+    assert!(gateway.port.complete(asked, Shape::Text, "from above".into()).unwrap());
+    assert_eq!(text(&body(&gateway.reply(before))), "from above");
+    let after = gateway.request(connection, json!({"method": "tools/list"}));
+    assert_eq!(body(&gateway.reply(after))["tools"][0]["name"], "above");
+
+    let rest = gateway.request(wrapped, json!({"method": "next"}));
+    let call = gateway.called(below).ticket;
+    assert!(gateway.port.complete(call, Shape::Text, "from below".into()).unwrap());
+    let result = body(&gateway.reply(rest)).to_string();
+    assert!(gateway.port.complete(wrapped, Shape::Result, result.into()).unwrap());
+    assert_eq!(text(&body(&caller.reply(request))), "from below");
+    gateway.stop(60_000);
+}
+
+#[test]
+fn who_closes_again_waits_for_the_same_end_and_may_hurry_it() {
+    let (mut served, caller) = (Host::new(), Host::new());
+    let server = served.server();
+    let stuck = served.tool(server, "stuck");
+    let listen = json!({"server": server, "transport": {"type": "http", "port": 0}});
+    let (listener, facts) = served.opened(listen.clone());
+    let (client, _) = caller.opened(json!({"client": {}, "transport": {"type": "http", "url": facts["url"]}}));
+    caller.call(client, "stuck", json!({}));
+    let first = served.called(stuck).ticket;
+    served.port.close(listener, 60_000).unwrap();
+    served.port.close(listener, 60_000).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(!served.kinds().contains(&EventKind::SessionClosed), "it goes on until its calls have ended");
+    assert!(!served.port.cancelled(first).unwrap());
+    served.port.close(listener, 10).unwrap();
+    served.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == first);
+    served.event("the end", |event| event.kind == EventKind::SessionClosed && event.handle == listener);
+
+    let (_, facts) = served.opened(listen);
+    let (client, _) = caller.opened(json!({"client": {}, "transport": {"type": "http", "url": facts["url"]}}));
+    caller.call(client, "stuck", json!({}));
+    let second = served.event("a second call", |event| event.kind == EventKind::Call && event.ticket != first).ticket;
+    served.port.close(0, 60_000).unwrap();
+    served.port.close(0, 60_000).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(!served.port.cancelled(second).unwrap());
+    served.stop(10);
+    served.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == second);
+}

@@ -150,6 +150,24 @@ mod stubborn {
         assert!(!runs(&file));
     }
 
+    #[tokio::test]
+    async fn everyone_who_closes_waits_for_the_end_and_the_least_patient_decides_when() {
+        let file = File::new();
+        let last_words = format!("while read line; do :; done; sleep 0.3; echo slept >>'{}'", file.path());
+        let client = connect(shell(&file, &last_words), legacy()).await.unwrap();
+        // The first is not waited for any more; who comes second sees the polite end to its end.
+        assert!(tokio::time::timeout(ms(20), client.close_within(DEADLINE)).await.is_err());
+        soon(client.close_within(DEADLINE)).await;
+        assert!(file.text().ends_with("slept\n"), "{}", file.text());
+
+        let file = File::new();
+        let client = connect(shell(&file, "while :; do sleep 0.05; done"), legacy()).await.unwrap();
+        let started = Instant::now();
+        soon(async { tokio::join!(client.close_within(DEADLINE), client.close_within(ms(50))) }).await;
+        assert!(started.elapsed() < DEADLINE, "{:?}", started.elapsed());
+        assert!(!runs(&file));
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_server_that_closes_its_output_is_ended() {
         let (file, heard) = (File::new(), Heard::default());

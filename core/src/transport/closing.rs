@@ -1,0 +1,152 @@
+//! An end that several may ask for, each with a patience of its own.
+
+use crate::engine;
+use std::{future::Future, time::Duration};
+use tokio::{runtime::Handle, sync::watch, time::Instant};
+
+/// Something ends once, in a task of its own: whoever stops to wait for the end does not stop the end, and everyone who asks waits
+/// for the same. The earliest deadline that anyone gave counts.
+pub(crate) struct Closing {
+    /// `None` until somebody asks.
+    deadline: watch::Sender<Option<Instant>>,
+    ended: watch::Sender<bool>,
+}
+
+/// The deadline of an end, which may move closer.
+#[derive(Clone)]
+pub(crate) struct Deadline(watch::Receiver<Option<Instant>>);
+
+impl Default for Closing {
+    fn default() -> Self {
+        Self { deadline: watch::channel(None).0, ended: watch::channel(false).0 }
+    }
+}
+
+impl Closing {
+    /// Asks for the end; the first to ask brings `end`.
+    pub(crate) fn begin<F>(&self, runtime: &Handle, patience: Duration, end: impl FnOnce(Deadline) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let at = Instant::from_std(engine::later(Instant::now().into_std(), patience));
+        let mut first = false;
+        self.deadline.send_if_modified(|deadline| {
+            first = deadline.is_none();
+            let sooner = deadline.is_none_or(|known| at < known);
+            if sooner {
+                *deadline = Some(at);
+            }
+            sooner
+        });
+        if first {
+            let over = Over(self.ended.clone());
+            let end = end(Deadline(self.deadline.subscribe()));
+            runtime.spawn(async move {
+                end.await;
+                drop(over);
+            });
+        }
+    }
+
+    /// Completes when it has ended.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut ended = self.ended.subscribe();
+        // An error means that this was dropped before anyone asked for the end.
+        async move { drop(ended.wait_for(|ended| *ended).await) }
+    }
+}
+
+/// Tells the end, also if its task panics or goes with its runtime.
+struct Over(watch::Sender<bool>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Deadline {
+    /// How long it is until then.
+    pub(crate) fn left(&self) -> Duration {
+        let deadline = *self.0.borrow();
+        deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Completes at the deadline.
+    pub(crate) async fn over(&mut self) {
+        loop {
+            let left = self.left();
+            tokio::select! {
+                () = tokio::time::sleep(left) => return,
+                () = self.moved() => {}
+            }
+        }
+    }
+
+    /// Completes when it has moved closer.
+    pub(crate) async fn moved(&mut self) {
+        if self.0.changed().await.is_err() {
+            // Nobody is left who could move it.
+            std::future::pending().await
+        }
+    }
+
+    /// Whether something ends before the deadline; it is dropped if not.
+    pub(crate) async fn allows(&mut self, what: impl Future) -> bool {
+        tokio::select! {
+            biased;
+            _ = what => true,
+            () = self.over() => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    async fn close(closing: &Closing, patience: Duration, ends: &Arc<AtomicUsize>) {
+        let ends = Arc::clone(ends);
+        closing.begin(&Handle::current(), patience, |mut deadline| async move {
+            deadline.over().await;
+            ends.fetch_add(1, Ordering::Relaxed);
+        });
+        closing.ended().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn everyone_waits_for_one_end_at_the_earliest_deadline() {
+        let (closing, ends) = (Closing::default(), Arc::default());
+        let started = tokio::time::Instant::now();
+        let wait = |seconds| close(&closing, Duration::from_secs(seconds), &ends);
+        let soon = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            wait(2).await;
+        };
+        tokio::join!(wait(60), wait(100), soon);
+        assert_eq!(started.elapsed().as_secs(), 3);
+        assert_eq!(ends.load(Ordering::Relaxed), 1);
+        wait(5).await;
+        assert_eq!(ends.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_goes_on_when_nobody_waits() {
+        let (closing, ends) = (Closing::default(), Arc::default());
+        let patience = Duration::from_secs(5);
+        assert!(tokio::time::timeout(Duration::from_secs(1), close(&closing, patience, &ends)).await.is_err());
+        closing.ended().await;
+        assert_eq!(ends.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn an_end_that_panics_is_one() {
+        let closing = Closing::default();
+        closing.begin(&Handle::current(), Duration::ZERO, |_| async { panic!("on purpose") });
+        closing.ended().await;
+    }
+}
