@@ -146,6 +146,55 @@ def test_a_forked_child_gets_a_clear_error_or_starts_anew(tmp_path: Path) -> Non
     assert (done.returncode, done.stdout) == (0, "parent is fine\n"), done.stderr
 
 
+FORK_IN_A_LOOP = """
+import asyncio, os, sys
+from trunkline import Client, ForkedError, Server
+
+async def fails(what) -> int:
+    try:
+        await what
+    except ForkedError as error:
+        assert "in the child" in str(error), error
+        return 0
+    return 1
+
+async def in_child(client: Client) -> int:
+    code = await fails(client.list_tools())
+    await client.close()  # ends nothing of the parent's
+    async with Client({server!r}) as own:
+        assert (await own.call_tool("echo", {{"message": "x"}})).text == "x"
+    return code
+
+async def main() -> None:
+    async with Client({server!r}) as client:
+        for _ in range(20):  # turns enough for the pipe to be read on the loop
+            await client.call_tool("echo", {{"message": "x"}})
+        pid = os.fork()
+        if pid == 0:
+            code = 11
+            try:
+                code = asyncio.run(in_child(client))
+            finally:
+                os._exit(code)
+        _, status = await asyncio.to_thread(os.waitpid, pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 0, os.waitstatus_to_exitcode(status)
+        for _ in range(20):
+            result = await asyncio.wait_for(client.call_tool("echo", {{"message": "y"}}), 10)
+            assert result.text == "y"
+        print("parent is fine", flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
+def test_a_forked_child_leaves_the_loop_of_its_parent_alone(tmp_path: Path) -> None:
+    server = script(tmp_path, ECHO, "server.py")
+    command = script(tmp_path, FORK_IN_A_LOOP.format(server=server))
+    done = finish([command[0], "-W", "ignore::DeprecationWarning", command[1]])
+    assert (done.returncode, done.stdout) == (0, "parent is fine\n"), done.stderr
+
+
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
 def test_a_forked_child_that_returns_normally(tmp_path: Path) -> None:
     source = """

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import threading
+import time
+import weakref
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,7 +16,16 @@ import pytest
 
 from support import DEADLINE, Heard, run, until
 from test_calls import Slow
-from trunkline import Client, InvalidArgument, Server, SyncClient
+from trunkline import Client, Context, InvalidArgument, Server, SyncClient, bell
+
+
+@pytest.fixture(
+    autouse=True, params=[bell.ThreadBell] if sys.platform == "win32" else [bell.SocketBell, bell.ThreadBell]
+)
+def bells(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to hear of events, for the second is that of Windows."""
+    monkeypatch.setattr("trunkline.port.make_bell", request.param)
+
 
 HANDLERS = pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
 
@@ -163,6 +176,59 @@ def test_a_server_of_a_blocking_client_is_served_by_nobody_else() -> None:
         run(check(slow.server))
         assert client.call_tool("steps").text == "done"
     assert_nothing_is_left()
+
+
+def test_more_than_a_loop_takes_at_once_while_it_is_blocked() -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def chatter(number: int) -> int:
+        return number
+
+    async def check() -> None:
+        async with Client(server) as client:
+            calls = [asyncio.ensure_future(client.call_tool("chatter", {"number": n})) for n in range(1000)]
+            await asyncio.sleep(0)
+            time.sleep(0.2)
+            assert [result.text for result in await asyncio.gather(*calls)] == [str(n) for n in range(1000)]
+
+    run(check())
+    assert_nothing_is_left()
+
+
+def test_a_blocking_client_hears_all_progress_before_the_reply() -> None:
+    heard = Heard()
+    server = Server("test", version="1")
+
+    @server.tool
+    async def count(ctx: Context) -> str:
+        for step in range(300):
+            await ctx.progress(step)
+            await asyncio.sleep(0)
+        return "done"
+
+    with SyncClient(server) as client:
+        assert client.call_tool("count", on_progress=heard.hear).text == "done"
+    assert heard[-1][0] == 299
+
+
+def test_a_port_that_was_dropped_is_kept_by_nobody() -> None:
+    server = Server("test", version="1")
+    asyncio.run(_use(server))
+    port = weakref.ref(server._bind())
+    del server
+    gc.collect()
+    end = time.monotonic() + DEADLINE
+    while port() is not None or any(thread.name == "trunkline-bell" for thread in threading.enumerate()):
+        assert time.monotonic() < end, threading.enumerate()
+        gc.collect()
+        time.sleep(0.05)
+
+
+async def _use(server: Server) -> None:
+    client = Client(server)
+    await client.connect()
+    assert await client.list_tools() == []
 
 
 def assert_nothing_is_left() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -55,15 +54,12 @@ class ASGIApp:
         """Ends sessions and streams: calls in flight get until the deadline (seconds; default: the server's). A request
         that comes later starts anew.
         """
-        import asyncio
-
         with self._server._lock:
             port, self._port = self._port, None
             loops, self._loops = self._loops, set()
-        if port is None or port.pid != os.getpid():
+        if port is None or port.is_inherited:
             return
         deadline = self._drain_deadline if deadline is None else deadline
-        asyncio.get_running_loop()
         await port.close_mounted(self._listener, deadline)
         for loop in loops:
             await self._server._release(port, loop, deadline)
@@ -84,7 +80,7 @@ class ASGIApp:
     def _open(self, loop: AbstractEventLoop) -> tuple[Port, int]:
         """The port and the listener, for a request on `loop`."""
         port = self._port
-        if port is not None and loop in self._loops and port.pid == os.getpid():
+        if port is not None and loop in self._loops and not port.is_inherited:
             return port, self._listener
         with self._server._lock:
             port, server = self._server._acquire(loop)

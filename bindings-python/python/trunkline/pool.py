@@ -36,7 +36,11 @@ class Pool:
             self.start()
 
     def start(self) -> None:
-        """Makes sure that someone waits for calls."""
+        """Makes sure that someone waits for calls.
+
+        Raises:
+            RuntimeError: if the system has no more threads.
+        """
         with self._lock:
             if not self._threads and not self._stopping:
                 self._spawn()
@@ -56,33 +60,50 @@ class Pool:
     def _spawn(self) -> None:
         # Daemons, because a handler that never returns must not keep the process; idle ones end with their port.
         thread = threading.Thread(target=self._work, name=f"trunkline-{len(self._threads) + 1}", daemon=True)
+        thread.start()
         self._threads.add(thread)
         self._waiting.add(thread)
-        thread.start()
 
     def _work(self) -> None:
         native, this = self._port.native, threading.current_thread()
         try:
             while not self._stopping:
                 events = native.drain("pool", 1, _IDLE_MS)
-                with self._lock:
-                    if events:
-                        self._waiting.discard(this)
-                        if not self._waiting and len(self._threads) < self.limit and not self._stopping:
-                            self._spawn()
-                    elif len(self._waiting) > 1:
-                        return
+                if not self._goes_on(this, is_busy=bool(events)):
+                    return
                 for _, ticket, handle, _, _, body in events:
                     self._answer(ticket, handle, body)
-                self._waiting.add(this)
+                with self._lock:
+                    self._waiting.add(this)
         except _native.NativeError:
-            pass  # the port is closed
+            pass  # the port is another process's
         finally:
             with self._lock:
+                self._leave(this)
+
+    def _goes_on(self, this: threading.Thread, *, is_busy: bool) -> bool:
+        """Whether the thread stays. Someone always waits for the next call, unless all are busy and may be no more."""
+        with self._lock:
+            if not is_busy and len(self._waiting) > 1:
+                # At once, so that the next one to ask does not count on this thread.
+                self._leave(this)
+                return False
+            if is_busy:
                 self._waiting.discard(this)
-                self._threads.discard(this)
+                if not self._waiting and len(self._threads) < self.limit and not self._stopping:
+                    try:
+                        self._spawn()
+                    except RuntimeError:
+                        pass  # the system has no more threads: this one comes back for the next call
+            return True
+
+    def _leave(self, this: threading.Thread) -> None:
+        self._waiting.discard(this)
+        self._threads.discard(this)
 
     def _answer(self, ticket: int, handle: int, body: object) -> None:
+        if self._port.native.cancelled(ticket):
+            return  # while it waited for a thread
         handler = self._port.handler(handle)
         if handler is None:
             self._port.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})

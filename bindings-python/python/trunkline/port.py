@@ -9,12 +9,12 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from . import _native
-from .errors import BlockingCallError, ConnectionClosed, from_object, reraise
+from .bell import make_bell
+from .errors import BlockingCallError, ConnectionClosed, ForkedError, from_object, reraise
 from .logs import write_logs
 from .pool import Pool
 
 if TYPE_CHECKING:
-    import socket
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable, Coroutine
     from contextvars import Context as ContextVars
@@ -41,8 +41,6 @@ WATCH: Final = 10
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
-# How long a thread without a bell waits for events before it looks whether it is still wanted.
-_THREAD_WAIT_MS: Final = 1000
 # Added to a deadline of the core before the host stops believing in it.
 _GRACE: Final = 10.0
 
@@ -71,8 +69,8 @@ class Port:
 
     def __init__(self, max_threads: int | None = None) -> None:
         self.pid = os.getpid()
-        self._bell: socket.socket | None = None
-        self.native = self._make_native()
+        self._bell = make_bell()
+        self.native = self._bell.make_port()
         self.handlers: dict[int, Handler] = {}
         # Connection -> its loop, and what receives its notifications there; without a loop, on any thread.
         self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
@@ -94,11 +92,11 @@ class Port:
 
     def register(self, kind: str, json: dict[str, Any], handler: Handler) -> int:
         """Registers a thing that is called; its handler is known before the first call can arrive."""
+        if json.get("lane") == "pool" and self.loop is not None:
+            self.pool.start()
         with self._lock:
             handle = self.native.register(kind, json)
             self.handlers[handle] = handler
-        if json.get("lane") == "pool" and self.loop is not None:
-            self.pool.start()
         return handle
 
     def unregister(self, handle: int) -> None:
@@ -113,33 +111,36 @@ class Port:
             self._running_loop = _get_running_loop
             if self.loop is not None and (self.loop is loop or self.loop.is_running()):
                 return
+            self.pool.prepare()
             self.move(loop)
-        self.pool.prepare()
 
     def move(self, loop: AbstractEventLoop) -> None:
         """Lets `loop` handle the events from now on. To be called on the loop that did so far, if that runs."""
         with self._lock:
             self._detach()
             self.loop = loop
-        if self._bell is None:
-            threading.Thread(target=self._drain_in_thread, args=(loop,), name="trunkline-events", daemon=True).start()
-        elif self._running_loop() is loop:
+        if self._running_loop() is loop:
             self._watch(loop)
         else:
             loop.call_soon_threadsafe(self._watch, loop)
 
     @property
+    def is_inherited(self) -> bool:
+        """Whether this is a forked child and the port its parent's. What that one's loop watches is shared with it."""
+        return self.pid != os.getpid()
+
+    @property
     def serving_loop(self) -> AbstractEventLoop | None:
         """The loop that handles the events, if it runs. In a forked child the parent's loop only looks as if it did."""
         loop = self.loop
-        return loop if loop is not None and loop.is_running() and self.pid == os.getpid() else None
+        return loop if loop is not None and loop.is_running() and not self.is_inherited else None
 
     def open(self, json: dict[str, Any], receive: Receive | None = None) -> int:
         """Opens a listener or a connection whose notifications go to `receive`; `reply` waits for the outcome."""
         loop = self._here()
         try:
             with self._lock:  # its reply must not be dispatched before someone waits for it
-                handle = self.native.open({**json, "driven": self._bell is not None})
+                handle = self.native.open({**json, "driven": self._bell.drives_pipes})
                 self._replies[handle] = loop.create_future()
                 self._ends[handle] = loop.create_future()
                 if receive is not None:
@@ -239,7 +240,7 @@ class Port:
         import asyncio
 
         end = self._ends.get(handle)
-        if end is None or end.done():
+        if end is None or end.done() or self.is_inherited:
             return
         try:
             self.native.close(handle, round(deadline * 1000))
@@ -271,15 +272,16 @@ class Port:
             self._disposed = True
             self._detach()
         self.pool.stop()
+        self._bell.close()
+        if self.is_inherited:
+            return
         closed = ConnectionClosed("the connection is closed")
         for future in (*self._replies.values(), *self._ends.values()):
             self._settle(future, (False, {"kind": closed.kind, "message": closed.message}))
-        if self._bell is not None:
-            self._bell.close()
 
     def end_now(self) -> None:
         """Ends everything at once, for the exit of the interpreter: nothing of it may run while that goes away."""
-        if self._disposed or self.pid != os.getpid():
+        if self._disposed or self.is_inherited:
             return
         end_port(self.native, 0)
         self.dispose()
@@ -289,19 +291,10 @@ class Port:
         if (bell := getattr(self, "_bell", None)) is not None:
             bell.close()
 
-    def _make_native(self) -> _native.Port:
-        if sys.platform == "win32":
-            # The default loop there has no add_reader: a thread waits for events.
-            return _native.Port()
-        import socket
-
-        self._bell, write_end = socket.socketpair()
-        self._bell.setblocking(False)
-        with write_end:
-            return _native.Port(write_end.fileno())
-
     def _here(self) -> AbstractEventLoop:
         """The loop of the caller; it takes over if the one that handled the events is gone."""
+        if self.is_inherited:
+            raise ForkedError("it belongs to the process that was forked: make a new server or client in the child")
         loop = self._running_loop()
         if loop is None:
             raise BlockingCallError("no event loop runs in this thread: use SyncClient")
@@ -310,9 +303,9 @@ class Port:
         return loop
 
     def _watch(self, loop: AbstractEventLoop) -> None:
-        if self._bell is not None and self.loop is loop and not self._disposed:
-            loop.add_reader(self._bell.fileno(), self._on_bell)
-            loop.call_soon(self._drain)  # what came before may ring no more
+        if self.loop is loop and not self._disposed:
+            self._bell.watch(loop, self)
+            loop.call_soon(self.hear)  # what came before may ring no more
 
     def _read_here(self, handle: int) -> None:
         """Reads a pipe on the loop, which saves the hop from another thread."""
@@ -328,7 +321,7 @@ class Port:
             lent = False
         if not lent:
             self._give_back(self.loop, handle)
-        self._drain()
+        self.hear()
 
     def _linger_soon(self) -> None:
         """Waits awake for the next message, if the core finds that worth it, once the loop has done what is ready."""
@@ -350,65 +343,53 @@ class Port:
 
     def _give_back(self, loop: AbstractEventLoop | None, handle: int) -> None:
         if (descriptor := self._lent.pop(handle, None)) is not None:
-            if loop is not None and not loop.is_closed():
+            if loop is not None:
                 loop.remove_reader(descriptor)
             os.close(descriptor)
 
     def _detach(self) -> None:
         loop, self.loop = self.loop, None
+        if self.is_inherited or (loop is not None and loop.is_closed()):
+            loop = None  # in a forked child it is the parent's, and what it watches is shared with that
         for handle in list(self._lent):  # the core notices that nobody reads them, and does
             self._give_back(loop, handle)
-        if loop is not None and self._bell is not None and not loop.is_closed():
-            loop.remove_reader(self._bell.fileno())
+        if loop is not None:
+            self._bell.leave(loop)
 
-    def _on_bell(self) -> None:
-        if self._bell is None:
-            return
-        try:
-            self._bell.recv(64)
-        except (BlockingIOError, InterruptedError):
-            pass
-        self._drain()
+    def hear(self) -> None:
+        """Handles the events that are there; on the loop. With many, the loop gets to run other things in between."""
+        if self._take() and (loop := self.loop) is not None:
+            loop.call_soon(self.hear)  # the bell rings only when the queue was empty before
 
-    def handle_events(self, handled: Callable[[], object]) -> None:
-        """Handles what is there, and then calls `handled`."""
-        self._drain()
-        handled()
+    def hear_elsewhere(self, heard: Callable[[], object]) -> None:
+        """Lets the loop, if there is one, handle the events that are there and then call `heard`; from any thread."""
+        if (loop := self.loop) is not None:
+            try:
+                loop.call_soon_threadsafe(self._hear_all, heard)
+            except RuntimeError:
+                pass  # it is closed: the next one takes what is there
 
-    def _drain(self) -> None:
+    def _hear_all(self, heard: Callable[[], object]) -> None:
+        if self._take() and (loop := self.loop) is not None:
+            loop.call_soon(self._hear_all, heard)
+        else:
+            heard()
+
+    def _take(self) -> bool:
+        """Handles some events, if this is still their loop. Whether there may be more."""
         loop = self.loop
         if self._disposed or loop is None or loop is not self._running_loop():
-            return
+            return False
         try:
             events = self.native.drain("queue", _BATCH, 0)
         except _native.NativeError:
-            return  # closed meanwhile
-        self._dispatch_all(events)
-        if len(events) == _BATCH and self.loop is loop:
-            # The bell rings only when the queue was empty before.
-            loop.call_soon(self._drain)
-
-    def _drain_in_thread(self, loop: AbstractEventLoop) -> None:
-        while self.loop is loop and not self._disposed:
-            try:
-                events = self.native.drain("queue", _BATCH, _THREAD_WAIT_MS)
-                if events and (now := self.loop) is not None:  # perhaps it has moved meanwhile
-                    now.call_soon_threadsafe(self._dispatch_all, events)
-            except (_native.NativeError, RuntimeError):
-                return  # the port or the loop is closed
-
-    def _dispatch_all(self, events: list[tuple[int, int, int, bool, str, Any]]) -> None:
-        if self.loop is not None and self.loop is not self._running_loop():
-            self.loop.call_soon_threadsafe(self._dispatch_all, events)  # the port has moved
-            return
+            return False  # another process's
         for event in events:
             try:
                 self._dispatch(*event)
             except Exception as error:  # noqa: BLE001 - one bad callback must not lose the other events
-                if self.loop is not None:
-                    self.loop.call_exception_handler(
-                        {"message": "an event of trunkline was not handled", "exception": error}
-                    )
+                loop.call_exception_handler({"message": "an event of trunkline was not handled", "exception": error})
+        return len(events) == _BATCH and self.loop is loop
 
     def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any) -> None:
         if kind == CALL:

@@ -262,10 +262,10 @@ class SyncClient:
 
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
-        if to_the_end and port is not None and (loop := port.serving_loop) is not None:
+        if to_the_end and port is not None and port.serving_loop is not None:
             # What was sent before the reply may still be waiting for the loop.
             handled = threading.Event()
-            loop.call_soon_threadsafe(port.handle_events, handled.set)
+            port.hear_elsewhere(handled.set)
             handled.wait(_FLUSH_SECONDS)
         while self._inbox:
             self._receive(*self._inbox.popleft())

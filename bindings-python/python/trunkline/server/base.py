@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -136,7 +135,7 @@ class Base:
     def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[bool, BackgroundLoop | None]:
         """Takes a user away: whether it was the last one, and what then has to be stopped after the port."""
         with self._lock:
-            if port is not self._port:
+            if port is not self._port or port.is_inherited:
                 return False, None
             if loop in self._users:
                 self._users.remove(loop)
@@ -154,7 +153,7 @@ class Base:
     def _keep_served(self, port: Port) -> None:
         """Makes sure that some loop handles the events, for a blocking client."""
         with self._lock:
-            if port.serving_loop is None and port.pid == os.getpid():
+            if port.serving_loop is None and not port.is_inherited:
                 port.attach(self._background_loop())
 
     def _background_loop(self) -> AbstractEventLoop:
@@ -170,7 +169,7 @@ class Base:
     def _bind(self) -> Port:
         """The port of this process: made when first needed, after the last use ended, and after a fork."""
         with self._lock:
-            if self._port is None or self._port.pid != os.getpid():
+            if self._port is None or self._port.is_inherited:
                 port = Port(self._max_threads)
                 try:
                     self._handle = port.native.register("server", self._json)

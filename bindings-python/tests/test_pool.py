@@ -1,0 +1,123 @@
+"""The threads for `def` handlers: one of them always waits for the next call, whatever happens to the others."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Generator
+from typing import Any, cast
+
+import pytest
+
+from support import DEADLINE, run, until
+from trunkline import Client, Server
+from trunkline.pool import Pool
+
+
+class Together:
+    """Stands for a port whose threads all find nothing to do at the same time, and ever after wait."""
+
+    def __init__(self, threads: int) -> None:
+        self.native = self
+        self.handlers: dict[int, Any] = {}
+        self._first = threading.Barrier(threads)
+        self._seen = threading.local()
+        self.over = threading.Event()
+
+    def drain(self, _lane: str, _max: int, _wait_ms: int) -> list[Any]:
+        if hasattr(self._seen, "once"):
+            self.over.wait(DEADLINE)
+        else:
+            self._seen.once = True
+            self._first.wait(DEADLINE)
+        return []
+
+
+@pytest.fixture
+def impatient() -> Generator[None]:
+    """Threads take turns as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_idle_threads_do_not_all_end_at_once() -> None:
+    for _ in range(200):
+        port = Together(8)
+        pool = Pool(cast("Any", port), 8)
+        with pool._lock:
+            for _ in range(8):
+                pool._spawn()
+            threads = [*pool._threads]
+        end = time.monotonic() + DEADLINE
+        while sum(thread.is_alive() for thread in threads) > 1:
+            assert time.monotonic() < end, "nobody ends"
+            time.sleep(0)
+        time.sleep(0)
+        (left,) = (thread for thread in threads if thread.is_alive())
+        assert pool._threads == pool._waiting == {left}
+        pool.stop()
+        port.over.set()
+        left.join(DEADLINE)
+
+
+def test_a_system_without_more_threads_costs_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server("test", version="1", max_threads=4)
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.startswith("trunkline-"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    @server.tool
+    def work(number: int) -> int:
+        return number
+
+    async def check() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refuse)
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                await Client(server).connect()
+        async with Client(server) as client:
+            monkeypatch.setattr(threading.Thread, "start", refuse)
+            for number in range(10):
+                assert (await client.call_tool("work", {"number": number}, timeout=10)).text == str(number)
+            pool = server._bind().pool
+            assert len(pool._threads) == 1
+            await until(lambda: pool._waiting == pool._threads, "the thread to come back")
+
+    run(check())
+
+
+def test_a_call_that_was_cancelled_while_it_waited_for_a_thread_does_not_run() -> None:
+    server = Server("test", version="1", max_threads=1)
+    begun, go_on = list[str](), threading.Event()
+
+    @server.tool
+    def work(name: str) -> str:
+        begun.append(name)
+        go_on.wait(DEADLINE)
+        return name
+
+    async def check() -> None:
+        import asyncio
+
+        async with Client(server) as client:
+            first = asyncio.ensure_future(client.call_tool("work", {"name": "first"}))
+            await until(lambda: begun, "the first call")
+            second = asyncio.ensure_future(client.call_tool("work", {"name": "second"}))
+            third = asyncio.ensure_future(client.call_tool("work", {"name": "third"}))
+            await asyncio.sleep(0.05)
+            second.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await second
+            await client.ping()  # by then the server knows
+            go_on.set()
+            assert ((await first).text, (await third).text) == ("first", "third")
+
+    run(check())
+    assert begun == ["first", "third"]
