@@ -10,6 +10,7 @@
  * - Text is UTF-8. JSON goes in and out as text; objects and arrays are the specification's, under its names.
  * - Functions that block say so. They run the callbacks of their port while they wait; callbacks run nowhere else.
  * - Handles may be used on several threads at the same time, but not while they are freed. Options objects may not.
+ * - Everything may be freed inside callbacks, too: a blocking function that was called with it ends then, a request with TRUNKLINE_CLOSED.
  * - `user_data` is freed by its destructor exactly once, whatever happens; NULL means that there is nothing to free.
  * - Callbacks must return normally: no exceptions, no longjmp.
  * - The first port ignores SIGPIPE for the process, unless the program has set a handler for it: a peer may go away at any time. */
@@ -584,9 +585,9 @@ enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
 bool trunkline_call_cancelled(const struct trunkline_call *call);
 
 /**
- * Runs `callback` once when the call is no longer wanted: on the thread that dispatches the port,
- * or at once, before this function returns, if that already happened. A second callback replaces
- * the first. `destructor` fires exactly once, whether or not the callback ran.
+ * Runs `callback` once when the call is no longer wanted, also if that already happened: like all callbacks, inside
+ * `trunkline_dispatch` or another blocking function of the port, and not any more once the call was let go of. A second callback
+ * replaces the first. `destructor` fires exactly once, whether or not the callback ran.
  */
 enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
                                                trunkline_cancel_callback callback,
@@ -754,7 +755,7 @@ struct trunkline_port *trunkline_client_port(const struct trunkline_client *clie
 
 /**
  * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
- * more, their destructors do. Not while another thread uses the client. NULL is allowed.
+ * more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
  */
 void trunkline_client_free(struct trunkline_client *client);
 
@@ -1114,7 +1115,7 @@ enum trunkline_result trunkline_listener_close(struct trunkline_listener *listen
                                                struct trunkline_error **error);
 
 /**
- * Frees a listener; one that is open is closed without waiting. NULL is allowed.
+ * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is allowed.
  */
 void trunkline_listener_free(struct trunkline_listener *listener);
 
@@ -1425,7 +1426,8 @@ enum trunkline_result trunkline_request_options_set_key(struct trunkline_request
 
 /**
  * Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
- * thread that made it. `destructor` fires exactly once, when neither the options nor a request
+ * thread that made it. Of progress that comes faster than it returns, and while other callbacks of the
+ * port run, it gets the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires exactly once, when neither the options nor a request
  * uses `user_data`.
  */
 enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
@@ -1510,8 +1512,8 @@ enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
 struct trunkline_port *trunkline_server_port(const struct trunkline_server *server);
 
 /**
- * Frees a server: closes its listeners without waiting and removes what it offers. Not inside one of
- * its callbacks, and not while another thread runs it. Calls that were kept with
+ * Frees a server: closes its listeners without waiting and removes what it offers. Also inside callbacks: the function that
+ * runs them ends. Not while another thread uses the server. Calls that were kept with
  * `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
  */
 void trunkline_server_free(struct trunkline_server *server);

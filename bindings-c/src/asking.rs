@@ -10,7 +10,7 @@ use crate::callback::{AnswerCallback, UserData, trunkline_answer_callback, trunk
 use crate::error::{Failure, trunkline_error, trunkline_result};
 use crate::ffi::{guard, handle, optional, text};
 use crate::json::raw;
-use crate::request::{self, UNSET, trunkline_request_options};
+use crate::request::{Prepared, trunkline_request_options};
 use crate::text::trunkline_str;
 use crate::work::Completion;
 
@@ -25,17 +25,17 @@ impl trunkline_call {
         &self,
         method: &str,
         params: Option<&RawValue>,
-        options: &trunkline_request_options,
+        options: Option<&trunkline_request_options>,
         callback: Option<AnswerCallback>,
     ) -> Result<(), Failure> {
         let call = self.keep_alive()?;
         let completion = callback.map_or(Completion::Ignored, |callback| Completion::Answer(call, callback));
-        request::ask(&self.hub, self.ticket, method, params, options, completion)
+        Prepared::new(method, params, options)?.ask(&self.hub, self.ticket, completion)
     }
 
     fn ask_for_input(&self, method: &str, params: &str, key: &str, callback: AnswerCallback) -> Result<(), Failure> {
         let options = trunkline_request_options::with_key(key);
-        self.ask(method, raw("params", params)?, &options, Some(callback))
+        self.ask(method, raw("params", params)?, Some(&options), Some(callback))
     }
 }
 
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn trunkline_call_start_request(
     guard(error, || {
         let callback = AnswerCallback::new(callback, user_data);
         let (call, method, params) = (handle!(call), text!(method), raw("params", text!(params))?);
-        call.ask(method, params, optional!(options).unwrap_or(&UNSET), callback)
+        call.ask(method, params, optional!(options), callback)
     })
 }
 
@@ -144,6 +144,6 @@ pub unsafe extern "C" fn trunkline_call_next(
             Some(callback) => Completion::Answer(call.clone(), callback),
             None => Completion::PassOn(call.clone()),
         };
-        request::ask(&call.hub, call.ticket, "next", params, &UNSET, completion)
+        Prepared::new("next", params, None)?.ask(&call.hub, call.ticket, completion)
     })
 }

@@ -15,6 +15,7 @@ use crate::json;
 use crate::registered::Registered;
 use crate::sync::Mutex;
 use crate::text::{Text, trunkline_str, trunkline_text};
+use crate::work::Work;
 
 /// A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`,
 /// `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give `TRUNKLINE_DONE`. A call that
@@ -31,9 +32,9 @@ pub struct trunkline_call {
 
 #[derive(Default)]
 struct OnCancel {
-    callback: Option<Arc<CancelCallback>>,
-    /// The event came before there was a callback.
-    missed: Option<Bytes>,
+    callback: Option<CancelCallback>,
+    /// Once it was told, for good: callbacks may come later.
+    reason: Option<Bytes>,
 }
 
 impl trunkline_call {
@@ -68,10 +69,8 @@ impl trunkline_call {
     pub(crate) fn run_cancel_callback(&self, reason: Bytes) {
         let callback = {
             let mut on_cancel = self.on_cancel.lock();
-            if on_cancel.callback.is_none() {
-                on_cancel.missed = Some(reason.clone());
-            }
-            on_cancel.callback.clone()
+            on_cancel.reason = Some(reason.clone());
+            on_cancel.callback.take()
         };
         if let Some(callback) = callback {
             callback.run(Text::copy(&reason).lend());
@@ -152,9 +151,9 @@ pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -
     })
 }
 
-/// Runs `callback` once when the call is no longer wanted: on the thread that dispatches the port,
-/// or at once, before this function returns, if that already happened. A second callback replaces
-/// the first. `destructor` fires exactly once, whether or not the callback ran.
+/// Runs `callback` once when the call is no longer wanted, also if that already happened: like all callbacks, inside
+/// `trunkline_dispatch` or another blocking function of the port, and not any more once the call was let go of. A second callback
+/// replaces the first. `destructor` fires exactly once, whether or not the callback ran.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_on_cancel(
     call: *mut trunkline_call,
@@ -165,16 +164,16 @@ pub unsafe extern "C" fn trunkline_call_on_cancel(
     let user_data = UserData::new(user_data, destructor);
     quietly(|| {
         let call = handle!(call);
-        let callback = Arc::new(CancelCallback::required(callback, user_data)?);
-        let (missed, replaced) = {
+        let callback = CancelCallback::required(callback, user_data)?;
+        let (replaced, told) = {
             let mut on_cancel = call.on_cancel.lock();
-            (on_cancel.missed.take(), on_cancel.callback.replace(callback.clone()))
+            (on_cancel.callback.replace(callback), on_cancel.reason.clone())
         };
         drop(replaced);
-        if let Some(reason) = missed {
-            call.hub.enter(|| callback.run(Text::copy(&reason).lend()));
+        match told {
+            Some(reason) => call.hub.add_due(Work::Cancelled { ticket: call.ticket, reason }),
+            None => Ok(()),
         }
-        Ok(())
     })
 }
 

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use crate::callback::{ReplyCallback, UserData, trunkline_destructor, trunkline_reply_callback};
 use crate::client_options::trunkline_client_options;
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{free, guard, handle, optional, out, text, value_or};
+use crate::ffi::{Out, free, give, guard, handle, optional, out, text, told, value_or};
 use crate::hub::Hub;
 use crate::json::raw;
 use crate::port::trunkline_port;
-use crate::request::{self, UNSET, trunkline_request_options};
+use crate::request::{Prepared, trunkline_request_options};
 use crate::server::trunkline_server;
 use crate::text::{Text, trunkline_str, trunkline_text};
 use crate::work::{Session, Waiter};
@@ -33,6 +33,12 @@ const MOST_PAGES: usize = 10_000;
 /// `trunkline_client_free`.
 pub struct trunkline_client {
     port: trunkline_port,
+    connection: Arc<Connection>,
+}
+
+/// What blocking functions hold while they wait, for a callback may free the client.
+struct Connection {
+    hub: Arc<Hub>,
     handle: u64,
     session: Arc<Session>,
 }
@@ -53,38 +59,50 @@ struct Page<'a> {
 }
 
 impl trunkline_client {
-    fn connect(hub: &Arc<Hub>, options: &trunkline_client_options, transport: &Value) -> Result<Self, Failure> {
-        let mut client = Value::Object(options.client.clone());
-        client["options"] = Value::Object(options.limits.clone());
-        let json = json!({"client": client, "transport": transport}).to_string();
+    fn connect(
+        hub: &Arc<Hub>,
+        options: &trunkline_client_options,
+        transport: &Value,
+        client: Out<*mut Self>,
+    ) -> Result<(), Failure> {
+        let mut description = Value::Object(options.client.clone());
+        description["options"] = Value::Object(options.limits.clone());
+        let json = json!({"client": description, "transport": transport}).to_string();
         let session = Session::new(options.notification.clone());
-        let waiter = if options.background { Waiter::Connecting } else { Waiter::thread() };
-        let handle = hub.open(json.as_bytes(), &session, waiter)?;
-        let client = Self { port: trunkline_port { hub: hub.clone() }, handle, session };
-        if !options.background {
-            hub.wait_for(handle, None)?;
+        let made = |handle| Self {
+            port: trunkline_port { hub: hub.clone() },
+            connection: Arc::new(Connection { hub: hub.clone(), handle, session: session.clone() }),
+        };
+        if options.background {
+            hub.open(json.as_bytes(), &session, Waiter::Connecting, |handle| client.put(give(made(handle))))?;
+        } else {
+            let connecting = made(hub.open(json.as_bytes(), &session, Waiter::thread(), |_| ())?);
+            hub.wait_for(connecting.connection.handle, None)?;
+            client.put(give(connecting));
         }
-        Ok(client)
+        Ok(())
+    }
+}
+
+impl Connection {
+    fn request(&self, request: Prepared) -> Result<Bytes, Failure> {
+        request.run(&self.hub, self.handle)
     }
 
-    fn hub(&self) -> &Arc<Hub> {
-        &self.port.hub
-    }
-
-    fn request(
+    fn start(
         &self,
-        method: &str,
-        params: Option<&RawValue>,
-        options: &trunkline_request_options,
-    ) -> Result<Bytes, Failure> {
-        request::run(self.hub(), self.handle, method, params, options)
+        request: Prepared,
+        completion: Option<ReplyCallback>,
+        ticket: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
+        request.start(&self.hub, self.handle, completion, ticket)
     }
 
-    fn list_tools(&self, options: &trunkline_request_options) -> Result<Text, Failure> {
+    fn list_tools(&self, options: Option<&trunkline_request_options>) -> Result<Text, Failure> {
         let mut all = vec![b'['];
         let mut params = None;
         for _ in 0..MOST_PAGES {
-            let page = self.request(LIST_TOOLS, params.as_deref(), options)?;
+            let page = self.request(Prepared::new(LIST_TOOLS, params.as_deref(), options)?)?;
             let unreadable = |reason| Failure::internal(format!("unreadable page of tools: {reason}"));
             let Page { tools, next_cursor } = serde_json::from_slice(&page).map_err(unreadable)?;
             for tool in tools {
@@ -105,10 +123,13 @@ impl trunkline_client {
 
 impl Drop for trunkline_client {
     fn drop(&mut self) {
-        self.hub().close_now(self.handle, &self.session);
+        let Connection { hub, handle, session } = &*self.connection;
+        hub.close_now(*handle, session);
         // Its own statement: the host's destructors run when the tables are unlocked.
-        let forgotten = self.hub().state().map(|mut state| state.forget_session(self.handle));
+        let forgotten = hub.state().map(|mut state| state.forget_session(*handle));
         drop(forgotten);
+        // Whoever waits for the end has it.
+        hub.wake();
     }
 }
 
@@ -121,11 +142,12 @@ fn connect(
     options: Option<&trunkline_client_options>,
     hub: Option<&Arc<Hub>>,
     transport: impl FnOnce(&trunkline_client_options) -> Value,
-) -> Result<*mut trunkline_client, Failure> {
+    client: Out<*mut trunkline_client>,
+) -> Result<(), Failure> {
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
     let hub = hub.or(options.hub.as_ref()).cloned().map_or_else(Hub::new, Ok)?;
-    Ok(crate::ffi::give(trunkline_client::connect(&hub, options, &transport(options))?))
+    trunkline_client::connect(&hub, options, &transport(options), client)
 }
 
 /// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
@@ -148,7 +170,7 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
             (false, count) => unsafe { std::slice::from_raw_parts(command, count) },
         };
         let command = command.iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
-        client.put(connect(options, None, |options| {
+        let transport = |options: &trunkline_client_options| {
             let mut transport = json!({"type": "child", "command": command, "env": options.env});
             if let Some(inherit) = options.inherit_env {
                 transport["inheritEnv"] = inherit.into();
@@ -157,8 +179,8 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
                 transport["cwd"] = cwd.as_str().into();
             }
             transport
-        })?);
-        Ok(())
+        };
+        connect(options, None, transport, client)
     })
 }
 
@@ -173,8 +195,7 @@ pub unsafe extern "C" fn trunkline_client_connect_http(
 ) -> trunkline_result {
     guard(error, || {
         let (url, options, client) = (text!(url), optional!(options), out!(client));
-        client.put(connect(options, None, |options| json!({"type": "http", "url": url, "headers": options.headers}))?);
-        Ok(())
+        connect(options, None, |options| json!({"type": "http", "url": url, "headers": options.headers}), client)
     })
 }
 
@@ -192,8 +213,7 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
     guard(error, || {
         let (server, options, client) = (handle!(server), optional!(options), out!(client));
         let transport = json!({"type": "memory", "server": server.handle()});
-        client.put(connect(options, Some(server.hub()), |_| transport)?);
-        Ok(())
+        connect(options, Some(server.hub()), |_| transport, client)
     })
 }
 
@@ -211,10 +231,9 @@ pub unsafe extern "C" fn trunkline_client_call_tool(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, result) = (handle!(client), out!(result));
+        let (client, result) = (handle!(client).connection.clone(), out!(result));
         let params = tool_call(text!(name), text!(arguments))?;
-        let options = optional!(options).unwrap_or(&UNSET);
-        let json = client.request(CALL_TOOL, Some(&params), options)?;
+        let json = client.request(Prepared::new(CALL_TOOL, Some(&params), optional!(options))?)?;
         result.put(Text::copy(&json).give());
         Ok(())
     })
@@ -238,14 +257,9 @@ pub unsafe extern "C" fn trunkline_client_start_call_tool(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let completion = ReplyCallback::new(callback, user_data);
-        let client = handle!(client);
         let params = tool_call(text!(name), text!(arguments))?;
-        let options = optional!(options).unwrap_or(&UNSET);
-        let started = request::start(client.hub(), client.handle, CALL_TOOL, Some(&params), options, completion)?;
-        if !ticket.is_null() {
-            out!(ticket).put(started);
-        }
-        Ok(())
+        let request = Prepared::new(CALL_TOOL, Some(&params), optional!(options))?;
+        handle!(client).connection.start(request, completion, told!(ticket))
     })
 }
 
@@ -260,8 +274,8 @@ pub unsafe extern "C" fn trunkline_client_list_tools(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, tools) = (handle!(client), out!(tools));
-        tools.put(client.list_tools(optional!(options).unwrap_or(&UNSET))?.give());
+        let (client, tools) = (handle!(client).connection.clone(), out!(tools));
+        tools.put(client.list_tools(optional!(options))?.give());
         Ok(())
     })
 }
@@ -274,9 +288,8 @@ pub unsafe extern "C" fn trunkline_client_ping(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let client = handle!(client);
-        client.request(PING, None, optional!(options).unwrap_or(&UNSET))?;
-        Ok(())
+        let client = handle!(client).connection.clone();
+        client.request(Prepared::new(PING, None, optional!(options))?).map(drop)
     })
 }
 
@@ -293,9 +306,9 @@ pub unsafe extern "C" fn trunkline_client_request(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, method, result) = (handle!(client), text!(method), out!(result));
+        let (client, method, result) = (handle!(client).connection.clone(), text!(method), out!(result));
         let params = raw("params", text!(params))?;
-        let json = client.request(method, params, optional!(options).unwrap_or(&UNSET))?;
+        let json = client.request(Prepared::new(method, params, optional!(options))?)?;
         result.put(Text::copy(&json).give());
         Ok(())
     })
@@ -318,14 +331,9 @@ pub unsafe extern "C" fn trunkline_client_start_request(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let completion = ReplyCallback::new(callback, user_data);
-        let (client, method) = (handle!(client), text!(method));
         let params = raw("params", text!(params))?;
-        let options = optional!(options).unwrap_or(&UNSET);
-        let started = request::start(client.hub(), client.handle, method, params, options, completion)?;
-        if !ticket.is_null() {
-            out!(ticket).put(started);
-        }
-        Ok(())
+        let request = Prepared::new(text!(method), params, optional!(options))?;
+        handle!(client).connection.start(request, completion, told!(ticket))
     })
 }
 
@@ -339,9 +347,9 @@ pub unsafe extern "C" fn trunkline_client_cancel(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, reason) = (handle!(client), text!(reason));
-        if client.hub().state()?.waiters.contains_key(&ticket) {
-            client.hub().port.cancel(ticket, reason)?;
+        let (hub, reason) = (&handle!(client).connection.hub, text!(reason));
+        if hub.state()?.waiters.contains_key(&ticket) {
+            hub.port.cancel(ticket, reason)?;
         }
         Ok(())
     })
@@ -356,10 +364,10 @@ pub unsafe extern "C" fn trunkline_client_notify(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, method) = (handle!(client), text!(method));
+        let (client, method) = (&handle!(client).connection, text!(method));
         let params = raw("params", text!(params))?;
-        let json = request::json(method, params, &UNSET)?;
-        Ok(client.hub().port.notify(client.handle, &json)?)
+        let notification = Prepared::new(method, params, None)?;
+        Ok(client.hub.port.notify(client.handle, &notification.json)?)
     })
 }
 
@@ -372,8 +380,8 @@ pub unsafe extern "C" fn trunkline_client_info(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, info) = (handle!(client), out!(info));
-        info.put(Text::new(client.hub().port.describe(client.handle)?).give());
+        let (client, info) = (&handle!(client).connection, out!(info));
+        info.put(Text::new(client.hub.port.describe(client.handle)?).give());
         Ok(())
     })
 }
@@ -382,7 +390,7 @@ pub unsafe extern "C" fn trunkline_client_info(
 /// `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
-    value_or(true, || Ok(handle!(client).session.is_closed()))
+    value_or(true, || Ok(handle!(client).connection.session.is_closed()))
 }
 
 /// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
@@ -395,8 +403,8 @@ pub unsafe extern "C" fn trunkline_client_close(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let client = handle!(client);
-        client.hub().close(client.handle, &client.session, deadline_ms)
+        let client = handle!(client).connection.clone();
+        client.hub.close([(client.handle, &client.session)], deadline_ms)
     })
 }
 
@@ -407,7 +415,7 @@ pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) 
 }
 
 /// Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
-/// more, their destructors do. Not while another thread uses the client. NULL is allowed.
+/// more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
     free!(client)

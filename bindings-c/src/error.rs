@@ -133,6 +133,10 @@ impl Failure {
         Self::new(TRUNKLINE_CLOSED, "closed", message)
     }
 
+    pub(crate) fn timeout(message: &str) -> Self {
+        Self::new(TRUNKLINE_TIMEOUT, "timeout", message)
+    }
+
     pub(crate) fn done() -> Self {
         Self::new(TRUNKLINE_DONE, "closed", "the call was already answered, was cancelled, or its connection is gone")
     }

@@ -155,6 +155,19 @@ macro_rules! slice {
     };
 }
 
+/// An output argument that may be NULL: a function that fills it, and does nothing without it.
+macro_rules! told {
+    ($pointer:ident) => {{
+        // SAFETY: the conventions of the header: NULL, or writable memory of its type.
+        let output = unsafe { $crate::ffi::output($pointer, stringify!($pointer)) }.ok();
+        |value| {
+            if let Some(output) = output {
+                output.put(value);
+            }
+        }
+    }};
+}
+
 /// Frees an object that the library gave away.
 macro_rules! free {
     ($pointer:ident) => {
@@ -166,4 +179,4 @@ macro_rules! free {
     };
 }
 
-pub(crate) use {bytes, changed, free, handle, optional, out, slice, text};
+pub(crate) use {bytes, changed, free, handle, optional, out, slice, text, told};

@@ -1,6 +1,5 @@
 //! A server inside a web server of the host: requests in, responses out.
 
-use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::callback::{
     trunkline_http_head_callback,
 };
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{bytes, free, guard, handle, out, quietly, slice, text};
+use crate::ffi::{Out, bytes, free, guard, handle, out, quietly, slice, text, told};
 use crate::hub::Hub;
 use crate::listener::trunkline_listener;
 use crate::text::{Text, trunkline_str};
@@ -37,23 +36,29 @@ pub struct trunkline_http_exchange {
 }
 
 impl trunkline_http_exchange {
-    fn start(listener: &trunkline_listener, head: &[u8], end: bool, receiver: HttpReceiver) -> Result<Self, Failure> {
-        let (hub, listener) = (listener.inner.hub().clone(), listener.inner.handle());
+    /// Begins an exchange, and gives it away before the first callback can run.
+    fn start(
+        listener: &trunkline_listener,
+        head: &[u8],
+        end: bool,
+        receiver: HttpReceiver,
+        exchange: Out<*mut Self>,
+    ) -> Result<(), Failure> {
+        let hub = listener.inner.hub();
         let mut state = hub.state()?;
-        let ticket = hub.port.http_request(listener, head, end)?;
+        let ticket = hub.port.http_request(listener.inner.handle(), head, end)?;
         state.exchanges.insert(ticket, Arc::new(receiver));
-        drop(state);
-        Ok(Self { hub, ticket })
+        exchange.put(crate::ffi::give(Self { hub: hub.clone(), ticket }));
+        Ok(())
     }
 }
 
 impl Drop for trunkline_http_exchange {
     fn drop(&mut self) {
         let Ok(mut state) = self.hub.state() else { return };
-        let ours = |work: &Work| matches!(work, Work::Http { event, .. } if event.ticket == self.ticket);
         let receiver = state.exchanges.remove(&self.ticket);
-        let (gone, kept) = state.due.drain(..).partition::<VecDeque<_>, _>(ours);
-        state.due = kept;
+        let ours = |work: &Work| matches!(work, Work::Http { event, .. } if event.ticket == self.ticket);
+        let gone = state.due.extract(ours);
         // The host's destructor runs when the tables are unlocked.
         drop(state);
         drop((receiver, gone));
@@ -133,9 +138,7 @@ pub unsafe extern "C" fn trunkline_http_request(
         let described = json!({"method": method, "path": path, "query": query, "headers": fields});
         let receiver = HttpReceiver::new(head, chunk, end, user_data);
         let described = described.to_string();
-        let started = trunkline_http_exchange::start(listener, described.as_bytes(), end_of_request, receiver)?;
-        exchange.put(crate::ffi::give(started));
-        Ok(())
+        trunkline_http_exchange::start(listener, described.as_bytes(), end_of_request, receiver, exchange)
     })
 }
 
@@ -156,9 +159,7 @@ pub unsafe extern "C" fn trunkline_http_body(
         let body = trunkline_str { data: data.cast(), len };
         let piece = Bytes::copy_from_slice(bytes!(body));
         let more = exchange.hub.port.http_body(exchange.ticket, piece, end)?;
-        if !wanted.is_null() {
-            out!(wanted).put(more);
-        }
+        told!(wanted)(more);
         Ok(())
     })
 }

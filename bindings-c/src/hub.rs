@@ -6,13 +6,12 @@
 //! waiting thread sleeps on the alarm, the others on a condition variable.
 
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use trunkline::bridge::{Bell, Lane, Port};
+use trunkline::bridge::{Bell, Event, Lane, Port};
 
 use crate::alarm::Alarm;
 use crate::callback::ProgressCallback;
@@ -54,6 +53,25 @@ struct Sleep {
     sleepers: usize,
     /// One of the sleepers waits on the alarm.
     on_alarm: bool,
+}
+
+/// The right to run callbacks, which one thread has at a time.
+struct Turn<'a>(&'a Hub);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.running = false;
+        let is_due = !state.due.is_empty();
+        let waited_for = std::mem::take(&mut state.progress_waits) || is_due;
+        drop(state);
+        if waited_for {
+            self.0.nudge();
+        }
+        if is_due {
+            self.0.alarm.set();
+        }
+    }
 }
 
 struct HubBell(Arc<Alarm>);
@@ -117,8 +135,14 @@ impl Hub {
     }
 
     /// Opens a listener or connection for a thread that then waits with `wait_for`, or with
-    /// `waiter` for whoever else.
-    pub(crate) fn open(&self, json: &[u8], session: &Arc<Session>, waiter: Waiter) -> Result<u64, Failure> {
+    /// `waiter` for whoever else. `opened` gets the handle before any callback runs that may need it.
+    pub(crate) fn open(
+        &self,
+        json: &[u8],
+        session: &Arc<Session>,
+        waiter: Waiter,
+        opened: impl FnOnce(u64),
+    ) -> Result<u64, Failure> {
         if matches!(waiter, Waiter::Thread { .. }) {
             self.check_may_wait()?;
         }
@@ -126,37 +150,60 @@ impl Hub {
         let handle = self.port.open(json)?;
         state.sessions.insert(handle, session.clone());
         state.waiters.insert(handle, waiter);
+        opened(handle);
         Ok(handle)
     }
 
-    /// Sends a request to the server of a connection or the client of a call; its outcome goes to `waiter`.
-    pub(crate) fn request(&self, target: u64, json: &[u8], waiter: Waiter) -> Result<u64, Failure> {
+    /// Sends a request to the server of a connection or the client of a call; its outcome goes to `waiter`. `sent` gets its
+    /// ticket before any callback runs that may need it.
+    pub(crate) fn request(
+        &self,
+        target: u64,
+        json: &[u8],
+        waiter: Waiter,
+        sent: impl FnOnce(u64),
+    ) -> Result<u64, Failure> {
         if matches!(waiter, Waiter::Thread { .. }) {
             self.check_may_wait()?;
         }
         let mut state = self.state()?;
         let ticket = self.port.request(target, json)?;
         state.waiters.insert(ticket, waiter);
+        sent(ticket);
         Ok(ticket)
     }
 
     /// Has a callback run that is due for another reason than an event.
     pub(crate) fn add_due(&self, work: Work) -> Result<(), Failure> {
-        self.state()?.due.push_back(work);
+        self.state()?.due.push(work);
         self.nudge();
         self.alarm.set();
         Ok(())
     }
 
-    /// Closes a listener or connection and runs callbacks until the core reports the end.
-    pub(crate) fn close(self: &Arc<Self>, handle: u64, session: &Session, deadline_ms: u64) -> Result<(), Failure> {
-        if !session.is_closed() {
-            self.check_may_wait()?;
-            self.port.close(handle, deadline_ms)?;
-            let deadline = deadline_after(deadline_ms.saturating_add(GRACE_MS));
-            self.run_until(deadline, |_| session.is_closed().then_some(()))?;
+    /// Closes listeners or connections, all of them at once, and runs callbacks until the core has reported their ends. The
+    /// first failure does not keep the others open.
+    pub(crate) fn close<'a>(
+        self: &Arc<Self>,
+        sessions: impl IntoIterator<Item = (u64, &'a Arc<Session>)>,
+        deadline_ms: u64,
+    ) -> Result<(), Failure> {
+        let mut open: Vec<_> = sessions.into_iter().filter(|(_, session)| !session.is_closed()).collect();
+        if open.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.check_may_wait()?;
+        let mut outcome = Ok(());
+        open.retain(|(handle, _)| match self.port.close(*handle, deadline_ms) {
+            Ok(()) => true,
+            Err(reason) => {
+                outcome = std::mem::replace(&mut outcome, Ok(())).and(Err(reason.into()));
+                false
+            }
+        });
+        let deadline = deadline_after(deadline_ms.saturating_add(GRACE_MS));
+        let closed = self.run_until(deadline, |_| open.iter().all(|(_, session)| session.is_closed()).then_some(()))?;
+        outcome.and(closed.ok_or_else(|| Failure::timeout("what was closed did not end in time")))
     }
 
     /// Closes a listener or connection without waiting.
@@ -171,17 +218,22 @@ impl Hub {
     pub(crate) fn wait_for(
         self: &Arc<Self>,
         ticket: u64,
-        progress: Option<&ProgressCallback>,
+        progress: Option<&Arc<ProgressCallback>>,
     ) -> Result<Bytes, Failure> {
-        let reply = self.run_until(None, |_| {
-            let (events, reply) = self.state.lock().collect(ticket);
-            if let Some(progress) = progress {
-                self.enter(|| events.iter().for_each(|event| report_progress(progress, event)));
-            }
-            reply
-        });
+        let reply = self.run_until(None, |_| self.look_for(ticket, progress));
         self.state()?.waiters.remove(&ticket);
         outcome(&reply?.ok_or_else(|| Failure::internal("the wait for an answer ended without one"))?)
+    }
+
+    /// The outcome of a ticket, if it is there; tells of progress before.
+    fn look_for(&self, ticket: u64, progress: Option<&Arc<ProgressCallback>>) -> Option<Event> {
+        let mut state = self.state.lock();
+        let (latest, reply) = state.collect(ticket);
+        if let (Some(progress), Some(event)) = (progress, latest) {
+            let _turn = self.take_turn(state);
+            self.enter(|| report_progress(progress, &event));
+        }
+        reply
     }
 
     fn check_process(&self) -> Result<(), Failure> {
@@ -229,14 +281,16 @@ impl Hub {
     fn pump(&self) -> Result<(), Failure> {
         let wakes = self.wakes.load(Ordering::SeqCst);
         let mut news = self.wakes_seen.swap(wakes, Ordering::SeqCst) != wakes;
+        let mut dropped = Vec::new();
         loop {
             let mut state = self.state.lock();
             let events = self.port.drain(Lane::Queue, BATCH, 0)?;
             let drained = events.len();
             for event in events {
-                news |= state.sort(event);
+                news |= state.sort(event, &mut dropped);
             }
             drop(state);
+            dropped.clear();
             if drained < BATCH {
                 break;
             }
@@ -247,37 +301,27 @@ impl Hub {
         Ok(())
     }
 
-    /// Runs the work that is due now, unless another thread is at it; says how much.
+    /// Runs the work that is due now, unless another thread runs callbacks; says how much.
     fn run_due(self: &Arc<Self>) -> usize {
-        let mut state = self.state.lock();
+        let state = self.state.lock();
         let due = state.due.len();
         if state.running || due == 0 {
             return 0;
         }
-        state.running = true;
+        let _turn = self.take_turn(state);
         let mut ran = 0;
         while ran < due {
-            let Some(work) = state.due.pop_front() else {
-                break;
-            };
-            drop(state);
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.enter(|| work.run(self))));
+            let Some(work) = self.state.lock().due.pop() else { break };
+            self.enter(|| work.run(self));
             ran += 1;
-            state = self.state.lock();
-            if let Err(panic) = outcome {
-                state.running = false;
-                drop(state);
-                resume_unwind(panic);
-            }
-        }
-        state.running = false;
-        let more = !state.due.is_empty();
-        drop(state);
-        if more {
-            self.nudge();
-            self.alarm.set();
         }
         ran
+    }
+
+    /// Begins to run callbacks, which nobody does in this state.
+    fn take_turn(&self, mut state: MutexGuard<'_, State>) -> Turn<'_> {
+        state.running = true;
+        Turn(self)
     }
 
     /// Tells the sleepers to look again.

@@ -19,6 +19,7 @@ mod call;
 mod callback;
 mod client;
 mod client_options;
+mod due;
 mod error;
 mod ffi;
 mod http;

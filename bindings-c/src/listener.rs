@@ -27,7 +27,7 @@ impl Listener {
     /// Opens what `json` describes and waits until it listens.
     pub(crate) fn open(hub: &Arc<Hub>, json: &[u8]) -> Result<Arc<Self>, Failure> {
         let session = Session::new(None);
-        let handle = hub.open(json, &session, Waiter::thread())?;
+        let handle = hub.open(json, &session, Waiter::thread(), |_| ())?;
         let facts = hub
             .wait_for(handle, None)
             .inspect_err(|_| drop(hub.state().map(|mut state| state.sessions.remove(&handle))))?;
@@ -40,10 +40,6 @@ impl Listener {
 
     pub(crate) fn handle(&self) -> u64 {
         self.handle
-    }
-
-    pub(crate) fn close(&self, deadline_ms: u64) -> Result<(), Failure> {
-        self.hub.close(self.handle, &self.session, deadline_ms)
     }
 
     pub(crate) fn close_now(&self) {
@@ -78,10 +74,14 @@ pub unsafe extern "C" fn trunkline_listener_close(
     deadline_ms: u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(listener).inner.close(deadline_ms))
+    guard(error, || {
+        // A callback may free the listener.
+        let listener = handle!(listener).inner.clone();
+        listener.hub.close([(listener.handle, &listener.session)], deadline_ms)
+    })
 }
 
-/// Frees a listener; one that is open is closed without waiting. NULL is allowed.
+/// Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_free(listener: *mut trunkline_listener) {
     crate::ffi::contain((), || {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::callback::{CallCallback, UserData, trunkline_call_callback, trunkline_destructor};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, handle, optional, out, text};
+use crate::ffi::{guard, handle, optional, text, told};
 use crate::registered::Registered;
 use crate::server::trunkline_server;
 use crate::server_options::{parsed, put, trunkline_tool_options};
@@ -26,7 +26,14 @@ const NAMED_BY: [(&str, &str); 4] =
 const WITHOUT_CALLBACK: [&str; 1] = ["skill"];
 
 impl trunkline_server {
-    fn add(&self, kind: &str, mut entry: Map<String, Value>, callback: Option<CallCallback>) -> Result<u64, Failure> {
+    /// Adds a thing; tells its number before a call of it can come.
+    fn add(
+        &self,
+        kind: &str,
+        mut entry: Map<String, Value>,
+        callback: Option<CallCallback>,
+        registration: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
         if callback.is_none() && !WITHOUT_CALLBACK.contains(&kind) {
             return Err(Failure::null("callback"));
         }
@@ -38,17 +45,18 @@ impl trunkline_server {
         let mut state = self.hub().state()?;
         let handle = self.hub().port.register(kind, Value::Object(entry).to_string().as_bytes())?;
         state.registered.insert(handle, registered);
+        registration(handle);
         drop(state);
         if let Some(name) = name {
             self.offered.lock().0.insert((kind.to_owned(), name), handle);
         }
-        Ok(handle)
+        Ok(())
     }
 
     /// Adds what a descriptor is all about.
     fn add_described(&self, kind: &str, descriptor: &str, callback: Option<CallCallback>) -> Result<(), Failure> {
         let entry = Map::from_iter([(kind.to_owned(), parsed("descriptor", descriptor)?)]);
-        self.add(kind, entry, callback).map(drop)
+        self.add(kind, entry, callback, |_| ())
     }
 
     fn remove(&self, registration: u64) -> Result<(), Failure> {
@@ -117,11 +125,7 @@ pub unsafe extern "C" fn trunkline_server_add(
         let callback = CallCallback::new(callback, user_data);
         let (server, kind, entry) = (handle!(server), text!(kind), text!(entry));
         let entry = serde_json::from_str(entry).map_err(|reason| Failure::not_json("entry", &reason))?;
-        let added = server.add(kind, entry, callback)?;
-        if !registration.is_null() {
-            out!(registration).put(added);
-        }
-        Ok(())
+        server.add(kind, entry, callback, told!(registration))
     })
 }
 
@@ -169,7 +173,7 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
         let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
         let mut entry = optional!(options).map(|options| options.entry.clone()).unwrap_or_default();
         put(&mut entry, "tool", descriptor)?;
-        server.add("tool", entry, callback).map(drop)
+        server.add("tool", entry, callback, |_| ())
     })
 }
 
@@ -244,7 +248,7 @@ pub unsafe extern "C" fn trunkline_server_add_completion(
         let callback = CallCallback::new(callback, user_data);
         let mut entry = Map::from_iter([("ref".to_owned(), parsed("reference", text!(reference))?)]);
         put(&mut entry, "argument", text!(argument))?;
-        handle!(server).add("completion", entry, callback).map(drop)
+        handle!(server).add("completion", entry, callback, |_| ())
     })
 }
 
@@ -262,7 +266,7 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
         let entry = Map::from_iter([("of".to_owned(), text!(category).into())]);
-        handle!(server).add("provider", entry, callback).map(drop)
+        handle!(server).add("provider", entry, callback, |_| ())
     })
 }
 
@@ -283,7 +287,7 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
         if !methods.is_empty() {
             put(&mut entry, "methods", parsed("methods", methods)?)?;
         }
-        handle!(server).add("middleware", entry, callback).map(drop)
+        handle!(server).add("middleware", entry, callback, |_| ())
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::callback::{LogCallback, UserData, trunkline_destructor, trunkline_log_callback};
 use crate::error::{trunkline_error, trunkline_result};
-use crate::ffi::{free, guard, handle, out, quietly, value_or};
+use crate::ffi::{free, guard, handle, out, quietly, told, value_or};
 use crate::hub::{Hub, deadline_after};
 
 /// A queue of events and the threads that wait on it. Each server and each client has one of its
@@ -43,12 +43,10 @@ pub unsafe extern "C" fn trunkline_dispatch(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let port = handle!(port);
-        let deadline = deadline_after(timeout_ms);
-        let ran = port.hub.dispatch(deadline)?;
-        if !count.is_null() {
-            out!(count).put(ran);
-        }
+        // A callback may free the port, and the server or client that it belongs to.
+        let hub = handle!(port).hub.clone();
+        let ran = hub.dispatch(deadline_after(timeout_ms))?;
+        told!(count)(ran);
         Ok(())
     })
 }

@@ -25,10 +25,6 @@ pub struct trunkline_request_options {
     progress: Option<Arc<ProgressCallback>>,
 }
 
-/// Options in which nothing is set, for callers that give none.
-pub(crate) static UNSET: trunkline_request_options =
-    trunkline_request_options { timeout_ms: None, max_timeout_ms: None, key: None, progress: None };
-
 impl trunkline_request_options {
     /// Nothing but a key, if it is not empty.
     pub(crate) fn with_key(key: &str) -> Self {
@@ -52,67 +48,63 @@ struct Request<'a> {
     progress: bool,
 }
 
-/// Sends a request to `target` and blocks until its result is there.
-pub(crate) fn run(
-    hub: &Arc<Hub>,
-    target: u64,
-    method: &str,
-    params: Option<&RawValue>,
-    options: &trunkline_request_options,
-) -> Result<Bytes, Failure> {
-    let ticket = hub.request(target, &json(method, params, options)?, Waiter::thread())?;
-    hub.wait_for(ticket, options.progress.as_deref())
+/// A request that can be sent. It needs the host's options no more: a callback may free them while the request waits.
+pub(crate) struct Prepared {
+    pub(crate) json: Vec<u8>,
+    progress: Option<Arc<ProgressCallback>>,
 }
 
-/// Sends a request to `target`, the outcome of which goes to a callback; its ticket.
-pub(crate) fn start(
-    hub: &Hub,
-    target: u64,
-    method: &str,
-    params: Option<&RawValue>,
-    options: &trunkline_request_options,
-    completion: Option<ReplyCallback>,
-) -> Result<u64, Failure> {
-    let completion = completion.map_or(Completion::Ignored, Completion::Reply);
-    let started = StartedRequest { target, completion, progress: options.progress.clone() };
-    hub.request(target, &json(method, params, options)?, Waiter::Callback(Arc::new(started)))
-}
-
-/// What a call asks for. Whatever is said to it, the revision's or the client's refusal too, goes to where its answer goes.
-pub(crate) fn ask(
-    hub: &Hub,
-    ticket: u64,
-    method: &str,
-    params: Option<&RawValue>,
-    options: &trunkline_request_options,
-    completion: Completion,
-) -> Result<(), Failure> {
-    let started = StartedRequest { target: ticket, completion, progress: options.progress.clone() };
-    let request = Arc::new(started);
-    match hub.request(ticket, &json(method, params, options)?, Waiter::Callback(request.clone())) {
-        Ok(_) => Ok(()),
-        Err(failure) if failure.is_said_to_the_call() => {
-            hub.add_due(Work::Completion { request, outcome: Err(failure) })
-        }
-        Err(failure) => Err(failure),
+impl Prepared {
+    pub(crate) fn new(
+        method: &str,
+        params: Option<&RawValue>,
+        options: Option<&trunkline_request_options>,
+    ) -> Result<Self, Failure> {
+        let unset = trunkline_request_options::default();
+        let options = options.unwrap_or(&unset);
+        let request = Request {
+            method,
+            params,
+            key: options.key.as_deref(),
+            timeout_ms: options.timeout_ms,
+            max_timeout_ms: options.max_timeout_ms,
+            progress: options.progress.is_some(),
+        };
+        let json = serde_json::to_vec(&request).map_err(|reason| Failure::internal(reason.to_string()))?;
+        Ok(Self { json, progress: options.progress.clone() })
     }
-}
 
-/// A request as the bridge takes it.
-pub(crate) fn json(
-    method: &str,
-    params: Option<&RawValue>,
-    options: &trunkline_request_options,
-) -> Result<Vec<u8>, Failure> {
-    let request = Request {
-        method,
-        params,
-        key: options.key.as_deref(),
-        timeout_ms: options.timeout_ms,
-        max_timeout_ms: options.max_timeout_ms,
-        progress: options.progress.is_some(),
-    };
-    serde_json::to_vec(&request).map_err(|reason| Failure::internal(reason.to_string()))
+    /// Sends it to `target` and blocks until its result is there.
+    pub(crate) fn run(self, hub: &Arc<Hub>, target: u64) -> Result<Bytes, Failure> {
+        let ticket = hub.request(target, &self.json, Waiter::thread(), |_| ())?;
+        hub.wait_for(ticket, self.progress.as_ref())
+    }
+
+    /// Sends it to `target`; its outcome goes to a callback. Tells its ticket.
+    pub(crate) fn start(
+        self,
+        hub: &Hub,
+        target: u64,
+        completion: Option<ReplyCallback>,
+        ticket: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
+        let completion = completion.map_or(Completion::Ignored, Completion::Reply);
+        let started = StartedRequest::new(target, completion, self.progress);
+        hub.request(target, &self.json, Waiter::Callback(started), ticket).map(drop)
+    }
+
+    /// Sends what a call asks for. Whatever is said to it, the revision's or the client's refusal too, goes to where its answer
+    /// goes.
+    pub(crate) fn ask(self, hub: &Hub, call: u64, completion: Completion) -> Result<(), Failure> {
+        let request = StartedRequest::new(call, completion, self.progress);
+        match hub.request(call, &self.json, Waiter::Callback(request.clone()), |_| ()) {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.is_said_to_the_call() => {
+                hub.add_due(Work::Completion { request, outcome: Err(failure) })
+            }
+            Err(failure) => Err(failure),
+        }
+    }
 }
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
@@ -164,7 +156,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_key(
 }
 
 /// Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
-/// thread that made it. `destructor` fires exactly once, when neither the options nor a request
+/// thread that made it. Of progress that comes faster than it returns, and while other callbacks of the
+/// port run, it gets the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires exactly once, when neither the options nor a request
 /// uses `user_data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_on_progress(

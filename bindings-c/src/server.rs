@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{free, guard, handle, optional, out, quietly, text, value_or};
+use crate::ffi::{Out, free, guard, handle, optional, out, quietly, text, value_or};
 use crate::http_options::trunkline_http_options;
 use crate::hub::Hub;
 use crate::listener::{Listener, trunkline_listener};
@@ -23,10 +23,17 @@ const DRAIN_DEADLINE_MS: u64 = 5000;
 /// `trunkline_server_free`.
 pub struct trunkline_server {
     port: trunkline_port,
+    pub(crate) offered: Mutex<Offered>,
+    serving: Arc<Serving>,
+}
+
+/// What blocking functions hold while they wait, for a callback may free the server.
+struct Serving {
+    hub: Arc<Hub>,
+    /// The server's.
     handle: u64,
     drain_deadline_ms: u64,
     stop: AtomicBool,
-    pub(crate) offered: Mutex<Offered>,
     listeners: Mutex<Vec<Arc<Listener>>>,
 }
 
@@ -42,14 +49,14 @@ impl trunkline_server {
         let hub = options.hub.clone().map_or_else(Hub::new, Ok)?;
         let handle = hub.port.register("server", registration.to_string().as_bytes())?;
         let drain_deadline_ms = options.options.get("drainDeadlineMs").and_then(Value::as_u64);
-        Ok(Self {
-            port: trunkline_port { hub },
+        let serving = Serving {
+            hub: hub.clone(),
             handle,
             drain_deadline_ms: drain_deadline_ms.unwrap_or(DRAIN_DEADLINE_MS),
             stop: AtomicBool::new(false),
-            offered: Mutex::default(),
             listeners: Mutex::default(),
-        })
+        };
+        Ok(Self { port: trunkline_port { hub }, offered: Mutex::default(), serving: Arc::new(serving) })
     }
 
     pub(crate) fn hub(&self) -> &Arc<Hub> {
@@ -57,47 +64,55 @@ impl trunkline_server {
     }
 
     pub(crate) fn handle(&self) -> u64 {
-        self.handle
+        self.serving.handle
     }
+}
 
+impl Serving {
     fn listen(&self, transport: &Value) -> Result<Arc<Listener>, Failure> {
         let json = json!({"server": self.handle, "transport": transport});
-        let listener = Listener::open(self.hub(), json.to_string().as_bytes())?;
+        let listener = Listener::open(&self.hub, json.to_string().as_bytes())?;
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.session.is_closed());
         listeners.push(listener.clone());
         Ok(listener)
     }
 
+    fn open(&self, transport: &Value, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
+        let inner = self.listen(transport)?;
+        listener.put(crate::ffi::give(trunkline_listener { inner }));
+        Ok(())
+    }
+
     /// Runs callbacks until `stop`, or until `listener` ends; then closes what is still open.
     fn run(&self, listener: Option<&Listener>) -> Result<(), Failure> {
         let is_over =
             || self.stop.load(Ordering::SeqCst) || listener.is_some_and(|listener| listener.session.is_closed());
-        self.hub().run_until(None, |_| is_over().then_some(()))?;
+        self.hub.run_until(None, |_| is_over().then_some(()))?;
         self.stop.store(false, Ordering::SeqCst);
         let open = std::mem::take(&mut *self.listeners.lock());
-        for listener in &open {
-            listener.close(self.drain_deadline_ms)?;
-        }
-        listener.and_then(|listener| listener.session.end.get().cloned()).unwrap_or(Ok(()))
+        let sessions = open.iter().map(|listener| (listener.handle(), &listener.session));
+        let closed = self.hub.close(sessions, self.drain_deadline_ms);
+        listener.and_then(|listener| listener.session.end.get().cloned()).unwrap_or(Ok(())).and(closed)
     }
 
     fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
-        self.hub().wake();
+        self.hub.wake();
     }
 }
 
 impl Drop for trunkline_server {
     fn drop(&mut self) {
-        for listener in self.listeners.get_mut() {
+        for listener in self.serving.listeners.lock().iter() {
             listener.close_now();
         }
-        let _ = self.hub().port.unregister(self.handle);
+        self.serving.stop();
+        let _ = self.hub().port.unregister(self.handle());
         let Ok(mut state) = self.hub().state() else {
             return;
         };
-        let forgotten = state.forget_server(self.handle);
+        let forgotten = state.forget_server(self.handle());
         // The host's destructors run when the tables are unlocked.
         drop(state);
         drop(forgotten);
@@ -145,9 +160,9 @@ pub unsafe extern "C" fn trunkline_server_run_stdio(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let server = handle!(server);
-        let listener = server.listen(&json!({"type": "stdio"}))?;
-        server.run(Some(&listener))
+        let serving = handle!(server).serving.clone();
+        let listener = serving.listen(&json!({"type": "stdio"}))?;
+        serving.run(Some(&listener))
     })
 }
 
@@ -159,12 +174,7 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     listener: *mut *mut trunkline_listener,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let (server, listener) = (handle!(server), out!(listener));
-        let inner = server.listen(&json!({"type": "stdio"}))?;
-        listener.put(crate::ffi::give(trunkline_listener { inner }));
-        Ok(())
-    })
+    guard(error, || handle!(server).serving.clone().open(&json!({"type": "stdio"}), out!(listener)))
 }
 
 /// Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
@@ -177,12 +187,9 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (server, listener) = (handle!(server), out!(listener));
         let mut transport = optional!(options).map(|options| options.transport.clone()).unwrap_or_default();
         put(&mut transport, "type", "http")?;
-        let inner = server.listen(&Value::Object(transport))?;
-        listener.put(crate::ffi::give(trunkline_listener { inner }));
-        Ok(())
+        handle!(server).serving.clone().open(&Value::Object(transport), out!(listener))
     })
 }
 
@@ -199,13 +206,10 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (server, listener) = (handle!(server), out!(listener));
         let mut transport = optional!(options).map(|options| options.transport.clone()).unwrap_or_default();
         put(&mut transport, "type", "http")?;
         put(&mut transport, "mounted", true)?;
-        let inner = server.listen(&Value::Object(transport))?;
-        listener.put(crate::ffi::give(trunkline_listener { inner }));
-        Ok(())
+        handle!(server).serving.clone().open(&Value::Object(transport), out!(listener))
     })
 }
 
@@ -217,7 +221,7 @@ pub unsafe extern "C" fn trunkline_server_run(
     server: *mut trunkline_server,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).run(None))
+    guard(error, || handle!(server).serving.clone().run(None))
 }
 
 /// Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
@@ -225,7 +229,7 @@ pub unsafe extern "C" fn trunkline_server_run(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) -> trunkline_result {
     quietly(|| {
-        handle!(server).stop();
+        handle!(server).serving.stop();
         Ok(())
     })
 }
@@ -236,8 +240,8 @@ pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) 
     value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(server).port).cast_mut()))
 }
 
-/// Frees a server: closes its listeners without waiting and removes what it offers. Not inside one of
-/// its callbacks, and not while another thread runs it. Calls that were kept with
+/// Frees a server: closes its listeners without waiting and removes what it offers. Also inside callbacks: the function that
+/// runs them ends. Not while another thread uses the server. Calls that were kept with
 /// `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_free(server: *mut trunkline_server) {

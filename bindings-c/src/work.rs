@@ -1,6 +1,6 @@
 //! What a port knows, and what becomes of each event.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
@@ -11,9 +11,11 @@ use crate::call::trunkline_call;
 use crate::callback::{
     AnswerCallback, HttpReceiver, LogCallback, NotificationCallback, ProgressCallback, ReplyCallback,
 };
+use crate::due::Due;
 use crate::error::{Failure, trunkline_error, trunkline_result};
 use crate::hub::Hub;
 use crate::registered::Registered;
+use crate::sync::Mutex;
 use crate::text::Text;
 
 /// The tables of a port: from the core's handles and tickets to what the host gave.
@@ -28,9 +30,11 @@ pub(crate) struct State {
     /// Requests of a web server that are being answered.
     pub(crate) exchanges: HashMap<u64, Arc<HttpReceiver>>,
     pub(crate) log: Option<Arc<LogCallback>>,
-    pub(crate) due: VecDeque<Work>,
-    /// A thread is running due work.
+    pub(crate) due: Due,
+    /// A thread runs callbacks; no other one may meanwhile.
     pub(crate) running: bool,
+    /// A thread that waits has progress to tell and must look when `running` ends.
+    pub(crate) progress_waits: bool,
     pub(crate) stopped: bool,
     /// How many listeners and connections have ended: what a dispatch returns for without a callback.
     pub(crate) endings: u64,
@@ -54,8 +58,8 @@ impl Session {
 
 /// Who gets the `Reply` of a ticket.
 pub(crate) enum Waiter {
-    /// A thread inside a blocking call.
-    Thread { progress: Vec<Event>, reply: Option<Event> },
+    /// A thread inside a blocking call; of progress the latest.
+    Thread { progress: Option<Event>, reply: Option<Event> },
     /// A callback.
     Callback(Arc<StartedRequest>),
     /// Nobody; only a failure matters, and it ends the connection of that handle.
@@ -64,7 +68,7 @@ pub(crate) enum Waiter {
 
 impl Waiter {
     pub(crate) fn thread() -> Self {
-        Self::Thread { progress: Vec::new(), reply: None }
+        Self::Thread { progress: None, reply: None }
     }
 }
 
@@ -73,6 +77,8 @@ pub(crate) struct StartedRequest {
     pub(crate) target: u64,
     pub(crate) completion: Completion,
     pub(crate) progress: Option<Arc<ProgressCallback>>,
+    /// The latest progress, until its callback runs.
+    latest: Mutex<Option<Event>>,
 }
 
 /// What becomes of the outcome of a started request.
@@ -88,30 +94,57 @@ pub(crate) enum Completion {
 
 /// A callback that has to run.
 pub(crate) enum Work {
-    Call { registered: Arc<Registered>, event: Event },
-    Orphan { ticket: u64 },
-    Cancelled { ticket: u64, reason: Bytes },
-    Notification { callback: Arc<NotificationCallback>, event: Event },
-    Progress { request: Arc<StartedRequest>, event: Event },
-    Completion { request: Arc<StartedRequest>, outcome: Result<Bytes, Failure> },
-    Http { receiver: Arc<HttpReceiver>, event: Event },
-    Log { callback: Option<Arc<LogCallback>>, records: Bytes },
+    Call {
+        registered: Arc<Registered>,
+        event: Event,
+    },
+    Orphan {
+        ticket: u64,
+    },
+    Cancelled {
+        ticket: u64,
+        reason: Bytes,
+    },
+    Notification {
+        callback: Arc<NotificationCallback>,
+        event: Event,
+    },
+    /// Whatever is the latest when it runs.
+    Progress {
+        request: Arc<StartedRequest>,
+    },
+    Completion {
+        request: Arc<StartedRequest>,
+        outcome: Result<Bytes, Failure>,
+    },
+    Http {
+        receiver: Arc<HttpReceiver>,
+        event: Event,
+    },
+    /// The records that are due then.
+    Log,
 }
 
 impl State {
-    /// Puts an event where it belongs; `true` if a waiting thread must look.
-    pub(crate) fn sort(&mut self, event: Event) -> bool {
+    /// Puts an event where it belongs; `true` if a waiting thread must look. What it puts into `dropped` must be dropped when the
+    /// tables are unlocked.
+    pub(crate) fn sort(&mut self, event: Event, dropped: &mut Vec<Work>) -> bool {
         match event.kind {
             EventKind::Call => {
                 let ticket = event.ticket;
-                self.due.push_back(match self.registered.get(&event.handle).cloned() {
+                self.due.push(match self.registered.get(&event.handle).cloned() {
                     Some(registered) => Work::Call { registered, event },
                     None => Work::Orphan { ticket },
                 });
                 false
             }
             EventKind::Cancel => {
-                self.due.push_back(Work::Cancelled { ticket: event.ticket, reason: event.body });
+                let begun = self.calls.contains_key(&event.ticket);
+                match if begun { None } else { self.due.extract_call(event.ticket) } {
+                    // It will not begin, and the core does not count it any more: it must not stay here.
+                    Some(call) => dropped.push(call),
+                    None => self.due.push(Work::Cancelled { ticket: event.ticket, reason: event.body }),
+                }
                 false
             }
             EventKind::Reply => self.sort_reply(event),
@@ -123,7 +156,7 @@ impl State {
                 true
             }
             EventKind::Log => {
-                self.due.push_back(Work::Log { callback: self.log.clone(), records: event.body });
+                self.due.push_log(&event.body);
                 false
             }
             EventKind::Stopped => {
@@ -132,13 +165,13 @@ impl State {
             }
             EventKind::HttpHead | EventKind::HttpChunk => {
                 if let Some(receiver) = self.exchanges.get(&event.ticket).cloned() {
-                    self.due.push_back(Work::Http { receiver, event });
+                    self.due.push(Work::Http { receiver, event });
                 }
                 false
             }
             EventKind::HttpEnd => {
                 if let Some(receiver) = self.exchanges.remove(&event.ticket) {
-                    self.due.push_back(Work::Http { receiver, event });
+                    self.due.push(Work::Http { receiver, event });
                 }
                 false
             }
@@ -155,7 +188,7 @@ impl State {
             }
             Some(Waiter::Callback(_)) => {
                 if let Some(Waiter::Callback(request)) = self.waiters.remove(&event.ticket) {
-                    self.due.push_back(Work::Completion { request, outcome: outcome(&event) });
+                    self.due.push(Work::Completion { request, outcome: outcome(&event) });
                 }
             }
             Some(Waiter::Connecting) => {
@@ -180,28 +213,35 @@ impl State {
     fn sort_notification(&mut self, event: Event) -> bool {
         match self.waiters.get_mut(&event.ticket) {
             Some(Waiter::Thread { progress, .. }) => {
-                progress.push(event);
+                *progress = Some(event);
                 return true;
             }
             Some(Waiter::Callback(request)) => {
-                let request = request.clone();
-                self.due.push_back(Work::Progress { request, event });
+                if request.latest.lock().replace(event).is_none() {
+                    let request = request.clone();
+                    self.due.push(Work::Progress { request });
+                }
             }
             _ => {
                 let session = self.sessions.get(&event.handle);
                 if let Some(callback) = session.and_then(|session| session.notification.clone()) {
-                    self.due.push_back(Work::Notification { callback, event });
+                    self.due.push_notification(callback, event);
                 }
             }
         }
         false
     }
 
-    /// What came in for a thread that waits.
-    pub(crate) fn collect(&mut self, ticket: u64) -> (Vec<Event>, Option<Event>) {
+    /// What came in for a thread that waits, progress and outcome. While another thread runs callbacks, progress stays, unless
+    /// the outcome is there: that does not wait for anybody's callbacks.
+    pub(crate) fn collect(&mut self, ticket: u64) -> (Option<Event>, Option<Event>) {
         match self.waiters.get_mut(&ticket) {
-            Some(Waiter::Thread { progress, reply }) => (std::mem::take(progress), reply.take()),
-            _ => (Vec::new(), None),
+            Some(Waiter::Thread { progress, reply }) if self.running => {
+                self.progress_waits |= progress.is_some();
+                (None, reply.take())
+            }
+            Some(Waiter::Thread { progress, reply }) => (progress.take(), reply.take()),
+            _ => (None, None),
         }
     }
 
@@ -212,12 +252,11 @@ impl State {
         let registered: Vec<_> = self.registered.extract_if(|_, registered| registered.server == server).collect();
         let waits = |waiter: &Waiter| matches!(waiter, Waiter::Callback(request) if asked(request));
         let waiters: Vec<_> = self.waiters.extract_if(|_, waiter| waits(waiter)).collect();
-        let (gone, kept) = self.due.drain(..).partition::<VecDeque<Work>, _>(|work| match work {
+        let gone = self.due.extract(|work| match work {
             Work::Call { registered, .. } => registered.server == server,
-            Work::Completion { request, .. } | Work::Progress { request, .. } => asked(request),
+            Work::Completion { request, .. } | Work::Progress { request } => asked(request),
             _ => false,
         });
-        self.due = kept;
         (registered, waiters, gone)
     }
 
@@ -225,14 +264,17 @@ impl State {
     /// are unlocked.
     pub(crate) fn forget_session(&mut self, handle: u64) -> impl Sized + use<> {
         let session = self.sessions.remove(&handle);
+        if let Some(session) = &session {
+            // Whoever waits for its end waits no more.
+            self.end(session, Err(Failure::closed("the client was freed")));
+        }
         let belongs = |waiter: &Waiter| matches!(waiter, Waiter::Callback(request) if request.target == handle);
         let waiters: Vec<_> = self.waiters.extract_if(|_, waiter| belongs(waiter)).collect();
-        let (gone, kept) = self.due.drain(..).partition::<VecDeque<Work>, _>(|work| match work {
-            Work::Completion { request, .. } | Work::Progress { request, .. } => request.target == handle,
+        let gone = self.due.extract(|work| match work {
+            Work::Completion { request, .. } | Work::Progress { request } => request.target == handle,
             Work::Notification { event, .. } => event.handle == handle,
             _ => false,
         });
-        self.due = kept;
         (session, waiters, gone)
     }
 }
@@ -270,14 +312,21 @@ impl Work {
                 let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(&event.body));
                 callback.run(method.lend(), params.lend());
             }
-            Work::Progress { request, event } => {
-                if let Some(callback) = &request.progress {
+            Work::Progress { request } => {
+                let latest = request.latest.lock().take();
+                if let (Some(callback), Some(event)) = (&request.progress, latest) {
                     report_progress(callback, &event);
                 }
             }
             Work::Completion { request, outcome } => request.complete(outcome),
             Work::Http { receiver, event } => crate::http::tell(&receiver, &event),
-            Work::Log { callback, records } => log(callback.as_deref(), &records),
+            Work::Log => {
+                if let Ok(mut state) = hub.state() {
+                    let (log, callback) = (state.due.take_log(), state.log.clone());
+                    drop(state);
+                    log.tell(callback.as_deref());
+                }
+            }
         }
     }
 }
@@ -297,6 +346,10 @@ pub(crate) fn report_progress(callback: &ProgressCallback, event: &Event) {
 }
 
 impl StartedRequest {
+    pub(crate) fn new(target: u64, completion: Completion, progress: Option<Arc<ProgressCallback>>) -> Arc<Self> {
+        Arc::new(Self { target, completion, progress, latest: Mutex::default() })
+    }
+
     fn complete(&self, outcome: Result<Bytes, Failure>) {
         let (body, error) = match outcome {
             Ok(body) => (Text::copy(&body), None),
@@ -316,33 +369,6 @@ impl StartedRequest {
         match &self.completion {
             Completion::Answer(call, _) | Completion::PassOn(call) => Some(call),
             Completion::Ignored | Completion::Reply(_) => None,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct LogRecord {
-    #[serde(default)]
-    level: String,
-    #[serde(default)]
-    target: String,
-    #[serde(default)]
-    message: String,
-}
-
-/// Without a callback, errors and warnings go to stderr: a failing tool must not be silent.
-fn log(callback: Option<&LogCallback>, records: &[u8]) {
-    let records: Vec<LogRecord> = serde_json::from_slice(records).unwrap_or_default();
-    for LogRecord { level, target, message } in records {
-        match callback {
-            Some(callback) => {
-                let [level, target, message] = [level, target, message].map(|text| Text::new(text.into_bytes()));
-                callback.run(level.lend(), target.lend(), message.lend());
-            }
-            None if level == "error" || level == "warn" => {
-                eprintln!("trunkline: {level}: {target}: {message}")
-            }
-            None => {}
         }
     }
 }
