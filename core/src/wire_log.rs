@@ -3,7 +3,7 @@
 
 use crate::protocol::{
     RawJson, Revision,
-    envelope::{self, Message},
+    envelope::{self, Message, NoResult},
 };
 
 /// Takes records.
@@ -22,8 +22,8 @@ pub trait WireLog: Send + Sync + 'static {
             }
             Message::Response(response) => match (&response.id, &response.outcome) {
                 (Some(id), Ok(result)) => envelope::encode_result(id, result.as_bytes()),
-                (id, Err(error)) => envelope::encode_error(id.as_ref(), error),
-                (None, Ok(_)) => return,
+                (id, Err(NoResult::Error(error))) => envelope::encode_error(id.as_ref(), error),
+                (None, Ok(_)) | (_, Err(NoResult::Nonsense(_))) => return,
             },
         };
         self.text(exchange, &text);

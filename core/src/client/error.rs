@@ -2,8 +2,8 @@
 
 use super::LinkFailure;
 use crate::{
-    engine::{NegotiationError, NoResult},
-    protocol::RpcError,
+    engine::NegotiationError,
+    protocol::{RpcError, envelope::NoResult},
 };
 
 /// Why a client's call failed. Failures on this side are never mixed with errors that the server sent (RPC-29).

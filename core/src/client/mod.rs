@@ -19,10 +19,10 @@ pub(crate) use reply::ReplyTo;
 
 use crate::sync::Mutex;
 use crate::{
-    engine::{ClientConversation, ClientIdentity, ClientReceived, Patience, SentRequest},
+    engine::{ClientConversation, ClientIdentity, ClientReceived, Limits, Patience, SentRequest},
     protocol::{
         Era, RawJson, RequestId, Revision,
-        envelope::{Frame, Message, Notification},
+        envelope::{self, Frame, FrameBounds, Message, Notification},
         meta,
         method::{self, Method},
     },
@@ -180,6 +180,10 @@ impl Client {
             (sent.map_err(|error| ClientError::Invalid(error.message))?, method, revision)
         };
         let id = sent.id.clone();
+        if let Err(error) = self.inner.check_size(method, &sent.message) {
+            self.inner.conversation.lock().fail(&id);
+            return Err(error);
+        }
         self.inner.send_request(sent, method, revision, params, parameters);
         Ok(id)
     }
@@ -191,7 +195,9 @@ impl Client {
     pub fn notify(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
         self.inner.check_open()?;
         let notification = self.inner.conversation.lock().notification(method, params);
-        self.inner.send(notification.map_err(|error| ClientError::Invalid(error.message))?);
+        let notification = notification.map_err(|error| ClientError::Invalid(error.message))?;
+        self.inner.check_size(method, &notification)?;
+        self.inner.send(notification);
         Ok(())
     }
 
@@ -298,6 +304,22 @@ impl Inner {
         if self.closed.load(Ordering::Acquire) { Err(ClientError::Closed) } else { Ok(()) }
     }
 
+    /// What this side would not take it does not send: the peer's refusal could not name what it has not read.
+    fn check_size(&self, method: &str, message: &Bytes) -> Result<(), ClientError> {
+        let Limits { max_message_bytes, max_nesting, .. } = self.options.limits;
+        let text = if message.len() > max_message_bytes {
+            format!(
+                "The message {method} would be {} bytes long; the limit is {max_message_bytes} bytes",
+                message.len()
+            )
+        } else if envelope::nests_deeper_than(message, max_nesting) {
+            format!("The parameters of {method} nest too deeply: a message may have {max_nesting} levels")
+        } else {
+            return Ok(());
+        };
+        Err(ClientError::Invalid(text))
+    }
+
     fn patience(&self, options: &RequestOptions) -> Patience {
         let timeout = options.timeout.unwrap_or(self.options.timeout);
         Patience { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
@@ -340,12 +362,19 @@ impl Inner {
     }
 
     fn receive(self: &Arc<Self>, frame: &Bytes) {
-        match Frame::parse(frame, self.options.limits.max_nesting) {
-            Frame::Single(Ok(message)) => self.message(message),
-            Frame::Single(Err(malformed)) => {
-                tracing::warn!(target: "trunkline", "the server sent what is no message: {}", malformed.error);
+        // A server that answers many requests at once answers no more than there are.
+        let bounds = FrameBounds { elements: self.options.max_in_flight, ..self.options.limits.frame() };
+        let elements = match Frame::parse(frame, bounds) {
+            Frame::Single(one) => vec![one],
+            Frame::Batch(elements) => elements,
+        };
+        for element in elements {
+            match element {
+                Ok(message) => self.message(message),
+                Err(malformed) => {
+                    tracing::warn!(target: "trunkline", "the server sent what is no message: {}", malformed.error);
+                }
             }
-            Frame::Batch(elements) => elements.into_iter().flatten().for_each(|message| self.message(message)),
         }
     }
 

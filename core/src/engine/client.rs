@@ -3,7 +3,7 @@
 use super::outgoing::{Outgoing, Patience, one_line};
 use crate::protocol::{
     Era, Feature, RawJson, RequestId, Revision, RpcError,
-    envelope::{self, Message, Notification, Request, Response},
+    envelope::{self, Message, NoResult, Notification, Request, Response},
     meta::{self, CommonParams},
     method::{self, Kind, Method, Role},
 };
@@ -72,15 +72,6 @@ pub enum ClientReceived<T> {
     Asked(Bytes),
     /// Nothing; the text says why, for the log.
     Nothing(&'static str),
-}
-
-/// Why an answer brings no result.
-#[derive(Debug, Clone, PartialEq)]
-pub enum NoResult {
-    /// The server answered with an error.
-    Error(RpcError),
-    /// What came is neither a result nor an error; the text says why.
-    Nonsense(String),
 }
 
 impl<T: Clone> ClientConversation<T> {
@@ -252,7 +243,7 @@ impl<T: Clone> ClientConversation<T> {
         let Some(sent) = response.id.as_ref().and_then(|id| self.outgoing.finish(id)) else {
             return ClientReceived::Nothing("a response that answers no request in flight");
         };
-        let outcome = response.outcome.map_err(NoResult::Error).and_then(|result| check_result(sent.revision, result));
+        let outcome = response.outcome.and_then(|result| check_result(sent.revision, result));
         ClientReceived::Answered { item: sent.item, method: sent.method, outcome }
     }
 
@@ -365,7 +356,7 @@ struct ProgressOf<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::envelope::Frame;
+    use crate::{engine::Limits, protocol::envelope::Frame};
     use serde_json::{Value, json};
     use std::time::Duration;
 
@@ -389,7 +380,7 @@ mod tests {
     }
 
     fn message(value: Value) -> Message {
-        match Frame::parse(&value.to_string().into(), 128) {
+        match Frame::parse(&value.to_string().into(), Limits::default().frame()) {
             Frame::Single(Ok(message)) => message,
             other => panic!("{other:?}"),
         }

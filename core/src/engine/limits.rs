@@ -1,5 +1,6 @@
 //! The bounds of one conversation, all options with defaults (DESIGN: every queue has a bound, every wait a deadline).
 
+use crate::protocol::envelope::FrameBounds;
 use std::time::Duration;
 
 /// Limits of a conversation.
@@ -17,6 +18,13 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// How long a request may take however much it progresses. Default 10 min.
     pub max_request_timeout: Duration,
+}
+
+impl Limits {
+    /// How much a frame may hold: a batch with more calls than may wait could not be served anyway.
+    pub fn frame(&self) -> FrameBounds {
+        FrameBounds { nesting: self.max_nesting, elements: self.max_running.saturating_add(self.max_waiting) }
+    }
 }
 
 impl Default for Limits {

@@ -13,7 +13,7 @@ mod outgoing;
 mod scope;
 mod server;
 
-pub use client::{ClientConversation, ClientIdentity, ClientReceived, NoResult, SentRequest};
+pub use client::{ClientConversation, ClientIdentity, ClientReceived, SentRequest};
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
 pub use modern::{Mirror, MirroredParameters};

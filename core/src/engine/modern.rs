@@ -119,12 +119,15 @@ fn compare_name(mirror: &Mirror, request: &Request) -> Result<(), RpcError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::envelope::{Frame, Message};
+    use crate::{
+        engine::Limits,
+        protocol::envelope::{Frame, Message},
+    };
     use serde_json::{Value, json};
 
     fn request(method: &str, params: Value) -> Request {
         let text = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-        match Frame::parse(&text.into(), 128) {
+        match Frame::parse(&text.into(), Limits::default().frame()) {
             Frame::Single(Ok(Message::Request(request))) => request,
             other => panic!("{other:?}"),
         }

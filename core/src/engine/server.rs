@@ -9,7 +9,7 @@ use super::{
 };
 use crate::protocol::{
     RawJson, RequestId, Revision, RpcError,
-    envelope::{self, Message, Notification, Request, cancellation},
+    envelope::{self, Message, NoResult, Notification, Request, cancellation},
     meta::RequestMeta,
     method::{self, Kind, Method, Role},
 };
@@ -50,7 +50,7 @@ pub enum Received<T, U> {
         next: Option<(IncomingCall, T)>,
     },
     /// A request of our own is answered.
-    Answered(U, Result<RawJson, RpcError>),
+    Answered(U, Result<RawJson, NoResult>),
     /// Nothing; the text says why, for the log.
     Nothing(&'static str),
 }

@@ -3,7 +3,7 @@
 use super::rejection::Rejection;
 use crate::protocol::{
     Era, Feature, Revision, RpcError,
-    envelope::{Frame, Message, Request},
+    envelope::{Frame, Message, NoResult, Request, Response},
     meta::RequestMeta,
     method,
 };
@@ -109,6 +109,16 @@ pub(crate) fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     Err(Rejection::bad_request(None, &error))
 }
 
+/// HTTP-12: a response that makes no sense has ended its question, and its sender hears why.
+pub(crate) fn check_response(frame: &Frame) -> Result<(), Rejection> {
+    match frame {
+        Frame::Single(Ok(Message::Response(Response { outcome: Err(NoResult::Nonsense(problem)), .. }))) => {
+            Err(Rejection::bad_request(None, &RpcError::invalid_request(problem)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A message without the session it needs (HTTP-46). The code is the one that a modern request without its version gets, so
 /// that clients of both eras learn what to do.
 pub(crate) fn no_session(frame: &Frame) -> Rejection {
@@ -146,12 +156,13 @@ pub(crate) fn id_of(frame: &Frame) -> Option<&crate::protocol::RequestId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Limits;
     use serde_json::Value;
 
     const VERSION: &str = crate::protocol::meta::PROTOCOL_VERSION;
 
     fn frame(value: &Value) -> Frame {
-        Frame::parse(&value.to_string().into(), 128)
+        Frame::parse(&value.to_string().into(), Limits::default().frame())
     }
 
     fn request(method: &str, meta: Value) -> Value {
@@ -219,7 +230,7 @@ mod tests {
     #[test]
     fn malformed_bodies_are_400_with_the_error() {
         assert_eq!(kind(json!(5), None), Err((400, -32600)));
-        let broken = Frame::parse(&bytes::Bytes::from_static(b"{"), 128);
+        let broken = Frame::parse(&bytes::Bytes::from_static(b"{"), Limits::default().frame());
         let rejection = classify(&broken, None).unwrap_err();
         assert_eq!(rejection.status.as_u16(), 400);
         assert!(rejection.body.starts_with(br#"{"jsonrpc":"2.0","error":{"code":-32700"#));

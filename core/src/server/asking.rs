@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     engine::{Patience, later},
-    protocol::{Feature, RawJson, RequestId, RpcError},
+    protocol::{Feature, RawJson, RequestId, RpcError, envelope::NoResult},
 };
 use serde_json::{Value, json};
 use std::{
@@ -59,6 +59,15 @@ pub enum AskError {
     /// The connection is closed.
     #[error("The connection is closed")]
     Closed,
+}
+
+impl From<NoResult> for AskError {
+    fn from(answer: NoResult) -> Self {
+        match answer {
+            NoResult::Error(error) => Self::Refused(error),
+            NoResult::Nonsense(text) => Self::Invalid(text),
+        }
+    }
 }
 
 impl AskError {

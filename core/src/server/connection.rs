@@ -303,7 +303,7 @@ impl Connection {
                 }
                 self.start_next(next);
             }
-            Received::Answered(asked, outcome) => asked(outcome.map_err(AskError::Refused)),
+            Received::Answered(asked, outcome) => asked(outcome.map_err(AskError::from)),
             Received::Nothing(why) => {
                 tracing::debug!(target: "trunkline", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
             }

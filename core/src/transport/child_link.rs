@@ -11,7 +11,7 @@ use crate::sync::Mutex;
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     engine::Limits,
-    protocol::{RequestId, Revision, envelope},
+    protocol::{RequestId, Revision, envelope::Beginning},
     runtime::Task,
 };
 use std::{
@@ -273,9 +273,9 @@ impl Reading {
             Line::Text(text) => self.inbox.message(text),
             Line::TooLong(begins) => {
                 let problem = format!("The server sent a message of more than {} bytes, which was skipped", self.limit);
-                match envelope::id_at_the_beginning(&begins) {
-                    Some(id) => self.inbox.failed(&id, LinkFailure::Broken(problem)),
-                    None => tracing::warn!(target: "trunkline", "{problem}"),
+                match Beginning::of(&begins) {
+                    Beginning { id: Some(id), response: true } => self.inbox.failed(&id, LinkFailure::Broken(problem)),
+                    _ => tracing::warn!(target: "trunkline", "{problem}"),
                 }
             }
         }

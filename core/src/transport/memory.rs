@@ -31,11 +31,11 @@ impl Connector for MemoryConnector {
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
         let connection =
             self.server.connect(Arc::clone(&self.runtime), Transport::Memory, Arc::clone(&out), Opening::Session);
-        let max_nesting = self.server.options().limits.max_nesting;
+        let bounds = self.server.options().limits.frame();
         let served = Arc::clone(&connection);
         self.runtime.spawn(Box::pin(async move {
             while let Some(frame) = from_client.recv().await {
-                if let Err(refusal) = served.receive(Frame::parse(&frame, max_nesting), None, &out) {
+                if let Err(refusal) = served.receive(Frame::parse(&frame, bounds), None, &out) {
                     out.send(Outgoing::error(refusal.id.as_ref(), &refusal.error, true));
                 }
             }

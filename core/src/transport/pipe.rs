@@ -118,18 +118,20 @@ fn serve(
     move |line, more| {
         answers.more.store(more, Ordering::Relaxed);
         let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(Outgoing::error(id, error, true));
-        let receive = || match line {
-            Line::Text(text) => match connection.receive(Frame::parse(&text, limits.max_nesting), None, &reply) {
+        let receive = || {
+            let frame = match line {
+                Line::Text(text) => Frame::parse(&text, limits.frame()),
+                Line::TooLong(beginning) => {
+                    let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
+                    Frame::unread(&beginning, RpcError::invalid_request(text))
+                }
+            };
+            match connection.receive(frame, None, &reply) {
                 Ok(expected) => answers.expect(expected),
                 Err(refusal) => {
                     answers.expect(1);
                     refuse(refusal.id.as_ref(), &refusal.error);
                 }
-            },
-            Line::TooLong(_) => {
-                answers.expect(1);
-                let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
-                refuse(None, &RpcError::invalid_request(text));
             }
         };
         if catch_unwind(AssertUnwindSafe(receive)).is_err() {

@@ -283,6 +283,9 @@ async fn http_41_to_47_a_session_lives_from_initialize_to_delete() {
         let answer = fixture.post(&bad, &echo).await;
         assert_eq!((answer.status, &answer.json()["id"]), (400, &json!(7)));
         assert_eq!(fixture.post(&session, &request("no/such", json!({}))).await.error(), (200, -32601));
+        // HTTP-12: with the id of a request of the server, the refusal could be taken for the answer of another one.
+        let nonsense = fixture.post(&session, &json!({"jsonrpc": "2.0", "id": 7, "result": {}, "error": {}})).await;
+        assert_eq!((nonsense.error(), nonsense.json().get("id")), ((400, -32600), None));
         assert_eq!(fixture.post(&session, &initialize(revision)).await.error(), (400, -32600));
         assert_eq!(fixture.ask("DELETE").header("Mcp-Session-Id", &id).send().await.status, 204);
         assert_eq!(fixture.post(&session, &echo).await.status, 404);

@@ -28,8 +28,8 @@ fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
         ("{", -32700, None),
         ("}", -32700, None),
         ("nonsense", -32700, None),
-        (r#"{"jsonrpc":"2.0","id":5,"method":"ping"} {}"#, -32700, None),
-        (r#"{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":'x'}}"#, -32700, None),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"ping"} {}"#, -32700, Some(5)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":'x'}}"#, -32700, Some(5)),
         ("5", -32600, None),
         ("\"ping\"", -32600, None),
         ("null", -32600, None),
@@ -48,7 +48,7 @@ fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
         (r#"{"jsonrpc":"2.0","id":5,"method":"ping","params":"x"}"#, -32600, Some(5)),
         (r#"{"jsonrpc":"2.0","id":5,"method":"ping","result":{}}"#, -32600, Some(5)),
         (r#"{"jsonrpc":"2.0","id":5}"#, -32600, Some(5)),
-        (&deep, -32600, None),
+        (&deep, -32600, Some(5)),
         (r#"{"jsonrpc":"2.0","id":5,"method":"nonsense"}"#, -32601, Some(5)),
         (r#"{"jsonrpc":"2.0","id":5,"method":"notifications/initialized"}"#, -32601, Some(5)),
         (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call"}"#, -32602, Some(5)),
@@ -92,6 +92,10 @@ fn rpc_13_notifications_and_stray_responses_are_never_answered() {
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"x"}}"#,
         r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
+        r#"{"id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"#,
     ] {
         wire.send_text(text);
         assert_eq!(wire.rest(), [] as [Value; 0], "{text}");
@@ -484,9 +488,10 @@ fn large_messages_pass_and_those_over_the_limit_are_refused_one_by_one() {
     assert_eq!(wire.call(1, "echo", json!({"message": message})), message);
     let long = json!({"message": "x".repeat(MAX_MESSAGE)});
     for id in 2..4 {
-        wire.send_text(&call(id, "echo", long.clone()).to_string());
+        let params = json!({"name": "echo", "arguments": long});
+        wire.send_text(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
         let refused = wire.next();
-        assert_eq!((code(&refused), refused.get("id")), (-32600, None));
+        assert_eq!((code(&refused), &refused["id"]), (-32600, &json!(id)));
         assert!(refused["error"]["message"].as_str().unwrap().contains(&MAX_MESSAGE.to_string()), "{refused}");
         assert_eq!(wire.call("after", "echo", json!({"message": "as ever"})), "as ever");
     }
@@ -613,10 +618,8 @@ fn ping_01_and_life_11_a_handler_asks_its_client_while_others_are_served() {
         wire.send(call(1, "ask", json!({})));
         let ping = wire.told("ping");
         assert_eq!(wire.call(2, "echo", json!({"message": "meanwhile"})), "meanwhile");
-        // Ids that only look alike, and a broken answer, change nothing.
+        // An id that only looks alike changes nothing.
         wire.send(json!({"jsonrpc": "2.0", "id": ping["id"].to_string(), "result": {}}));
-        wire.send_text(&json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}, "error": {}}).to_string());
-        assert_eq!(code(&wire.next()), -32600);
         assert_eq!(wire.rest(), [] as [Value; 0]);
         wire.send(json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}}));
         assert_eq!(text_of(&wire.answer(1)), "alive");
@@ -629,6 +632,18 @@ fn ping_01_and_life_11_a_handler_asks_its_client_while_others_are_served() {
             json!({"jsonrpc": "2.0", "id": again["id"], "error": {"code": -32601, "message": "never heard of it"}}),
         );
         assert!(text_of(&wire.answer(3)).contains("never heard of it"));
+
+        // What is neither a result nor an error ends the question and is not answered itself: a client could take that for the
+        // answer of its own request with the same id.
+        let long = format!(r#","result":{{"a":"{}"}}"#, "x".repeat(MAX_MESSAGE));
+        for rest in [r#","result":{},"error":{}"#, r#","error":{"code":1}"#, r#","result":{"#, &long] {
+            wire.send(call(4, "ask", json!({})));
+            let asked = wire.told("ping");
+            wire.send_text(&format!(r#"{{"jsonrpc":"2.0","id":{}{rest}}}"#, asked["id"]));
+            let answer = wire.next();
+            assert_eq!(answer["id"], 4, "{answer}");
+            assert!(text_of(&answer).contains("does not fit"), "{answer}");
+        }
     }
 }
 

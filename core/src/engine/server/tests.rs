@@ -17,7 +17,7 @@ fn bounded(max_running: usize, max_waiting: usize) -> Conversation {
 }
 
 fn message(value: &Value) -> Message {
-    match Frame::parse(&value.to_string().into(), 128) {
+    match Frame::parse(&value.to_string().into(), Limits::default().frame()) {
         Frame::Single(Ok(message)) => message,
         other => panic!("{value} is no message: {other:?}"),
     }

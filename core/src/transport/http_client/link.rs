@@ -11,7 +11,7 @@ use crate::{
     engine::Limits,
     protocol::{
         Era, RequestId, Revision,
-        envelope::{Frame, Message},
+        envelope::{Frame, FrameBounds, Message},
         method,
     },
     runtime::Task,
@@ -252,7 +252,7 @@ impl Shared {
 
 fn is_initialized(message: &Bytes) -> bool {
     matches!(
-        Frame::parse(message, usize::MAX),
+        Frame::parse(message, FrameBounds::NONE),
         Frame::Single(Ok(Message::Notification(notification))) if &*notification.method == method::INITIALIZED
     )
 }

@@ -11,7 +11,7 @@ use crate::{
     },
     protocol::{
         Revision,
-        envelope::{Frame, Message},
+        envelope::{Frame, FrameBounds, Message},
     },
 };
 use bytes::Bytes;
@@ -100,7 +100,7 @@ fn version_of(message: &Bytes) -> Option<String> {
     struct Initialized {
         protocol_version: String,
     }
-    match Frame::parse(message, usize::MAX) {
+    match Frame::parse(message, FrameBounds::NONE) {
         Frame::Single(Ok(Message::Response(response))) => {
             response.outcome.ok()?.parse::<Initialized>().ok().map(|result| result.protocol_version)
         }

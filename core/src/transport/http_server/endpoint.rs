@@ -79,7 +79,7 @@ impl Shared {
     pub(super) async fn read<B: Body>(&self, body: B) -> Result<Frame, Rejection> {
         let limits = &self.server.options().limits;
         let body = post::read(body, limits.max_message_bytes).await?;
-        Ok(Frame::parse(&body, limits.max_nesting))
+        Ok(Frame::parse(&body, limits.frame()))
     }
 
     async fn legacy(
@@ -167,11 +167,13 @@ impl Shared {
         let (answers, reader) = stream::exchange(kind, modern.map(|_| Arc::clone(&connection)));
         let answers = caller.enter(&self.server, &frame, answers)?;
         let mirror = modern.map(mirror::read);
+        let accepted = classify::check_response(&frame);
         let expected = connection
             .receive(frame, mirror.as_ref(), &answers)
             .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
         // From here on only those who may still answer hold this end.
         drop(answers);
+        accepted?;
         reader.expect(expected);
         if expected == 0 {
             return Ok(empty(StatusCode::ACCEPTED));

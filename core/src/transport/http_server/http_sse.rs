@@ -77,10 +77,12 @@ impl Shared {
             return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
         }
         let reply = caller.enter(&self.server, &frame, session.stream)?;
+        let accepted = classify::check_response(&frame);
         session
             .connection
             .receive(frame, None, &reply)
             .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
+        accepted?;
         Ok(empty(StatusCode::ACCEPTED))
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use trunkline::{
     client::{ErrorKind, RequestOptions},
-    engine::RevisionChoice,
+    engine::{Limits, RevisionChoice},
 };
 
 /// A server that opens at once and then says nothing by itself.
@@ -211,6 +211,58 @@ async fn what_a_server_asks_and_tells() {
         peer.result(&fake.last(), json!({}));
         answer.await.unwrap().unwrap();
     }
+}
+
+/// RPC-29: whoever waits hears at once, and not when its time is over.
+#[tokio::test]
+async fn answers_that_are_no_responses_end_their_requests_with_the_reason() {
+    let fake = silent();
+    let client = fake.connect(pinned(Revision::V2025_06_18)).await;
+    let deep = format!(r#","result":{{"a":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    for (rest, problem) in [
+        (r#","result":{},"error":{"code":1,"message":"x"}"#, "either"),
+        (r#","error":{"code":1}"#, "a message"),
+        (r#","error":{"code":-32000.0,"message":"x"}"#, "integer"),
+        (r#","result":{"#, "Parse error"),
+        (&deep, "levels"),
+    ] {
+        for batch in [false, true] {
+            let answer = request(&client, RequestOptions::default());
+            settle().await;
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{}{rest}}}"#, fake.last()["id"]);
+            let batch = batch && !["Parse error", "levels"].contains(&problem);
+            fake.peer().inbox.message(if batch { format!("[5,{text}]") } else { text }.into());
+            let error = answer.await.unwrap().unwrap_err();
+            assert!(matches!(&error, ClientError::Nonsense(text) if text.contains(problem)), "{rest}: {error:?}");
+        }
+    }
+    let answer = request(&client, RequestOptions::default());
+    settle().await;
+    fake.peer().say(json!({"jsonrpc": "2.0", "id": fake.last()["id"], "result": {"tools": []}, "error": null}));
+    answer.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_exceeds_the_limits_is_not_sent() {
+    let fake = silent();
+    let limits = Limits { max_message_bytes: 10_000, max_nesting: 20, ..Limits::default() };
+    let client = fake.connect(ClientOptions { limits, ..pinned(Revision::V2025_06_18) }).await;
+    settle().await;
+    let before = fake.seen().len();
+    let deep: Value = serde_json::from_str(&format!("{}{}", "[".repeat(19), "]".repeat(19))).unwrap();
+    for (params, problem) in [(json!({"a": "x".repeat(10_000)}), "10000 bytes"), (json!({"a": deep}), "20 levels")] {
+        let params = RawJson::from_value(&params).unwrap();
+        let error = client.request("tools/call", Some(&params), &RequestOptions::default()).await.unwrap_err();
+        assert!(matches!(&error, ClientError::Invalid(text) if text.contains(problem)), "{error}");
+        let error = client.notify("notifications/roots/list_changed", Some(&params)).unwrap_err();
+        assert!(matches!(&error, ClientError::Invalid(text) if text.contains(problem)), "{error}");
+    }
+    settle().await;
+    assert_eq!(fake.seen().len(), before);
+    let answer = request(&client, RequestOptions::default());
+    settle().await;
+    fake.peer().result(&fake.last(), json!({}));
+    answer.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -1,0 +1,278 @@
+//! Reading frames. What cannot be read is told apart by whether anyone may answer it: responses never are.
+
+use super::{Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response};
+use crate::protocol::{RawJson, RequestId, RpcError, error::code};
+use bytes::Bytes;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, SeqAccess, Visitor},
+};
+use serde_json::{error::Category, value::RawValue};
+use std::fmt;
+
+impl Frame {
+    /// Reads a frame.
+    pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
+        if nests_deeper_than(frame, bounds.nesting) {
+            let text = format!("The message nests deeper than {} levels", bounds.nesting);
+            return Self::unread(frame, RpcError::invalid_request(text));
+        }
+        match frame.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'[') => parse_batch(frame, bounds.elements),
+            _ => Self::Single(parse_message(frame, frame)),
+        }
+    }
+
+    /// A frame of which only the beginning is there, or is worth reading; `error` says why.
+    pub(crate) fn unread(beginning: &[u8], error: RpcError) -> Self {
+        Self::Single(unread(beginning, error))
+    }
+}
+
+fn parse_batch(frame: &Bytes, max: usize) -> Frame {
+    let refused = |error| Frame::Single(Err(Malformed { id: None, error }));
+    let mut deserializer = serde_json::Deserializer::from_slice(frame);
+    let elements =
+        deserializer.deserialize_seq(Elements { max }).and_then(|elements| deserializer.end().map(|()| elements));
+    match elements {
+        Ok(elements) if elements.is_empty() => refused(RpcError::invalid_request("The batch is empty")),
+        Ok(elements) => {
+            Frame::Batch(elements.iter().map(|element| parse_message(frame, element.get().as_bytes())).collect())
+        }
+        // Nothing but their number is wrong with raw elements.
+        Err(error) if error.is_data() => {
+            refused(RpcError::invalid_request(format!("A batch can hold at most {max} messages")))
+        }
+        Err(error) => refused(unreadable(&error)),
+    }
+}
+
+/// Reads an array up to a number of elements: a small element costs far more in memory than on the wire.
+struct Elements {
+    max: usize,
+}
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of at most {} messages", self.max)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = array.next_element()? {
+            if elements.len() == self.max {
+                return Err(A::Error::custom("too many"));
+            }
+            elements.push(element);
+        }
+        Ok(elements)
+    }
+}
+
+/// The members of a message as they stand; presence is kept apart from `null`.
+#[derive(Deserialize)]
+struct Wire<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// Keeps a member that is `null` apart from one that is absent.
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
+    // Only an element of a batch can be an array here; it would be read as the members in their order.
+    if text.first() == Some(&b'[') {
+        return Err(Malformed { id: None, error: not_an_object() });
+    }
+    let wire: Wire<'_> = match serde_json::from_slice(text) {
+        Ok(wire) => wire,
+        // What serde says of a text or number repeats it, however long it is.
+        Err(error) if error.is_data() && !text.trim_ascii_start().starts_with(b"{") => {
+            return Err(Malformed { id: None, error: not_an_object() });
+        }
+        Err(error) => return unread(text, unreadable(&error)),
+    };
+    if wire.method.is_none() && (wire.result.is_some() || wire.error.is_some()) {
+        return Ok(Message::Response(parse_response(buffer, &wire)));
+    }
+    let id = match wire.id {
+        Some(raw) => Some(RequestId::from_json(raw.get()).ok_or_else(|| Malformed {
+            id: None,
+            error: RpcError::invalid_request("The id must be a string or an integer"),
+        })?),
+        None => None,
+    };
+    let refuse = |message: &str| Malformed { id: id.clone(), error: RpcError::invalid_request(message) };
+    check_version(&wire).map_err(&refuse)?;
+    let method = wire.method.ok_or_else(|| refuse("The message has no method, no result and no error"))?;
+    if wire.result.is_some() || wire.error.is_some() {
+        return Err(refuse("A message with a method cannot have a result or an error"));
+    }
+    let method: Box<str> =
+        serde_json::from_str(method.get()).map_err(|_| refuse("The member method must be a string"))?;
+    let params = match wire.params {
+        Some(raw) if raw.get().starts_with('{') => Some(RawJson::slice_of(buffer, raw)),
+        Some(_) => return Err(refuse("The member params must be an object")),
+        None => None,
+    };
+    Ok(match id {
+        Some(id) => Message::Request(Request { id, method, params }),
+        None => Message::Notification(Notification { method, params }),
+    })
+}
+
+fn check_version(wire: &Wire<'_>) -> Result<(), &'static str> {
+    match wire.jsonrpc.map(RawValue::get) {
+        Some("\"2.0\"") => Ok(()),
+        _ => Err("The member jsonrpc must be \"2.0\""),
+    }
+}
+
+fn parse_response(buffer: &Bytes, wire: &Wire<'_>) -> Response {
+    let id = wire.id.and_then(|raw| RequestId::from_json(raw.get()));
+    let outcome = parse_outcome(buffer, wire, id.is_some());
+    Response { id, outcome: outcome.unwrap_or_else(|problem| Err(NoResult::Nonsense(problem.to_owned()))) }
+}
+
+/// Some peers always write both members, with `null` for the one that does not apply.
+fn parse_outcome(buffer: &Bytes, wire: &Wire<'_>, has_id: bool) -> Result<Result<RawJson, NoResult>, &'static str> {
+    check_version(wire)?;
+    let is_null = |raw: &&RawValue| raw.get() == "null";
+    let error = wire.error.filter(|raw| !is_null(raw));
+    let result = wire.result.filter(|raw| error.is_none() || !is_null(raw));
+    match (result, error) {
+        (Some(result), None) if has_id => Ok(Ok(RawJson::slice_of(buffer, result))),
+        (Some(_), None) => Err("A result needs the id of its request"),
+        (None, Some(error)) => {
+            let object = Some(error.get()).filter(|text| text.starts_with('{'));
+            let error = object.and_then(|text| serde_json::from_str(text).ok());
+            error
+                .map(|error| Err(NoResult::Error(error)))
+                .ok_or("The member error must be an object with an integer code and a message")
+        }
+        (Some(_), Some(_)) => Err("A response has either a result or an error"),
+        (None, None) => Err("The member error is null, and there is no result"),
+    }
+}
+
+/// What is known of a message that cannot be read.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Beginning {
+    pub(crate) id: Option<RequestId>,
+    /// It is the answer to something.
+    pub(crate) response: bool,
+}
+
+impl Beginning {
+    /// Reads the members that stand before the long or broken one, as id and method mostly do.
+    pub(crate) fn of(text: &[u8]) -> Self {
+        let mut found = Self::default();
+        found.read(text);
+        found
+    }
+
+    fn read(&mut self, text: &[u8]) -> Option<()> {
+        let text = std::str::from_utf8(text).unwrap_or_else(|error| {
+            let (whole, _) = text.split_at(error.valid_up_to());
+            std::str::from_utf8(whole).unwrap_or_default()
+        });
+        let (mut rest, mut has_method) = (text.trim_start().strip_prefix('{')?, false);
+        loop {
+            let (key, after) = first_value(rest)?;
+            match key {
+                "\"result\"" | "\"error\"" => {
+                    self.response = !has_method;
+                    return None;
+                }
+                "\"jsonrpc\"" | "\"id\"" | "\"method\"" => {}
+                _ => return None,
+            }
+            let (value, after) = first_value(after.strip_prefix(':')?)?;
+            if key == "\"id\"" {
+                // Nobody can tell which of two is meant.
+                if self.id.take().is_some() {
+                    return None;
+                }
+                self.id = RequestId::from_json(value);
+            }
+            has_method |= key == "\"method\"";
+            rest = after.strip_prefix(',')?;
+        }
+    }
+}
+
+/// A JSON value and what follows it. A value that the text ends with may go on.
+fn first_value(text: &str) -> Option<(&str, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let value = values.next()?.ok()?.get();
+    let after = text[values.byte_offset()..].trim_start();
+    (!after.is_empty()).then_some((value, after))
+}
+
+/// Whether anyone may answer what cannot be read depends on what it begins with.
+fn unread(text: &[u8], error: RpcError) -> Result<Message, Malformed> {
+    match Beginning::of(text) {
+        Beginning { id, response: true } => {
+            Ok(Message::Response(Response { id, outcome: Err(NoResult::Nonsense(error.message)) }))
+        }
+        Beginning { id, .. } => Err(Malformed { id, error }),
+    }
+}
+
+fn not_an_object() -> RpcError {
+    RpcError::invalid_request("Not a JSON-RPC message: it must be an object")
+}
+
+fn unreadable(error: &serde_json::Error) -> RpcError {
+    match error.classify() {
+        Category::Data => RpcError::invalid_request(format!("Not a JSON-RPC message: {error}")),
+        _ => RpcError::new(code::PARSE_ERROR, format!("Parse error: {error}")),
+    }
+}
+
+/// Counts brackets outside strings; whether they match is for the parser.
+pub(crate) fn nests_deeper_than(text: &[u8], limit: usize) -> bool {
+    let (mut depth, mut position) = (0_usize, 0);
+    while let Some(&byte) = text.get(position) {
+        match byte {
+            b'"' => {
+                position += 1;
+                while let Some(&byte) = text.get(position) {
+                    match byte {
+                        b'"' => break,
+                        b'\\' => position += 1,
+                        _ => {}
+                    }
+                    position += 1;
+                }
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        position += 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Writing messages.
+
+use crate::protocol::{RequestId, RpcError};
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::Serialize;
+
+/// Writes a request.
+pub fn encode_request(id: &RequestId, method: &str, params: Option<&[u8]>) -> Bytes {
+    let mut text = begin(params.map_or(0, <[u8]>::len) + method.len());
+    text.put_slice(b",\"id\":");
+    put_json(&mut text, id);
+    put_method(&mut text, method, params);
+    text.freeze()
+}
+
+/// Writes a notification.
+pub fn encode_notification(method: &str, params: Option<&[u8]>) -> Bytes {
+    let mut text = begin(params.map_or(0, <[u8]>::len) + method.len());
+    put_method(&mut text, method, params);
+    text.freeze()
+}
+
+/// Writes the notification that a request is no longer wanted.
+pub fn cancellation(id: &RequestId, reason: &str) -> Bytes {
+    let params = serde_json::json!({"requestId": id, "reason": reason}).to_string();
+    encode_notification(crate::protocol::method::CANCELLED, Some(params.as_bytes()))
+}
+
+/// Writes a response with a result.
+pub fn encode_result(id: &RequestId, result: &[u8]) -> Bytes {
+    let mut text = begin(result.len());
+    text.put_slice(b",\"id\":");
+    put_json(&mut text, id);
+    text.put_slice(b",\"result\":");
+    text.put_slice(result);
+    text.put_u8(b'}');
+    text.freeze()
+}
+
+/// Writes a response with an error; without an id where none could be read (ambiguity 15 of the requirements).
+pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Bytes {
+    let mut text = begin(error.message.len());
+    if let Some(id) = id {
+        text.put_slice(b",\"id\":");
+        put_json(&mut text, id);
+    }
+    text.put_slice(b",\"error\":");
+    put_json(&mut text, error);
+    text.put_u8(b'}');
+    text.freeze()
+}
+
+fn begin(payload: usize) -> BytesMut {
+    let mut text = BytesMut::with_capacity(payload + 96);
+    text.put_slice(b"{\"jsonrpc\":\"2.0\"");
+    text
+}
+
+fn put_method(text: &mut BytesMut, method: &str, params: Option<&[u8]>) {
+    text.put_slice(b",\"method\":");
+    put_json(text, method);
+    if let Some(params) = params {
+        text.put_slice(b",\"params\":");
+        text.put_slice(params);
+    }
+    text.put_u8(b'}');
+}
+
+/// Ids, methods and errors are strings, integers and `Value`s: they always serialize, and memory always takes them.
+fn put_json(text: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
+    let start = text.len();
+    if serde_json::to_writer((&mut *text).writer(), value).is_err() {
+        text.truncate(start);
+        text.put_slice(b"null");
+    }
+}
