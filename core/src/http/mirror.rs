@@ -4,21 +4,35 @@ use super::headers;
 use crate::engine::{Mirror, MirroredParameters};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use std::sync::{Arc, LazyLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
 /// What the headers of a request say.
 pub(crate) fn read(headers: &HeaderMap) -> Mirror {
-    let text =
-        |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes().trim_ascii()).into_owned());
     Mirror {
-        version: text(&headers::PROTOCOL_VERSION),
-        method: text(&headers::METHOD),
-        name: headers.get(&headers::NAME).map(|value| decode(value.as_bytes().trim_ascii())),
+        version: version(headers),
+        method: whole(headers, &headers::METHOD).map(|value| String::from_utf8_lossy(&value).into_owned()),
+        name: whole(headers, &headers::NAME).map(|value| decode(&value)),
         parameters: parameters(headers),
     }
+}
+
+/// The header `MCP-Protocol-Version`. A value that is no text is a version that nobody supports.
+pub(crate) fn version(headers: &HeaderMap) -> Option<String> {
+    whole(headers, &headers::PROTOCOL_VERSION).map(|value| String::from_utf8_lossy(&value).into_owned())
+}
+
+/// A field that is repeated is the list of its values (RFC 9110, section 5.2): so it never agrees with the body, whichever of
+/// them others look at.
+fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, [u8]>> {
+    let mut values = headers.get_all(name).iter().map(|value| value.as_bytes().trim_ascii());
+    let first = values.next()?;
+    Some(values.fold(Cow::Borrowed(first), |list, value| [&*list, b", ", value].concat().into()))
 }
 
 /// Most requests have none, and share one empty map.
@@ -130,6 +144,19 @@ mod tests {
         assert!(decode(b"=?base64?/w==?=").unwrap_err().contains("UTF-8"));
         assert!(decode("wörld".as_bytes()).unwrap_err().contains("characters"));
         assert!(decode(b"\xff").is_err());
+    }
+
+    #[test]
+    fn h26_08_a_repeated_header_is_a_list() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in
+            [("mcp-name", "a"), ("mcp-method", "m"), ("mcp-name", " a "), ("mcp-name", "=?base64?eA==?=")]
+        {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        let mirror = read(&headers);
+        assert_eq!(mirror.name, Some(Ok("a, a, =?base64?eA==?=".into())));
+        assert_eq!((mirror.method.as_deref(), mirror.version), (Some("m"), None));
     }
 
     #[test]

@@ -46,6 +46,12 @@ async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
     assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw?=").send().await.error(), (400, -32020));
     assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw==?=").send().await.status, 200);
     assert_eq!(echo().header("mcp-NAME", " echo ").send().await.status, 200);
+    // Those who look at the first of them and those who look at the last must not see different things.
+    for repeated in ["Mcp-Name: echo", "Mcp-Name: hidden", "Mcp-Method: tools/call", "MCP-Protocol-Version: 2026-07-28"]
+    {
+        let (name, value) = repeated.split_once(": ").unwrap();
+        assert_eq!(echo().also(name, value).send().await.error(), (400, -32020), "{repeated}");
+    }
 
     for method in ["ping", "initialize", "logging/setLevel", "no/such"] {
         let answer = fixture.modern(method, json!({})).send().await;
@@ -119,6 +125,12 @@ async fn h26_07_to_09_h26_35_to_37_parameter_headers_agree_with_the_arguments() 
         ("string", json!({"plain": "x"}), Some("eu"), 400),
         ("integer", json!({"it": 42}), Some("42.0"), 200),
         ("integer", json!({"it": 42}), Some("43"), 400),
+        // H26-28: no header can carry it, so what others see of it is not what the tool would get.
+        ("integer", json!({"it": 9_007_199_254_740_992_u64}), Some("9007199254740992"), 400),
+        ("integer", json!({"it": 9_007_199_254_740_993_i64}), Some("1"), 400),
+        ("integer", json!({"it": -1e30}), None, 400),
+        // What the schema refuses is told by the schema.
+        ("integer", json!({"it": "42"}), Some("42"), 200),
         ("boolean", json!({"it": true}), Some("true"), 200),
         ("boolean", json!({"it": true}), Some("TRUE"), 400),
     ] {

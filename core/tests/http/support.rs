@@ -231,6 +231,12 @@ impl Ask {
         self
     }
 
+    /// One more value, beside those that are there.
+    pub fn also(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
     pub fn json(mut self, body: &Value) -> Self {
         self.body = body.to_string().into_bytes();
         let accepts = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("accept"));

@@ -54,7 +54,8 @@ impl Shared {
             return Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, text));
         }
         let frame = self.read(body).await?;
-        let version = version_of(headers);
+        let version = mirror::version(headers);
+        let version = version.as_deref();
         let posted = classify::classify(&frame, version)?;
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
@@ -186,7 +187,7 @@ impl Shared {
         let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
             return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
         };
-        classify::legacy_revision(None, version_of(headers))?;
+        classify::legacy_revision(None, mirror::version(headers).as_deref())?;
         check_accepts_events(headers)?;
         let session = self.sessions.touch(&self.runtime, id, caller).ok_or_else(|| classify::unknown_session(None))?;
         let events = |reader| Events::new(reader, self.server.options().keep_alive, self.unlisted());
@@ -204,7 +205,7 @@ impl Shared {
         let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
             return Ok(method_not_allowed("There is no session to end", !self.stateless));
         };
-        classify::legacy_revision(None, version_of(headers))?;
+        classify::legacy_revision(None, mirror::version(headers).as_deref())?;
         let session = self.sessions.remove_of(id, caller).ok_or_else(|| classify::unknown_session(None))?;
         session.end();
         Ok(empty(StatusCode::NO_CONTENT))
@@ -229,11 +230,6 @@ pub(super) fn check_accepts_events(headers: &HeaderMap) -> Result<(), Rejection>
         return Ok(());
     }
     Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, "The stream is text/event-stream: accept it"))
-}
-
-pub(super) fn version_of(headers: &HeaderMap) -> Option<&str> {
-    // A value that is no text is a version that nobody supports.
-    headers.get(headers::PROTOCOL_VERSION).map(|value| value.to_str().unwrap_or_default().trim())
 }
 
 pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {

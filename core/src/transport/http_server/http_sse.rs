@@ -4,7 +4,7 @@
 use super::{
     authorization::Caller,
     body::{Events, HttpBody},
-    endpoint::{check_accepts_events, check_type, version_of},
+    endpoint::{check_accepts_events, check_type},
     reply::{self, empty, not_allowed},
     service::Shared,
     session::Session,
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     http::{
         classify::{self, Posted},
+        mirror,
         rejection::Rejection,
         routes,
     },
@@ -66,7 +67,7 @@ impl Shared {
         let session = self.sse_sessions.touch(&self.runtime, id, caller).ok_or_else(unknown_session)?;
         let frame = self.read(body).await?;
         if matches!(
-            classify::classify(&frame, version_of(&parts.headers))?,
+            classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
         ) {
             let text = "HTTP+SSE carries revisions up to 2025-11-25: later ones go to the MCP endpoint";
