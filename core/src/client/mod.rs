@@ -7,6 +7,7 @@ mod mirrored;
 mod options;
 mod pages;
 mod reply;
+mod timer;
 mod tools;
 mod verdicts;
 
@@ -36,12 +37,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
     future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
+use timer::Timer;
 
 /// A connection to a server. Cheap to clone; clones are the same connection.
 #[derive(Clone)]
@@ -58,8 +61,7 @@ pub(crate) struct Inner {
     link: Mutex<Option<Arc<dyn Link>>>,
     /// Messages of an abandoned link carry an older number.
     generation: AtomicU64,
-    /// When the timer fires next.
-    timer: Mutex<Option<Instant>>,
+    timer: Timer,
     server: OnceLock<ServerFacts>,
     /// Why the current link ended, if it did.
     failure: Mutex<Option<LinkFailure>>,
@@ -291,7 +293,7 @@ impl Inner {
             conversation: Mutex::new(ClientConversation::new(identity)),
             link: Mutex::new(None),
             generation: AtomicU64::new(0),
-            timer: Mutex::new(None),
+            timer: Timer::default(),
             server: OnceLock::new(),
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
@@ -443,6 +445,7 @@ impl Inner {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
+        self.timer.end();
         let replies = self.conversation.lock().drain();
         for reply in replies {
             reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));
@@ -450,32 +453,22 @@ impl Inner {
         self.events.closed(error.as_ref());
     }
 
-    /// The timer sleeps until the earliest deadline it knows; an earlier one needs a new sleep.
     fn arm_timer(self: &Arc<Self>) {
         let Some(next) = self.conversation.lock().next_deadline() else { return };
-        {
-            let mut timer = self.timer.lock();
-            if timer.is_some_and(|armed| armed <= next) {
-                return;
+        let task = self.timer.aim(next, &self.runtime, || {
+            let client = Arc::downgrade(self);
+            move || {
+                if let Some(client) = client.upgrade() {
+                    client.time_passed();
+                }
             }
-            *timer = Some(next);
+        });
+        if let Some(task) = task {
+            self.runtime.spawn(task);
         }
-        let (inner, sleep) = (Arc::downgrade(self), self.runtime.sleep_until(next));
-        self.runtime.spawn(Box::pin(async move {
-            sleep.await;
-            if let Some(inner) = inner.upgrade() {
-                inner.timer_fired(next);
-            }
-        }));
     }
 
-    fn timer_fired(self: &Arc<Self>, armed: Instant) {
-        {
-            let mut timer = self.timer.lock();
-            if *timer == Some(armed) {
-                *timer = None;
-            }
-        }
+    fn time_passed(self: &Arc<Self>) {
         loop {
             let expired = self.conversation.lock().expired(self.runtime.now());
             match expired {
@@ -512,8 +505,10 @@ impl ClientInbox {
 
 impl Inbox for ClientInbox {
     fn message(&self, frame: Bytes) {
-        if let Some(client) = self.client() {
-            client.receive(&frame);
+        let Some(client) = self.client() else { return };
+        // The hooks of the program run in here; who reads for the connection must survive them.
+        if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
+            tracing::error!(target: "trunkline", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
         }
     }
 

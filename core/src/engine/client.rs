@@ -26,6 +26,8 @@ pub struct ClientIdentity {
 pub struct ClientConversation<T> {
     identity: ClientIdentity,
     revision: Option<Revision>,
+    /// `initialize` is on its way, or answered and not settled yet.
+    opening: bool,
     outgoing: Outgoing<Sent<T>>,
 }
 
@@ -77,7 +79,7 @@ pub enum ClientReceived<T> {
 impl<T: Clone> ClientConversation<T> {
     /// A conversation that has not settled on a revision yet.
     pub fn new(identity: ClientIdentity) -> Self {
-        Self { identity, revision: None, outgoing: Outgoing::default() }
+        Self { identity, revision: None, opening: false, outgoing: Outgoing::default() }
     }
 
     /// The revision that is spoken from now on.
@@ -97,12 +99,14 @@ impl<T: Clone> ClientConversation<T> {
             String::from_utf8_lossy(self.identity.capabilities.as_bytes()),
             String::from_utf8_lossy(self.identity.info.as_bytes()),
         );
+        self.opening = true;
         self.start(now, patience, None, method::INITIALIZE, params.as_bytes(), item)
     }
 
     /// Makes `server/discover` under a revision that is not settled yet.
     pub fn discover(&mut self, now: Instant, patience: Patience, revision: Revision, item: T) -> SentRequest {
         let params = format!("{{{}}}", self.modern_meta(revision, None));
+        self.opening = false;
         self.start(now, patience, Some(revision), method::DISCOVER, params.as_bytes(), item)
     }
 
@@ -247,9 +251,10 @@ impl<T: Clone> ClientConversation<T> {
         ClientReceived::Answered { item: sent.item, method: sent.method, outcome }
     }
 
-    /// Servers of the modern era ask nothing (RPC-31), and what was not declared is refused.
+    /// Servers of the modern era ask nothing (RPC-31), and what was not declared is refused. One that is being opened by the
+    /// handshake may ping already (LIFE-05, PING-01).
     fn asked(&self, request: &Request) -> ClientReceived<T> {
-        match self.revision {
+        match self.revision.or_else(|| self.opening.then_some(Revision::LATEST_LEGACY)) {
             Some(revision) if revision.era() == Era::Legacy => {
                 match Method::find(&request.method, Kind::Request, Role::Server, revision) {
                     Some(method) if method.name == method::PING => {

@@ -19,7 +19,6 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io,
     ops::ControlFlow,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::{
         Arc,
@@ -248,9 +247,7 @@ impl Reading {
         let (reading, runtime) = (Arc::new(self), Handle::current());
         let lines = Arc::clone(&reading);
         let serve = move |line, _more| {
-            if catch_unwind(AssertUnwindSafe(|| lines.line(line))).is_err() {
-                tracing::error!(target: "trunkline", "a panic while a message was read");
-            }
+            lines.line(line);
             ControlFlow::Continue(())
         };
         let intake = Intake::new(stdout, reading.limit, turns, serve);

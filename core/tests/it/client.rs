@@ -53,6 +53,12 @@ impl Clock {
         sleepers.into_iter().for_each(Waker::wake);
         settle().await;
     }
+
+    /// How many tasks wait for time to pass.
+    async fn sleepers(&self) -> usize {
+        self.advance(Duration::ZERO).await;
+        self.state.lock().unwrap().sleepers.len()
+    }
 }
 
 /// Lets everything happen that needs no time: the tests' runtime has one thread, so each turn runs all that is ready.

@@ -342,3 +342,25 @@ async fn a_server_that_had_tasks_can_be_dropped() {
     }
     panic!("the server is still there");
 }
+
+struct Clumsy;
+impl ClientEvents for Clumsy {
+    fn notification(&self, _: &str, _: Option<&RawJson>) {
+        panic!("a hook of the program")
+    }
+    fn closed(&self, _: Option<&ClientError>) {}
+}
+
+#[tokio::test]
+async fn hooks_of_a_client_that_panic_do_not_cost_it_the_connection() {
+    let server = server();
+    let options = ClientOptions { revision: RevisionChoice::Legacy, ..ClientOptions::default() };
+    let client = Client::connect_with(&server, options, Clumsy).await.unwrap();
+    server.remove_tool("break");
+    let panicking = RequestOptions::default().with_progress(|_, _, _| panic!("a hook of the program"));
+    for _ in 0..3 {
+        let result = client.call_tool_with("forecast", json!({"city": "Oslo"}), &panicking).await.unwrap();
+        assert!(!result.is_error);
+    }
+    assert_eq!(client.list_tools().await.unwrap().len(), 7);
+}

@@ -218,6 +218,30 @@ async fn a_slow_server_whose_first_request_fixed_its_era_is_asked_once_more() {
 }
 
 #[tokio::test]
+async fn ping_01_a_server_may_ping_before_the_connection_is_open() {
+    let fake = Fake::process(|peer, message| match message["method"].as_str() {
+        Some("server/discover") => {
+            peer.say(json!({"jsonrpc": "2.0", "id": "early", "method": "ping"}));
+            peer.error(message, -32601, json!({}));
+        }
+        Some("initialize") => {
+            peer.say(json!({"jsonrpc": "2.0", "id": "during", "method": "ping"}));
+            peer.accept(message, "2025-06-18");
+            peer.say(json!({"jsonrpc": "2.0", "id": "after", "method": "ping"}));
+        }
+        _ => {}
+    });
+    fake.connect(ClientOptions::default()).await;
+    settle().await;
+    let seen: Vec<_> = fake.seen().into_iter().map(|(_, what)| what).collect();
+    // Nobody knows yet whether the era of the first one has a ping.
+    for answered in ["answer \"during\"", "answer \"after\""] {
+        assert!(seen.iter().any(|what| what == answered), "{seen:?}");
+    }
+    assert!(!seen.iter().any(|what| what == "answer \"early\""), "{seen:?}");
+}
+
+#[tokio::test]
 async fn life_10_an_answer_that_the_client_cannot_speak_ends_it() {
     for answered in ["2026-07-28", "2019-01-01", ""] {
         let fake = Fake::process(move |peer, message| peer.accept(message, answered));

@@ -303,3 +303,27 @@ async fn rpc_21_and_rpc_29_answers_that_make_no_sense_are_no_errors_of_the_serve
     let error = listed.await.unwrap().unwrap_err();
     assert!(matches!(&error, ClientError::Nonsense(text) if text.contains("tools")), "{error:?}");
 }
+
+#[tokio::test]
+async fn a_client_has_one_timer_which_ends_with_it() {
+    let fake = silent();
+    let client = fake.connect(pinned(Revision::V2025_06_18)).await;
+    let endless = request(&client, within(u64::MAX / 2, u64::MAX / 2));
+    for _ in 0..20 {
+        let (slow, quick) = (request(&client, within(1_000, 9_000)), request(&client, within(10, 9_000)));
+        fake.clock.advance(ms(10)).await;
+        assert_eq!(quick.await.unwrap().unwrap_err(), ClientError::Timeout);
+        fake.clock.advance(ms(990)).await;
+        assert_eq!(slow.await.unwrap().unwrap_err(), ClientError::Timeout);
+    }
+    assert_eq!(fake.clock.sleepers().await, 1);
+    client.close().await;
+    assert_eq!(endless.await.unwrap().unwrap_err(), ClientError::Closed);
+    assert_eq!(fake.clock.sleepers().await, 0);
+
+    let client = fake.connect(pinned(Revision::V2025_06_18)).await;
+    request(&client, within(1_000, 9_000)).abort();
+    settle().await;
+    drop(client);
+    assert_eq!(fake.clock.sleepers().await, 0);
+}

@@ -1,0 +1,105 @@
+//! The one timer of a client: it sleeps until the earliest deadline, however often that changes.
+
+use crate::{
+    runtime::{Runtime, Task},
+    sync::Mutex,
+};
+use std::{
+    future::poll_fn,
+    sync::Arc,
+    task::{Poll, Waker, ready},
+    time::Instant,
+};
+
+/// A timer whose task ends with it.
+#[derive(Default)]
+pub(super) struct Timer(Arc<Aim>);
+
+#[derive(Default)]
+struct Aim(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    at: Option<Instant>,
+    started: bool,
+    ended: bool,
+    waker: Option<Waker>,
+}
+
+impl Timer {
+    /// Fires at this time, or earlier if it was aimed at an earlier one before. Gives the task that calls `fire`, if it does not
+    /// run yet.
+    pub(super) fn aim<F: Fn() + Send + 'static>(
+        &self,
+        at: Instant,
+        runtime: &Arc<dyn Runtime>,
+        fire: impl FnOnce() -> F,
+    ) -> Option<Task> {
+        let waker = {
+            let mut state = self.0.0.lock();
+            if state.ended || state.at.is_some_and(|earlier| earlier <= at) {
+                return None;
+            }
+            state.at = Some(at);
+            if !std::mem::replace(&mut state.started, true) {
+                let (aim, runtime, fire) = (Arc::clone(&self.0), Arc::clone(runtime), fire());
+                return Some(Box::pin(async move {
+                    while aim.is_due(&*runtime).await {
+                        fire();
+                    }
+                }));
+            }
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        None
+    }
+
+    /// Never fires any more.
+    pub(super) fn end(&self) {
+        let waker = {
+            let mut state = self.0.0.lock();
+            state.ended = true;
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Aim {
+    /// Waits for the time. `false`: it will not come.
+    async fn is_due(&self, runtime: &dyn Runtime) -> bool {
+        let mut asleep: Option<(Instant, Task)> = None;
+        poll_fn(|context| {
+            let at = {
+                let mut state = self.0.lock();
+                if state.ended {
+                    return Poll::Ready(false);
+                }
+                state.waker = Some(context.waker().clone());
+                state.at
+            };
+            let Some(at) = at else { return Poll::Pending };
+            let sleep = match &mut asleep {
+                Some((until, sleep)) if *until == at => sleep,
+                _ => &mut asleep.insert((at, runtime.sleep_until(at))).1,
+            };
+            ready!(sleep.as_mut().poll(context));
+            let mut state = self.0.lock();
+            // Whoever aimed earlier meanwhile is served by the same firing.
+            state.at = None;
+            Poll::Ready(true)
+        })
+        .await
+    }
+}
