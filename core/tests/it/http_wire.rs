@@ -15,6 +15,8 @@ pub(crate) struct Http {
     address: String,
     /// Where messages are posted.
     path: String,
+    /// No answer may come as a stream.
+    json_only: bool,
     streams: Vec<TcpStream>,
     ears: Ears,
     lines: Option<mpsc::Receiver<String>>,
@@ -30,7 +32,14 @@ impl Http {
         let (found, lines) = mpsc::channel();
         let ears = Ears { found, learned: Arc::default() };
         let (address, path) = (address.to_owned(), format!("/{path}"));
-        Self { address, path, streams: Vec::new(), ears, lines: Some(lines) }
+        Self { address, path, json_only: false, streams: Vec::new(), ears, lines: Some(lines) }
+    }
+
+    /// Streamable HTTP of a server that answers with JSON only.
+    pub(crate) fn json_only(url: &str) -> Self {
+        let mut http = Self::new(url);
+        http.json_only = true;
+        http
     }
 
     /// HTTP+SSE of 2024-11-05 on the same server.
@@ -63,11 +72,15 @@ impl Http {
     /// Sends a request and listens to its response, however long that takes.
     fn begin(&mut self, method: &str, headers: &str, body: &str) -> Result<()> {
         let stream = self.ask(method, &self.path.clone(), headers, body)?;
+        let must_be_json = self.json_only && method == "POST";
         let (ears, (begun, has_begun)) = (self.ears.clone(), mpsc::channel());
         thread::spawn(move || {
             if let Ok(response) = Response::read(stream) {
                 ears.learn(&response);
                 let _ = begun.send(());
+                if must_be_json && response.is_stream() {
+                    ears.say("a stream of a server that answers with JSON only".to_owned());
+                }
                 ears.hear(response);
             }
         });
@@ -134,8 +147,9 @@ impl Ears {
 
     /// Everything that a response says becomes lines.
     fn hear(&self, response: Response) {
-        let Response { status, headers, mut body } = response;
-        if headers.get("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
+        let is_stream = response.is_stream();
+        let Response { status, mut body, .. } = response;
+        if is_stream {
             while let Some(line) = next_event(&mut body, "message") {
                 self.say(line);
             }
@@ -204,6 +218,10 @@ impl Response {
             None => Box::new(body),
         };
         Ok(Self { status, headers, body })
+    }
+
+    fn is_stream(&self) -> bool {
+        self.headers.get("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
     }
 }
 

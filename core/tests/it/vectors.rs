@@ -12,6 +12,7 @@ use pattern::{Saved, filled, matches, several, take_match};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
+    collections::HashMap,
     io::{BufRead, BufReader},
     panic::catch_unwind,
     path::{Path, PathBuf},
@@ -30,7 +31,7 @@ const MODERN: &str = "2026-07-28";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Vector {
     about: String,
     requirements: Vec<String>,
@@ -42,6 +43,8 @@ struct Vector {
     over: Vec<Transport>,
     #[serde(default)]
     capabilities: Option<Value>,
+    /// How many things a page of the server's lists holds.
+    page_size: Option<usize>,
     /// Methods of notifications that may arrive at any time.
     #[serde(default)]
     ignore: Vec<String>,
@@ -55,6 +58,7 @@ enum Transport {
     Http,
     Sse,
     Stateless,
+    Json,
 }
 
 #[derive(Clone, Deserialize)]
@@ -137,8 +141,8 @@ impl Vector {
             let over = if self.over.is_empty() { &[Transport::Stdio] } else { &self.over[..] };
             return over.iter().map(|over| (None, *over)).collect();
         }
-        let transports = [Transport::Stdio, Transport::Http, Transport::Sse, Transport::Stateless];
-        let over = if self.over.is_empty() { &transports[..3] } else { &self.over[..] };
+        let usual = &[Transport::Stdio, Transport::Http, Transport::Sse][..];
+        let over = if self.over.is_empty() { usual } else { &self.over };
         let plays = self.revisions.iter().flat_map(|revision| over.iter().map(move |over| (&**revision, *over)));
         // HTTP+SSE is the transport of the oldest revision.
         let plays = plays.filter(|(revision, over)| *over != Transport::Sse || *revision == "2024-11-05");
@@ -146,11 +150,10 @@ impl Vector {
     }
 }
 
-/// A fixture server: its program, and a process of it for all plays over HTTP.
+/// A fixture server: its program, and the processes of it that listen, by the words they were started with.
 struct Server {
     program: PathBuf,
-    sessions: Listening,
-    stateless: Listening,
+    listening: Mutex<HashMap<Vec<String>, Listening>>,
 }
 
 struct Listening {
@@ -160,16 +163,37 @@ struct Listening {
 
 impl Server {
     fn from_environment() -> Option<Self> {
-        let program = PathBuf::from(std::env::var_os(SERVER)?);
-        let sessions = Listening::start(&program, &["--http", "0"]);
-        let stateless = Listening::start(&program, &["--http", "0", "--stateless"]);
-        Some(Self { program, sessions, stateless })
+        Some(Self { program: std::env::var_os(SERVER)?.into(), listening: Mutex::default() })
+    }
+
+    /// A conversation with it, which is of one process for all plays with the same options over HTTP.
+    fn wire(&self, over: Transport, page_size: Option<usize>) -> Wire {
+        let mut words: Vec<String> =
+            page_size.map(|size| ["--page-size".into(), size.to_string()]).into_iter().flatten().collect();
+        if over == Transport::Stdio {
+            let mut command = Command::new(&self.program);
+            command.arg("--stdio").args(words);
+            return Wire::run(command);
+        }
+        words.extend(match over {
+            Transport::Stateless => Some("--stateless".into()),
+            Transport::Json => Some("--json".into()),
+            _ => None,
+        });
+        let mut listening = self.listening.lock().unwrap();
+        let server = listening.entry(words).or_insert_with_key(|words| Listening::start(&self.program, words));
+        Wire::over_http(match over {
+            Transport::Sse => Http::sse(&server.url),
+            Transport::Json => Http::json_only(&server.url),
+            _ => Http::new(&server.url),
+        })
     }
 }
 
 impl Listening {
-    fn start(program: &Path, arguments: &[&str]) -> Self {
-        let mut process = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+    fn start(program: &Path, words: &[String]) -> Self {
+        let mut process =
+            Command::new(program).args(["--http", "0"]).args(words).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("listening ").expect("where it listens").to_owned();
@@ -196,16 +220,9 @@ struct Play<'a> {
 
 impl<'a> Play<'a> {
     fn new(vector: &'a Vector, revision: Option<&'a str>, over: Transport, server: Option<&Server>) -> Self {
-        let mut wire = match (server, over) {
-            (None, _) => Wire::start("server", &File::new()),
-            (Some(server), Transport::Stdio) => {
-                let mut command = Command::new(&server.program);
-                command.arg("--stdio");
-                Wire::run(command)
-            }
-            (Some(server), Transport::Http) => Wire::over_http(Http::new(&server.sessions.url)),
-            (Some(server), Transport::Sse) => Wire::over_http(Http::sse(&server.sessions.url)),
-            (Some(server), Transport::Stateless) => Wire::over_http(Http::new(&server.stateless.url)),
+        let mut wire = match server {
+            None => Wire::start("server", &File::new()),
+            Some(server) => server.wire(over, vector.page_size),
         };
         let capabilities = vector.capabilities.clone().unwrap_or_else(|| json!({}));
         if let Some(session) = vector.open.as_deref().or(revision).filter(|revision| *revision != MODERN) {
