@@ -22,6 +22,10 @@ pub(super) fn of_call(facts: &CallFacts) -> Value {
     described["meta"] = scope.meta.as_ref().map_or(Value::Null, value);
     described["auth"] = scope.auth.as_ref().map_or(Value::Null, value);
     described["inputResponses"] = json!(facts.input_responses());
+    let problems = facts.input_problems();
+    if !problems.is_empty() {
+        described["inputProblems"] = json!(problems);
+    }
     described["state"] = facts.state().unwrap_or_default();
     described["once"] = json!(facts.all_kept());
     without_nulls(described)

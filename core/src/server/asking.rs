@@ -2,6 +2,7 @@
 
 use super::{
     call::CallInner,
+    cancellation::HookId,
     connection::{Connection, Governing},
     input::{self, InputKind, InputRequest},
     outbound::{Outbound, Outgoing},
@@ -14,6 +15,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     sync::{Arc, OnceLock, Weak},
     time::Instant,
 };
@@ -115,7 +117,7 @@ impl CallInner {
                 let text = "The request has become a task: its handler can ask the client, middleware no longer";
                 return Err(AskError::Refused(RpcError::invalid_request(text)));
             }
-            let key = key.map_or_else(|| self.next_key(kind.word()), str::to_owned);
+            let key = self.key(key, kind);
             let asked = move |answer: Result<Value, AskError>| asked(answer.and_then(|answer| raw(&answer)));
             let key = task.ask(&key, checked, patience, Box::new(asked))?;
             return Ok(Asking(Way::OfTask(Arc::clone(task), key)));
@@ -125,7 +127,7 @@ impl CallInner {
             let id = serving.connection.ask_input(serving, patience, &checked, Box::new(asked))?;
             return Ok(Asking(Way::Sent(id)));
         }
-        let key = key.map_or_else(|| self.next_key(kind.word()), str::to_owned);
+        let key = self.own_key(key, kind)?;
         match serving.rounds.answer(&key).map(|answer| checked.read(answer)) {
             None | Some(Err(AskError::Suspended)) => {
                 serving.rounds.forget(&key);
@@ -136,6 +138,17 @@ impl CallInner {
         }
         Ok(Asking(Way::Answered))
     }
+}
+
+/// The key, or one like it that was not used yet.
+pub(super) fn unused_key(used: &mut BTreeSet<String>, key: &str) -> String {
+    let mut candidate = key.to_owned();
+    let mut count = 1;
+    while !used.insert(candidate.clone()) {
+        count += 1;
+        candidate = format!("{key}-{count}");
+    }
+    candidate
 }
 
 fn raw(answer: &Value) -> Result<RawJson, AskError> {
@@ -177,7 +190,12 @@ impl Connection {
             return Err(AskError::NoWayBack);
         }
         let sent = Arc::new(OnceLock::new());
-        self.end_with(serving, &sent);
+        let hook = self.end_with(serving, &sent);
+        let cancellation = serving.cancellation.clone();
+        let asked: Asked = Box::new(move |answer| {
+            cancellation.forget(hook);
+            asked(answer);
+        });
         let now = self.runtime().now();
         let id = {
             let _in_order = self.questions.lock();
@@ -185,19 +203,22 @@ impl Connection {
                 return Err(AskError::Cancelled);
             }
             let revision = serving.scope.revision;
-            let (id, message) =
-                self.conversation().ask(now, patience, revision, method, params, asked).map_err(AskError::Refused)?;
+            let asking = self.conversation().ask(now, patience, revision, method, params, asked);
+            let (id, message) = asking.map_err(|error| {
+                serving.cancellation.forget(hook);
+                AskError::Refused(error)
+            })?;
             let outgoing = Outgoing::Request(message);
             self.log_sent(&outgoing, (&serving.scope).into(), method);
             serving.reply.send(outgoing);
             sent.get_or_init(|| id).clone()
         };
-        self.watch(id.clone(), later(now, patience.timeout), Arc::clone(&serving.reply));
+        self.watch(id.clone(), later(now, patience.timeout), Arc::downgrade(&serving.reply));
         Ok(id)
     }
 
     /// A question is no longer of interest when its call is not: its end is told while the stream of the call is still there.
-    fn end_with(self: &Arc<Self>, serving: &Arc<Serving>, sent: &Arc<OnceLock<RequestId>>) {
+    fn end_with(self: &Arc<Self>, serving: &Arc<Serving>, sent: &Arc<OnceLock<RequestId>>) -> Option<HookId> {
         let connection = Arc::downgrade(self);
         let reply = Arc::downgrade(&serving.reply);
         let sent = Arc::clone(sent);
@@ -211,14 +232,15 @@ impl Connection {
                     sent.get().cloned()
                 };
                 if let Some(id) = id {
-                    connection.give_up(&id, reason, &*reply, AskError::Cancelled);
+                    connection.give_up(&id, reason, Some(&*reply), AskError::Cancelled);
                 }
             }
-        }));
+        }))
     }
 
-    /// Ends the request when its time is over. Progress may have moved the deadline meanwhile.
-    fn watch(self: &Arc<Self>, id: RequestId, deadline: Instant, reply: Arc<dyn Outbound>) {
+    /// Ends the request when its time is over. Progress may have moved the deadline meanwhile. The stream is not kept for it: when
+    /// the call is over, it may go.
+    fn watch(self: &Arc<Self>, id: RequestId, deadline: Instant, reply: Weak<dyn Outbound>) {
         let connection: Weak<Self> = Arc::downgrade(self);
         let runtime = Arc::clone(self.runtime());
         let task = {
@@ -232,7 +254,10 @@ impl Connection {
                     match moved {
                         None => return,
                         Some(later) if later > runtime.now() => deadline = later,
-                        Some(_) => return connection.give_up(&id, "timed out", &*reply, AskError::Timeout),
+                        Some(_) => {
+                            let reply = reply.upgrade();
+                            return connection.give_up(&id, "timed out", reply.as_deref(), AskError::Timeout);
+                        }
                     }
                 }
             }
@@ -241,14 +266,16 @@ impl Connection {
     }
 
     /// Ends a request that is no longer wanted, and tells the client.
-    pub(super) fn give_up(&self, id: &RequestId, reason: &str, reply: &dyn Outbound, error: AskError) {
+    pub(super) fn give_up(&self, id: &RequestId, reason: &str, reply: Option<&dyn Outbound>, error: AskError) {
         let asked = {
             let _in_order = self.questions.lock();
             let given_up = self.conversation().cancel_asked(id, reason);
             given_up.map(|(asked, told)| {
-                let outgoing = Outgoing::Notification(told);
-                self.log_sent(&outgoing, Governing::default(), "");
-                reply.send(outgoing);
+                if let Some(reply) = reply {
+                    let outgoing = Outgoing::Notification(told);
+                    self.log_sent(&outgoing, Governing::default(), "");
+                    reply.send(outgoing);
+                }
                 asked
             })
         };
@@ -257,3 +284,6 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! One call on its way through a handler.
 
 use super::{
-    asking::{AskError, Asking, Way},
+    asking::{AskError, Asking, Way, unused_key},
     cancellation::Cancelled,
     input::InputKind,
     outcome::Outcome,
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{
     engine::{Patience, Scope},
-    protocol::{RawJson, RpcError, model::LoggingLevel},
+    protocol::{RawJson, RpcError, error::code, model::LoggingLevel},
     sync::Mutex,
 };
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -36,24 +36,50 @@ pub(super) struct CallInner {
     pub(super) target: Arc<dyn Target>,
     /// Who waits for the result; nobody once it is given.
     sink: Mutex<Option<Sink>>,
-    /// How often each kind of input was asked for without a key.
-    unnamed: Mutex<BTreeMap<&'static str, u32>>,
+    questions: Mutex<Questions>,
 }
+
+/// What one run of a handler asked for.
+#[derive(Default)]
+struct Questions {
+    /// How often each kind of input was asked for without a key.
+    unnamed: BTreeMap<&'static str, u32>,
+    /// The keys of this run.
+    keys: BTreeSet<String>,
+}
+
+/// Questions in one run of a handler. One that asks on and on, whatever it is told, must not fill the memory.
+const MAX_QUESTIONS: usize = 1000;
 
 impl CallInner {
     pub(super) fn new(serving: Arc<Serving>, target: Arc<dyn Target>, sink: Sink) -> Self {
-        Self { serving, target, sink: Mutex::new(Some(sink)), unnamed: Mutex::default() }
+        Self { serving, target, sink: Mutex::new(Some(sink)), questions: Mutex::default() }
     }
 
-    /// A key for input that was asked for without one: the same at each run of a handler that asks in the same order.
-    pub(super) fn next_key(&self, word: &'static str) -> String {
-        let mut unnamed = self.unnamed.lock();
-        let count = unnamed.entry(word).or_default();
+    /// The key of a question; one for input that was asked for without it is the same at each run of a handler that asks in the
+    /// same order.
+    pub(super) fn key(&self, key: Option<&str>, kind: InputKind) -> String {
+        if let Some(key) = key {
+            return key.to_owned();
+        }
+        let (word, mut questions) = (kind.word(), self.questions.lock());
+        let count = questions.unnamed.entry(word).or_default();
         *count += 1;
         match self.target.link() {
             Some(link) => format!("middleware-{}-{word}-{count}", link.position),
             None => format!("{word}-{count}"),
         }
+    }
+
+    /// The same, made different from the keys that this run has used: who asks again under one key wants another answer.
+    pub(super) fn own_key(&self, key: Option<&str>, kind: InputKind) -> Result<String, AskError> {
+        let key = self.key(key, kind);
+        let mut questions = self.questions.lock();
+        if questions.keys.len() >= MAX_QUESTIONS {
+            let text = format!("The handler asked {MAX_QUESTIONS} questions in one run; that is the limit");
+            return Err(AskError::Refused(RpcError::new(code::INTERNAL_ERROR, text)));
+        }
+        Ok(unused_key(&mut questions.keys, &key))
     }
 }
 
@@ -122,7 +148,7 @@ impl CallFacts {
     /// Elicitation, sampling and roots work in both eras. In the handshake era the client gets a request. On 2026-07-28 the
     /// answer comes at once if the client has given it; otherwise this fails with [`AskError::Suspended`], the call ends, and
     /// the handler runs again from the top when the client comes back with the answer: `key` says which answer belongs to which
-    /// question (`None`: counted by kind). Other methods exist in the handshake era only.
+    /// question (`None`: counted by kind; used again in one run, it is made another). Other methods exist in the handshake era only.
     ///
     /// # Errors
     /// As [`AskError`] says.
@@ -149,7 +175,7 @@ impl CallFacts {
     pub fn cancel_asked(&self, asking: &Asking, reason: &str) {
         let serving = &self.inner.serving;
         match &asking.0 {
-            Way::Sent(id) => serving.connection.give_up(id, reason, &*serving.reply, AskError::Cancelled),
+            Way::Sent(id) => serving.connection.give_up(id, reason, Some(&*serving.reply), AskError::Cancelled),
             Way::OfTask(task, key) => task.withdraw(key),
             Way::Answered => {}
         }
@@ -173,9 +199,15 @@ impl CallFacts {
         Ok(())
     }
 
-    /// The answers that came with this round of the request, for handlers that return [`Outcome::InputRequired`].
+    /// The answers that came with this round of the request, for handlers that return [`Outcome::InputRequired`]: those that match
+    /// what was asked.
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
         self.inner.serving.rounds.responses()
+    }
+
+    /// What is wrong with the answers of this round that do not match what was asked (ELI-11): the handler may ask again.
+    pub fn input_problems(&self) -> BTreeMap<String, String> {
+        self.inner.serving.rounds.problems()
     }
 
     /// The verified state that the handler gave with [`Outcome::InputRequired`] in the round before.

@@ -2,6 +2,7 @@
 
 use crate::sync::Mutex;
 use std::{
+    collections::BTreeMap,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -16,10 +17,15 @@ pub(crate) struct Cancellation {
 
 type Hook = Box<dyn FnOnce(&str) + Send>;
 
+/// A hook that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HookId(u64);
+
 #[derive(Default)]
 struct State {
     reason: Option<String>,
-    hooks: Vec<Hook>,
+    hooks: BTreeMap<u64, Hook>,
+    next_hook: u64,
     wakers: Vec<Waker>,
 }
 
@@ -34,7 +40,7 @@ impl Cancellation {
             state.reason = Some(reason.to_owned());
             (std::mem::take(&mut state.hooks), std::mem::take(&mut state.wakers))
         };
-        hooks.into_iter().for_each(|hook| hook(reason));
+        hooks.into_values().for_each(|hook| hook(reason));
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -43,16 +49,28 @@ impl Cancellation {
         self.state.lock().reason.is_some()
     }
 
-    /// Runs `hook` with the reason when the flag is raised; at once if it is.
-    pub(crate) fn on_cancel(&self, hook: Hook) {
+    /// Runs `hook` with the reason when the flag is raised; at once if it is. Gives what [`Self::forget`] takes it away by, if it waits.
+    pub(crate) fn on_cancel(&self, hook: Hook) -> Option<HookId> {
         let reason = {
             let mut state = self.state.lock();
             match &state.reason {
                 Some(reason) => reason.clone(),
-                None => return state.hooks.push(hook),
+                None => {
+                    let id = state.next_hook;
+                    state.next_hook += 1;
+                    state.hooks.insert(id, hook);
+                    return Some(HookId(id));
+                }
             }
         };
         hook(&reason);
+        None
+    }
+
+    /// Takes a hook away that is of no use any more.
+    pub(crate) fn forget(&self, hook: Option<HookId>) {
+        // What it holds is dropped with no lock held.
+        let _hook = hook.and_then(|hook| self.state.lock().hooks.remove(&hook.0));
     }
 
     /// Completes when the flag is raised.

@@ -13,7 +13,13 @@ use crate::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{collections::BTreeMap, future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    future::{Future, poll_fn},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 /// How long a client may take to show that it is alive.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -93,7 +99,7 @@ impl Context {
         self.input(method::ELICITATION_CREATE, None, Some(&params)).await
     }
 
-    /// The same under a key of your own, which must differ from that of other questions of this handler.
+    /// The same under a key of your own. One that this run of the handler has used before stands for another question.
     ///
     /// # Errors
     /// As [`Self::elicit`].
@@ -152,6 +158,11 @@ impl Context {
         self.facts.input_responses()
     }
 
+    /// What is wrong with the other answers of this round; see [`super::CallFacts::input_problems`].
+    pub fn input_problems(&self) -> BTreeMap<String, String> {
+        self.facts.input_problems()
+    }
+
     /// The state that this handler left in the round before.
     pub fn state(&self) -> Option<Value> {
         self.facts.state()
@@ -180,7 +191,20 @@ impl Context {
         let answer = Arc::new(Promise::default());
         let kept = Arc::clone(&answer);
         let asked: Asked = Box::new(move |outcome| kept.keep(outcome));
-        self.facts.ask(method, key, params, timeout, timeout, asked)?;
+        let asking = self.facts.ask(method, key, params, timeout, timeout, asked);
+        if matches!(asking, Err(AskError::Suspended)) {
+            // A handler that asks on and on, whatever it is told, must not keep its thread.
+            let mut yielded = false;
+            poll_fn(|task| {
+                if std::mem::replace(&mut yielded, true) {
+                    return Poll::Ready(());
+                }
+                task.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+        }
+        asking?;
         answer.kept().await
     }
 

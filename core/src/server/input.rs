@@ -10,6 +10,7 @@ use crate::{
         model::{CreateMessageParams, ElicitParams},
     },
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ impl InputRequired {
 }
 
 /// The kinds of input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum InputKind {
     Elicitation,
     Sampling,
@@ -103,6 +104,11 @@ impl InputRequest {
         }
     }
 
+    /// What has to be known of it until its answer comes.
+    pub(super) fn question(&self) -> Question {
+        Question { kind: self.kind, schema: self.params.get(SCHEMA).cloned() }
+    }
+
     /// Ties the request to a task.
     pub(super) fn relate(&mut self, task: &Task) {
         task.relate(&mut self.params);
@@ -112,6 +118,7 @@ impl InputRequest {
     pub(super) fn read(&self, answer: Answer) -> Result<Value, AskError> {
         match answer {
             Answer::Refused(error) => Err(AskError::Refused(error)),
+            Answer::Unfit(problem) => Err(AskError::Invalid(problem)),
             Answer::Given(value) => match self.check_answer(&value) {
                 Ok(()) => Ok(value),
                 Err(Unusable::Content(problem)) => Err(AskError::Invalid(problem)),
@@ -122,11 +129,39 @@ impl InputRequest {
 
     /// Whether a client's answer can be used: `Err` says why not.
     pub(super) fn check_answer(&self, answer: &Value) -> Result<(), Unusable> {
-        input::check_answer(self.kind.method(), &self.params, answer).map_err(|error| match error {
-            AnswerError::Malformed(_) => Unusable::Shape,
-            AnswerError::Mismatch(problem) => Unusable::Content(problem.to_string()),
-        })
+        check_answer(self.kind, &self.params, answer)
     }
+}
+
+/// The parameter of an elicitation that its answer has to match.
+const SCHEMA: &str = "requestedSchema";
+
+/// What an answer is checked against: it travels sealed, for the client may have forgotten it or say that it was another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Question {
+    #[serde(rename = "k")]
+    kind: InputKind,
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    schema: Option<Value>,
+}
+
+impl Question {
+    /// What the client said to it. `None`: something else, so the question is still open (MRTR-10).
+    pub(super) fn answer(&self, response: Value) -> Option<Answer> {
+        let params = self.schema.as_ref().map_or_else(|| json!({}), |schema| json!({SCHEMA: schema}));
+        match check_answer(self.kind, &params, &response) {
+            Ok(()) => Some(Answer::Given(response)),
+            Err(Unusable::Content(problem)) => Some(Answer::Unfit(problem)),
+            Err(Unusable::Shape) => None,
+        }
+    }
+}
+
+fn check_answer(kind: InputKind, params: &Value, answer: &Value) -> Result<(), Unusable> {
+    input::check_answer(kind.method(), params, answer).map_err(|error| match error {
+        AnswerError::Malformed(_) => Unusable::Shape,
+        AnswerError::Mismatch(problem) => Unusable::Content(problem.to_string()),
+    })
 }
 
 /// Why an answer is no use.

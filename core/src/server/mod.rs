@@ -35,6 +35,9 @@ mod tools;
 mod typed;
 mod wording;
 
+#[cfg(test)]
+mod tests;
+
 pub use asking::{AskError, Asking};
 pub use builder::ServerBuilder;
 pub use cache::{CacheHints, CacheScope};

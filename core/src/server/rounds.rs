@@ -16,15 +16,20 @@ use crate::{
     sync::Mutex,
 };
 use memchr::memmem;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// What a client said to a request for input.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
+    #[serde(rename = "g")]
     Given(Value),
+    /// It does not match what was asked; says where (ELI-11).
+    #[serde(rename = "u")]
+    Unfit(String),
     /// Only the handshake era has refusals; a modern client simply never comes back.
+    #[serde(rename = "r")]
     Refused(RpcError),
 }
 
@@ -38,7 +43,7 @@ pub(super) struct Rounds {
 struct State {
     /// How many rounds of input there were.
     round: u32,
-    /// The answers of this round.
+    /// The answers of this round, to what the one before asked for.
     fresh: BTreeMap<String, Answer>,
     /// Answers that the handler has asked for; they are carried to later rounds.
     used: BTreeMap<String, Answer>,
@@ -65,33 +70,38 @@ impl Rounds {
         let wrong = |text: &str| RpcError::invalid_params(format!("{}: {text}", serving.method));
         let retry: Retry<'_> = params.parse().map_err(|_| wrong("the parameters cannot be read"))?;
         let mut state = self.state.lock();
+        let mut asked = BTreeMap::new();
         match retry.state {
             None => {}
             Some(Value::String(sealed)) => {
                 let contents = serving.server().sealer().open(&sealed, serving)?;
                 state.round = contents.round;
-                state.used = contents.answers.into_iter().map(|(key, answer)| (key, Answer::Given(answer))).collect();
+                state.used = contents.answers;
                 state.kept = contents.kept;
                 state.user = contents.user;
+                asked = contents.asked;
             }
             Some(_) => return Err(wrong("requestState must be a string")),
         }
         if let Some(responses) = retry.responses {
-            // MRTR-12: what is malformed is an error; which keys matter, the handler says (MRTR-11).
+            // MRTR-12: what is malformed is an error; what nobody asked for does not matter (MRTR-11).
             let responses: Map<String, Value> =
                 serde_json::from_str(responses.get()).map_err(|_| wrong("inputResponses must be an object"))?;
             if let Some((key, _)) = responses.iter().find(|(_, response)| !response.is_object()) {
                 return Err(wrong(&format!("inputResponses.{key} must be an object")));
             }
-            state.fresh = responses.into_iter().map(|(key, response)| (key, Answer::Given(response))).collect();
+            let answer = |(key, response)| Some((asked.get(&key)?.answer(response)?, key));
+            state.fresh = responses.into_iter().filter_map(answer).map(|(answer, key)| (key, answer)).collect();
         }
         Ok(())
     }
 
-    /// The answer to a question; what was used stays known in later rounds.
+    /// The answer to a question. What was used is sealed into later rounds, and no client can change it there (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
         let mut state = self.state.lock();
-        if let Some(answer) = state.fresh.get(key).cloned() {
+        if !state.used.contains_key(key)
+            && let Some(answer) = state.fresh.get(key).cloned()
+        {
             state.used.insert(key.to_owned(), answer);
         }
         state.used.get(key).cloned()
@@ -113,12 +123,24 @@ impl Rounds {
         (!state.noted.is_empty()).then(|| std::mem::take(&mut state.noted))
     }
 
+    /// The answers of this round that can be used.
     pub(super) fn responses(&self) -> BTreeMap<String, Value> {
-        let given = |(key, answer): (&String, &Answer)| match answer {
-            Answer::Given(value) => Some((key.clone(), value.clone())),
-            Answer::Refused(_) => None,
-        };
-        self.state.lock().fresh.iter().filter_map(given).collect()
+        self.of_fresh(|answer| match answer {
+            Answer::Given(value) => Some(value.clone()),
+            Answer::Unfit(_) | Answer::Refused(_) => None,
+        })
+    }
+
+    /// What is wrong with the other answers of this round.
+    pub(super) fn problems(&self) -> BTreeMap<String, String> {
+        self.of_fresh(|answer| match answer {
+            Answer::Unfit(problem) => Some(problem.clone()),
+            Answer::Given(_) | Answer::Refused(_) => None,
+        })
+    }
+
+    fn of_fresh<T>(&self, pick: impl Fn(&Answer) -> Option<T>) -> BTreeMap<String, T> {
+        self.state.lock().fresh.iter().filter_map(|(key, answer)| Some((key.clone(), pick(answer)?))).collect()
     }
 
     pub(super) fn user_state(&self) -> Option<Value> {
@@ -151,14 +173,10 @@ impl Rounds {
     }
 
     /// What the next round has to know.
-    fn contents(&self, user: Option<Value>) -> Contents {
+    fn contents(&self, requests: &BTreeMap<String, InputRequest>, user: Option<Value>) -> Contents {
         let state = self.state.lock();
-        let given = |(key, answer): (&String, &Answer)| match answer {
-            Answer::Given(value) => Some((key.clone(), value.clone())),
-            Answer::Refused(_) => None,
-        };
-        let answers = state.used.iter().filter_map(given).collect();
-        Contents { round: state.round, answers, kept: state.kept.clone(), user }
+        let asked = requests.iter().map(|(key, request)| (key.clone(), request.question())).collect();
+        Contents { round: state.round, asked, answers: state.used.clone(), kept: state.kept.clone(), user }
     }
 
     /// In the handshake era: the answers of a round came.
@@ -227,7 +245,7 @@ impl Serving {
             let requests: Map<_, _> = requests.iter().map(|(key, request)| (key.clone(), request.to_json())).collect();
             result["inputRequests"] = requests.into();
         }
-        result["requestState"] = self.server().sealer().seal(&self.rounds.contents(user), self)?.into();
+        result["requestState"] = self.server().sealer().seal(&self.rounds.contents(requests, user), self)?.into();
         Ok(self.server().seal_object(result, self.scope.revision))
     }
 
@@ -304,6 +322,7 @@ impl Gathering {
     fn take(self: &Arc<Self>, key: String, answer: Result<Value, AskError>) {
         let answer = match answer {
             Ok(value) => Answer::Given(value),
+            Err(AskError::Invalid(problem)) => Answer::Unfit(problem),
             Err(error) => Answer::Refused(error.into_rpc()),
         };
         self.state.lock().answers.insert(key, answer);
@@ -323,7 +342,7 @@ impl Gathering {
         // A refusal that nobody may look at would be asked for again and again.
         let refused = answers.values().find_map(|answer| match answer {
             Answer::Refused(error) => Some(error.clone()),
-            Answer::Given(_) => None,
+            Answer::Given(_) | Answer::Unfit(_) => None,
         });
         if let Some(error) = refused {
             self.serving.deliver(sink, Err(error));

@@ -1,6 +1,6 @@
 //! `requestState`: what one round leaves for the next, sealed so that the client can carry it and nothing else (MRTR-06, MRTR-07).
 
-use super::serving::Serving;
+use super::{input::Question, rounds::Answer, serving::Serving};
 use crate::{
     protocol::{RawJson, RpcError},
     wire_log::Transport,
@@ -49,8 +49,11 @@ impl fmt::Debug for StateKey {
 pub(super) struct Contents {
     #[serde(rename = "r")]
     pub(super) round: u32,
+    /// What this round asks for: only that can be answered in the next.
+    #[serde(rename = "q", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) asked: BTreeMap<String, Question>,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) answers: BTreeMap<String, Value>,
+    pub(super) answers: BTreeMap<String, Answer>,
     #[serde(rename = "k", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) kept: BTreeMap<String, Value>,
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
@@ -221,7 +224,7 @@ mod tests {
     use serde_json::json;
 
     fn sealed() -> Sealed {
-        let contents = Contents { round: 2, answers: BTreeMap::new(), kept: BTreeMap::new(), user: Some(json!("x")) };
+        let contents = Contents { round: 2, user: Some(json!("x")), ..Contents::default() };
         Sealed { principal: "me".into(), digest: "d".into(), issued: 1, expires: 2, contents }
     }
 

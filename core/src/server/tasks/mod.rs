@@ -14,6 +14,9 @@ pub(super) use task::{Owner, Task};
 
 use super::serving::Serving;
 
+#[cfg(test)]
+mod tests;
+
 impl Serving {
     /// Who may see the tasks that this request makes or asks for: the verified principal, or else everyone of this session. The
     /// modern era has no sessions, whatever connection its requests share with one.

@@ -7,6 +7,7 @@ use crate::{
     runtime::Runtime,
     server::{
         AskError, WeakServer,
+        asking::unused_key,
         cancellation::Cancellation,
         input::InputRequest,
         rounds::Answer,
@@ -17,7 +18,7 @@ use crate::{
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -248,10 +249,10 @@ impl Task {
                 state.fetchers.push(Fetcher { serving: Arc::clone(serving), sink });
                 drop(state);
                 let task = Arc::downgrade(self);
-                let gone = serving.key;
+                let gone = Arc::downgrade(serving);
                 serving.cancellation.on_cancel(Box::new(move |_| {
                     if let Some(task) = task.upgrade() {
-                        task.state.lock().fetchers.retain(|fetcher| fetcher.serving.key != gone);
+                        task.forget_fetcher(&gone);
                     }
                 }));
                 self.send_questions();
@@ -259,6 +260,15 @@ impl Task {
             }
         }
         serving.deliver(sink, self.payload(serving));
+    }
+
+    fn forget_fetcher(&self, gone: &Weak<Serving>) {
+        // Dropped with no lock held.
+        let _gone = {
+            let fetchers = &mut self.state.lock().fetchers;
+            let is_gone = |fetcher: &Fetcher| std::ptr::eq(Arc::as_ptr(&fetcher.serving), gone.as_ptr());
+            fetchers.iter().position(is_gone).map(|position| fetchers.remove(position))
+        };
     }
 
     /// Asks the client; the task waits for it (TSK-14). Gives the key of the question.
@@ -274,8 +284,7 @@ impl Task {
             if state.status.is_final() {
                 return Err(AskError::Cancelled);
             }
-            let key = unused(&state.used, key);
-            state.used.insert(key.clone());
+            let key = unused_key(&mut state.used, key);
             if self.is_of_session() {
                 request.relate(self);
             }
@@ -306,8 +315,10 @@ impl Task {
     fn send_questions(self: &Arc<Self>) {
         let (serving, questions) = {
             let mut state = self.state.lock();
-            let is_open =
-                |fetcher: &&Fetcher| fetcher.serving.reply.can_ask() && !fetcher.serving.cancellation.is_cancelled();
+            let is_open = |fetcher: &&Fetcher| {
+                let Serving { connection, reply, cancellation, .. } = &*fetcher.serving;
+                !connection.is_closed() && reply.can_ask() && !cancellation.is_cancelled()
+            };
             let way_back = state.fetchers.iter().find(is_open);
             let Some(serving) = way_back.map(|fetcher| Arc::clone(&fetcher.serving)) else { return };
             let unsent = state.questions.iter_mut().filter(|(_, question)| !question.sent);
@@ -336,9 +347,7 @@ impl Task {
                 if let Some(question) = self.state.lock().questions.get_mut(key) {
                     question.sent = false;
                 }
-                if answer == Err(AskError::Cancelled) {
-                    self.send_questions();
-                }
+                self.send_questions();
             }
             answer => self.answered(key, answer),
         }
@@ -385,15 +394,4 @@ impl Task {
     pub(in crate::server) fn is_core(revision: Revision) -> bool {
         revision.supports(Feature::CoreTasks)
     }
-}
-
-/// The key, or one like it that was not used yet.
-fn unused(used: &BTreeSet<String>, key: &str) -> String {
-    let mut candidate = key.to_owned();
-    let mut count = 1;
-    while used.contains(&candidate) {
-        count += 1;
-        candidate = format!("{key}-{count}");
-    }
-    candidate
 }

@@ -1,0 +1,154 @@
+//! Servers under test: their clients are two queues, and their clock stands still while nobody waits.
+
+use super::{Connection, Opening, Outbound, Outgoing, Server, ServerBuilder};
+use crate::{
+    protocol::{RawJson, Revision, envelope::Frame, meta},
+    runtime::{Runtime, Task},
+    sync::Mutex,
+    wire_log::{Transport, WireLog},
+};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+pub(super) fn server() -> ServerBuilder {
+    Server::builder("tested", "1.0.0")
+}
+
+/// Runs tasks on the test's runtime, whose clock may be paused.
+pub(super) struct TestRuntime;
+
+impl Runtime for TestRuntime {
+    fn spawn(&self, task: Task) {
+        tokio::spawn(task);
+    }
+
+    fn now(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn sleep_until(&self, at: Instant) -> Task {
+        Box::pin(tokio::time::sleep_until(at.into()))
+    }
+
+    fn wire_log(&self) -> Option<&dyn WireLog> {
+        None
+    }
+}
+
+/// A client that writes what it likes.
+pub(super) struct Peer {
+    pub(super) connection: Arc<Connection>,
+    out: Arc<Out>,
+    ids: AtomicU64,
+}
+
+pub(super) struct Out {
+    pub(super) came: Mutex<VecDeque<Value>>,
+    pub(super) auth: Option<RawJson>,
+}
+
+impl Outbound for Out {
+    fn send(&self, outgoing: Outgoing) {
+        if let Some(message) = outgoing.message() {
+            self.came.lock().push_back(serde_json::from_slice(message).unwrap());
+        }
+    }
+
+    fn auth(&self) -> Option<&RawJson> {
+        self.auth.as_ref()
+    }
+}
+
+impl Peer {
+    pub(super) fn of(server: &Server) -> Self {
+        Self::with(server, Transport::Stdio, None)
+    }
+
+    pub(super) fn with(server: &Server, transport: Transport, principal: Option<&str>) -> Self {
+        let auth = principal.map(|principal| RawJson::from_value(&json!({"principal": principal})).unwrap());
+        let out = Arc::new(Out { came: Mutex::default(), auth });
+        let unrelated: Arc<dyn Outbound> = out.clone();
+        let connection = server.connect(Arc::new(TestRuntime), transport, unrelated, Opening::Session);
+        Self { connection, out, ids: AtomicU64::new(1) }
+    }
+
+    /// The same with a session of a revision open.
+    pub(super) async fn in_session(self, revision: Revision, capabilities: Value) -> Self {
+        let info = json!({"name": "raw", "version": "1"});
+        let params = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": info});
+        assert_eq!(self.ask("initialize", params).await["result"]["protocolVersion"], revision.as_str());
+        self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        self
+    }
+
+    pub(super) fn send(&self, message: Value) {
+        let reply: Arc<dyn Outbound> = self.out.clone();
+        let text = Bytes::from(message.to_string());
+        self.connection
+            .receive(Frame::parse(&text, 128), None, &reply)
+            .map(drop)
+            .unwrap_or_else(|_| panic!("{message}"));
+    }
+
+    pub(super) fn request(&self, method: &str, params: Value) -> u64 {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    pub(super) async fn ask(&self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.answer(id).await
+    }
+
+    pub(super) async fn answer(&self, id: u64) -> Value {
+        self.first(&format!("the answer to {id}"), |message| message["id"] == id && message.get("method").is_none())
+            .await
+    }
+
+    /// The first message of a method that nobody has taken yet.
+    pub(super) async fn told(&self, method: &str) -> Value {
+        self.first(method, |message| message["method"] == method).await
+    }
+
+    pub(super) async fn first(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        for _ in 0..2000 {
+            {
+                let mut came = self.out.came.lock();
+                if let Some(position) = came.iter().position(&is_it) {
+                    return came.remove(position).unwrap();
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("{what} did not come, but {:?}", self.out.came.lock());
+    }
+
+    /// What else comes within the time in which changes are told.
+    pub(super) async fn rest(&self) -> Vec<Value> {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        self.out.came.lock().drain(..).collect()
+    }
+}
+
+/// Parameters of a request of 2026-07-28.
+pub(super) fn modern(mut params: Value, capabilities: Value) -> Value {
+    params["_meta"] = json!({meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: capabilities});
+    params
+}
+
+pub(super) fn text_of(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"))
+}
+
+pub(super) fn accept(content: Value) -> Value {
+    json!({"action": "accept", "content": content})
+}
