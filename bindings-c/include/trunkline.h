@@ -4,6 +4,8 @@
  * - Every function that can fail returns a trunkline_result: 0 (TRUNKLINE_OK) or what went wrong. The numbers are never reused.
  * - Outputs go through pointers and are written only on success. `error` may be NULL; it is written only on failure, is yours
  *   then (trunkline_error_free), and whatever was there before is not freed.
+ * - A function that has no `error`, or gets NULL for it, leaves what went wrong in trunkline_last_error(), for each thread. Options objects keep the
+ *   first thing that was set wrong: the function that uses them fails with it, so their setters need no check one by one.
  * - A pointer that is NULL but must not be gives TRUNKLINE_NULL. `const` means that the object is only read.
  * - Objects are opaque. What a function with `_new`, `_connect_`, `_listen_`, `_mount_`, `_http_request`, `_retain` or a `trunkline_text **` gives you is yours: free it
  *   with the `_free` function of its type, once; NULL is fine there. Everything else is borrowed, for as long as its comment says.
@@ -494,7 +496,7 @@ enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
  *
  * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
  * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
- * empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_keep`.
+ * empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_set_once`.
  *
  * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
  * with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
@@ -562,16 +564,16 @@ struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call)
 
 /**
  * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
- * the caller asked for it), `auth` (who the caller is, an object with at least `subject`), `inputResponses` and `state` (what the
- * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_keep`). `info` is yours:
+ * the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
+ * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
  * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
  */
-enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
-                                          struct trunkline_text **info,
-                                          struct trunkline_error **error);
+enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
+                                           struct trunkline_text **facts,
+                                           struct trunkline_error **error);
 
 /**
- * One of these facts, by JSON pointer: "/auth/subject", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+ * One of these facts, by JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
  * and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
  */
 enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
@@ -667,8 +669,8 @@ enum trunkline_result trunkline_client_start_call_tool(struct trunkline_client *
 
 /**
  * Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
- * specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL and hold for
- * each page.
+ * specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
+ * together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
  */
 enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
                                                   const struct trunkline_request_options *options,
@@ -727,17 +729,24 @@ enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
 
 /**
  * Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
- * `info` is yours: `trunkline_text_free`.
+ * `facts` is yours: `trunkline_text_free`.
  */
-enum trunkline_result trunkline_client_info(const struct trunkline_client *client,
-                                            struct trunkline_text **info,
-                                            struct trunkline_error **error);
+enum trunkline_result trunkline_client_facts(const struct trunkline_client *client,
+                                             struct trunkline_text **facts,
+                                             struct trunkline_error **error);
 
 /**
  * Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
  * `trunkline_dispatch` and other blocking functions.
  */
 bool trunkline_client_closed(const struct trunkline_client *client);
+
+/**
+ * How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
+ * it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
+ */
+enum trunkline_result trunkline_client_end(const struct trunkline_client *client,
+                                           struct trunkline_error **error);
 
 /**
  * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
@@ -1095,6 +1104,12 @@ enum trunkline_result trunkline_json_base64(const void *data,
                                             struct trunkline_error **error);
 
 /**
+ * Why the last function of the library that failed on this thread did so, among those that have no `error` or were given NULL for
+ * it; success changes nothing. Borrowed: valid until this function is called again on this thread. NULL if none failed.
+ */
+const struct trunkline_error *trunkline_last_error(void);
+
+/**
  * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
  */
 struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
@@ -1104,6 +1119,13 @@ struct trunkline_str trunkline_listener_url(const struct trunkline_listener *lis
  * `trunkline_dispatch` and other blocking functions.
  */
 bool trunkline_listener_closed(const struct trunkline_listener *listener);
+
+/**
+ * How the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open (`trunkline_listener_closed`),
+ * otherwise what broke it.
+ */
+enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener,
+                                             struct trunkline_error **error);
 
 /**
  * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
@@ -1148,18 +1170,18 @@ enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
 
 /**
  * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
- * is asked for input is done once, and its outcome kept under a name.
+ * is asked for input is done once, and its outcome kept under a name. The runs that follow find it with `trunkline_call_once`.
  */
-enum trunkline_result trunkline_call_keep(struct trunkline_call *call,
-                                          struct trunkline_str name,
-                                          struct trunkline_str value,
-                                          struct trunkline_error **error);
+enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
+                                              struct trunkline_str name,
+                                              struct trunkline_str value,
+                                              struct trunkline_error **error);
 
 /**
- * What this run or one before has kept under that name. `value` is JSON and yours: `trunkline_text_free`.
- * `TRUNKLINE_NOT_FOUND` if it is nothing.
+ * What this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
+ * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
  */
-enum trunkline_result trunkline_call_kept(const struct trunkline_call *call,
+enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
                                           struct trunkline_str name,
                                           struct trunkline_text **value);
 
@@ -1176,7 +1198,7 @@ enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
 /**
  * Says what the task of a call does now. Nothing happens if it is none.
  */
-enum trunkline_result trunkline_call_task_message(struct trunkline_call *call, struct trunkline_str message);
+enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call, struct trunkline_str message);
 
 /**
  * Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
@@ -1458,11 +1480,13 @@ enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
                                                 struct trunkline_error **error);
 
 /**
- * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
- * Descriptor 1 is pointed at stderr meanwhile, so that stray prints cannot touch the protocol.
- * Calls in flight get the drain deadline at the end.
+ * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks. A process can do this once: on
+ * Unix, descriptor 1 points at stderr and descriptor 0 at the null device from now on, so that stray prints cannot touch the
+ * protocol; on Windows they stay as they are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
+ * deadline after `trunkline_server_stop`.
  */
-enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server, struct trunkline_error **error);
+enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server,
+                                                 struct trunkline_error **error);
 
 /**
  * Opens stdin and stdout without running: for programs with a loop of their own. `listener` is

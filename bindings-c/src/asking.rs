@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::call::trunkline_call;
 use crate::callback::{AnswerCallback, UserData, trunkline_answer_callback, trunkline_destructor};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, handle, optional, text};
+use crate::ffi::{guard, handle, settled, text};
 use crate::json::raw;
 use crate::request::{Prepared, trunkline_request_options};
 use crate::text::trunkline_str;
@@ -45,7 +45,7 @@ impl trunkline_call {
 ///
 /// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
 /// it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
-/// empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_keep`.
+/// empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_set_once`.
 ///
 /// A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
 /// with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn trunkline_call_start_request(
     guard(error, || {
         let callback = AnswerCallback::new(callback, user_data);
         let (call, method, params) = (handle!(call), text!(method), raw("params", text!(params))?);
-        call.ask(method, params, optional!(options), callback)
+        call.ask(method, params, settled!(options), callback)
     })
 }
 

@@ -110,23 +110,23 @@ pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -
 }
 
 /// Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
-/// the caller asked for it), `auth` (who the caller is, an object with at least `subject`), `inputResponses` and `state` (what the
-/// round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_keep`). `info` is yours:
+/// the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
+/// round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
 /// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_info(
+pub unsafe extern "C" fn trunkline_call_facts(
     call: *const trunkline_call,
-    info: *mut *mut trunkline_text,
+    facts: *mut *mut trunkline_text,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (call, info) = (handle!(call), out!(info));
-        info.put(Text::new(call.hub.port.describe(call.ticket)?).give());
+        let (call, facts) = (handle!(call), out!(facts));
+        facts.put(Text::new(call.hub.port.describe(call.ticket)?).give());
         Ok(())
     })
 }
 
-/// One of these facts, by JSON pointer: "/auth/subject", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+/// One of these facts, by JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
 /// and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fact(

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::callback::{ReplyCallback, UserData, trunkline_destructor, trunkline_reply_callback};
 use crate::client_options::trunkline_client_options;
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{Out, free, give, guard, handle, optional, out, text, told, value_or};
+use crate::ffi::{Out, free, give, guard, handle, out, settled, text, told, value_or};
 use crate::hub::Hub;
 use crate::json::raw;
 use crate::port::trunkline_port;
@@ -25,9 +25,6 @@ use crate::work::{Session, Waiter};
 const CALL_TOOL: &str = "tools/call";
 const LIST_TOOLS: &str = "tools/list";
 const PING: &str = "ping";
-
-/// A server that never stops giving pages must not fill the memory.
-const MOST_PAGES: usize = 10_000;
 
 /// A connection to a server. Its functions may be used on any thread. Freed with
 /// `trunkline_client_free`.
@@ -51,11 +48,9 @@ struct ToolCall<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Page<'a> {
+struct Tools<'a> {
     #[serde(borrow)]
-    tools: Vec<&'a RawValue>,
-    next_cursor: Option<String>,
+    tools: &'a RawValue,
 }
 
 impl trunkline_client {
@@ -96,28 +91,6 @@ impl Connection {
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
         request.start(&self.hub, self.handle, completion, ticket)
-    }
-
-    fn list_tools(&self, options: Option<&trunkline_request_options>) -> Result<Text, Failure> {
-        let mut all = vec![b'['];
-        let mut params = None;
-        for _ in 0..MOST_PAGES {
-            let page = self.request(Prepared::new(LIST_TOOLS, params.as_deref(), options)?)?;
-            let unreadable = |reason| Failure::internal(format!("unreadable page of tools: {reason}"));
-            let Page { tools, next_cursor } = serde_json::from_slice(&page).map_err(unreadable)?;
-            for tool in tools {
-                if all.len() > 1 {
-                    all.push(b',');
-                }
-                all.extend_from_slice(tool.get().as_bytes());
-            }
-            let Some(cursor) = next_cursor else {
-                all.push(b']');
-                return Ok(Text::new(all));
-            };
-            params = Some(to_raw_value(&json!({"cursor": cursor})).map_err(unreadable)?);
-        }
-        Err(Failure::internal(format!("the server gave {MOST_PAGES} pages of tools and still more")))
     }
 }
 
@@ -162,7 +135,7 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (options, client) = (optional!(options), out!(client));
+        let (options, client) = (settled!(options), out!(client));
         let command = match (command.is_null(), count) {
             (true, _) => return Err(Failure::null("command")),
             (false, 0) => return Err(Failure::invalid("the argument `command` is empty")),
@@ -194,7 +167,7 @@ pub unsafe extern "C" fn trunkline_client_connect_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (url, options, client) = (text!(url), optional!(options), out!(client));
+        let (url, options, client) = (text!(url), settled!(options), out!(client));
         connect(options, None, |options| json!({"type": "http", "url": url, "headers": options.headers}), client)
     })
 }
@@ -211,7 +184,7 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (server, options, client) = (handle!(server), optional!(options), out!(client));
+        let (server, options, client) = (handle!(server), settled!(options), out!(client));
         let transport = json!({"type": "memory", "server": server.handle()});
         connect(options, Some(server.hub()), |_| transport, client)
     })
@@ -233,7 +206,7 @@ pub unsafe extern "C" fn trunkline_client_call_tool(
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
         let params = tool_call(text!(name), text!(arguments))?;
-        let json = client.request(Prepared::new(CALL_TOOL, Some(&params), optional!(options))?)?;
+        let json = client.request(Prepared::new(CALL_TOOL, Some(&params), settled!(options))?)?;
         result.put(Text::copy(&json).give());
         Ok(())
     })
@@ -258,14 +231,14 @@ pub unsafe extern "C" fn trunkline_client_start_call_tool(
     guard(error, || {
         let completion = ReplyCallback::new(callback, user_data);
         let params = tool_call(text!(name), text!(arguments))?;
-        let request = Prepared::new(CALL_TOOL, Some(&params), optional!(options))?;
+        let request = Prepared::new(CALL_TOOL, Some(&params), settled!(options))?;
         handle!(client).connection.start(request, completion, told!(ticket))
     })
 }
 
 /// Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
-/// specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL and hold for
-/// each page.
+/// specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
+/// together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_list_tools(
     client: *mut trunkline_client,
@@ -275,7 +248,10 @@ pub unsafe extern "C" fn trunkline_client_list_tools(
 ) -> trunkline_result {
     guard(error, || {
         let (client, tools) = (handle!(client).connection.clone(), out!(tools));
-        tools.put(client.list_tools(optional!(options))?.give());
+        let json = client.request(Prepared::list(LIST_TOOLS, settled!(options))?)?;
+        let listed: Tools<'_> =
+            serde_json::from_slice(&json).map_err(|reason| Failure::internal(reason.to_string()))?;
+        tools.put(Text::copy(listed.tools.get().as_bytes()).give());
         Ok(())
     })
 }
@@ -289,7 +265,7 @@ pub unsafe extern "C" fn trunkline_client_ping(
 ) -> trunkline_result {
     guard(error, || {
         let client = handle!(client).connection.clone();
-        client.request(Prepared::new(PING, None, optional!(options))?).map(drop)
+        client.request(Prepared::new(PING, None, settled!(options))?).map(drop)
     })
 }
 
@@ -308,7 +284,7 @@ pub unsafe extern "C" fn trunkline_client_request(
     guard(error, || {
         let (client, method, result) = (handle!(client).connection.clone(), text!(method), out!(result));
         let params = raw("params", text!(params))?;
-        let json = client.request(Prepared::new(method, params, optional!(options))?)?;
+        let json = client.request(Prepared::new(method, params, settled!(options))?)?;
         result.put(Text::copy(&json).give());
         Ok(())
     })
@@ -332,7 +308,7 @@ pub unsafe extern "C" fn trunkline_client_start_request(
     guard(error, || {
         let completion = ReplyCallback::new(callback, user_data);
         let params = raw("params", text!(params))?;
-        let request = Prepared::new(text!(method), params, optional!(options))?;
+        let request = Prepared::new(text!(method), params, settled!(options))?;
         handle!(client).connection.start(request, completion, told!(ticket))
     })
 }
@@ -372,16 +348,16 @@ pub unsafe extern "C" fn trunkline_client_notify(
 }
 
 /// Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
-/// `info` is yours: `trunkline_text_free`.
+/// `facts` is yours: `trunkline_text_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_info(
+pub unsafe extern "C" fn trunkline_client_facts(
     client: *const trunkline_client,
-    info: *mut *mut trunkline_text,
+    facts: *mut *mut trunkline_text,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, info) = (&handle!(client).connection, out!(info));
-        info.put(Text::new(client.hub.port.describe(client.handle)?).give());
+        let (client, facts) = (&handle!(client).connection, out!(facts));
+        facts.put(Text::new(client.hub.port.describe(client.handle)?).give());
         Ok(())
     })
 }
@@ -391,6 +367,16 @@ pub unsafe extern "C" fn trunkline_client_info(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
     value_or(true, || Ok(handle!(client).connection.session.is_closed()))
+}
+
+/// How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
+/// it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_end(
+    client: *const trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(client).connection.session.how_it_ended())
 }
 
 /// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::callback::{NotificationCallback, UserData, trunkline_destructor, trunkline_notification_callback};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{changed, free, guard, handle, out, quietly, text};
+use crate::ffi::{free, guard, handle, out, set, text};
 use crate::hub::Hub;
+use crate::options::options;
 use crate::port::trunkline_port;
 use crate::server_options::put;
 use crate::text::trunkline_str;
@@ -27,7 +28,10 @@ pub struct trunkline_client_options {
     pub(crate) cwd: Option<String>,
     pub(crate) background: bool,
     pub(crate) notification: Option<Arc<NotificationCallback>>,
+    wrong: Option<Failure>,
 }
+
+options!(trunkline_client_options);
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
 #[unsafe(no_mangle)]
@@ -48,8 +52,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_port(
     options: *mut trunkline_client_options,
     port: *mut trunkline_port,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).hub = Some(handle!(port).hub.clone());
+    set!(options, {
+        options.hub = Some(handle!(port).hub.clone());
         Ok(())
     })
 }
@@ -61,8 +65,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_info(
     name: trunkline_str,
     version: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        let (options, name, version) = (changed!(options), text!(name), text!(version));
+    set!(options, {
+        let (name, version) = (text!(name), text!(version));
         put(&mut options.client, "info", serde_json::json!({"name": name, "version": version}))
     })
 }
@@ -74,7 +78,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_revision(
     options: *mut trunkline_client_options,
     revision: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).client, "revision", text!(revision)))
+    set!(options, put(&mut options.client, "revision", text!(revision)))
 }
 
 /// Sets whether to hear of changed lists of tools on every revision. Servers up to 2025-11-25 tell by themselves; others
@@ -84,7 +88,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_listen(
     options: *mut trunkline_client_options,
     listen: bool,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).client, "listen", listen))
+    set!(options, put(&mut options.client, "listen", listen))
 }
 
 /// Sets how long a request waits, in milliseconds; progress renews it. Default 60 s.
@@ -93,7 +97,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).limits, "timeoutMs", timeout_ms))
+    set!(options, put(&mut options.limits, "timeoutMs", timeout_ms))
 }
 
 /// Sets how long a request waits at most, whatever progress it makes, in milliseconds. Default 10
@@ -103,7 +107,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).limits, "maxTimeoutMs", timeout_ms))
+    set!(options, put(&mut options.limits, "maxTimeoutMs", timeout_ms))
 }
 
 /// Sets how long connecting may take, in milliseconds. Default 30 s.
@@ -112,7 +116,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_connect_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).limits, "connectTimeoutMs", timeout_ms))
+    set!(options, put(&mut options.limits, "connectTimeoutMs", timeout_ms))
 }
 
 /// Sets how long a server may be silent when it is asked whether it speaks the newest revision, in milliseconds. Default 5 s.
@@ -121,7 +125,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_probe_timeout_ms(
     options: *mut trunkline_client_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).limits, "probeTimeoutMs", timeout_ms))
+    set!(options, put(&mut options.limits, "probeTimeoutMs", timeout_ms))
 }
 
 /// Sets the most bytes that a message may have. Default 64 MiB.
@@ -130,7 +134,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_message_bytes(
     options: *mut trunkline_client_options,
     bytes: u64,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).limits, "maxMessageBytes", bytes))
+    set!(options, put(&mut options.limits, "maxMessageBytes", bytes))
 }
 
 /// Adds an HTTP header to each request. For HTTP only.
@@ -140,7 +144,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).headers, text!(name), text!(value)))
+    set!(options, put(&mut options.headers, text!(name), text!(value)))
 }
 
 /// Sets an environment variable of the child process. For child processes only.
@@ -150,7 +154,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).env, text!(name), text!(value)))
+    set!(options, put(&mut options.env, text!(name), text!(value)))
 }
 
 /// Sets whether the child process gets this process's environment. Default true. For child
@@ -160,8 +164,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,
     inherit: bool,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).inherit_env = Some(inherit);
+    set!(options, {
+        options.inherit_env = Some(inherit);
         Ok(())
     })
 }
@@ -172,8 +176,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     options: *mut trunkline_client_options,
     cwd: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).cwd = Some(text!(cwd).to_owned());
+    set!(options, {
+        options.cwd = Some(text!(cwd).to_owned());
         Ok(())
     })
 }
@@ -186,8 +190,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_background(
     options: *mut trunkline_client_options,
     background: bool,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).background = background;
+    set!(options, {
+        options.background = background;
         Ok(())
     })
 }
@@ -202,9 +206,9 @@ pub unsafe extern "C" fn trunkline_client_options_on_notification(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
-    quietly(|| {
+    set!(options, {
         let callback = NotificationCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
-        changed!(options).notification = Some(Arc::new(callback));
+        options.notification = Some(Arc::new(callback));
         Ok(())
     })
 }

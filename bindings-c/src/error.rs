@@ -157,6 +157,12 @@ impl Failure {
         &self.body.message
     }
 
+    /// The same failure of something inside an argument.
+    pub(crate) fn in_the(mut self, argument: &str) -> Self {
+        self.body.message = format!("in the {argument}: {}", self.body.message);
+        self
+    }
+
     /// Whether this is an outcome of a request of a call, and not a wrong use of the function that made it.
     pub(crate) fn is_said_to_the_call(&self) -> bool {
         matches!(self.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED)

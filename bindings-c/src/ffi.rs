@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::last_error;
 
 /// Runs the body of an exported function and turns its outcome into a result code and, if the
 /// caller asked, an error object.
@@ -16,15 +17,16 @@ pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Res
         Err(panic) => Failure::panicked(panic_text(&*panic)),
     };
     let result = failure.result;
-    if let Some(error) = NonNull::new(error) {
+    match NonNull::new(error) {
         // SAFETY: the conventions of the header: a pointer for output is NULL or points to writable
         // memory of its type.
-        unsafe { error.write(failure.into_raw()) };
+        Some(error) => unsafe { error.write(failure.into_raw()) },
+        None => last_error::keep(failure),
     }
     result
 }
 
-/// The same for a function that has no error object.
+/// The same for a function that has no error object: `trunkline_last_error` has it.
 pub(crate) fn quietly(body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
     guard(std::ptr::null_mut(), body)
 }
@@ -98,17 +100,28 @@ macro_rules! handle {
     };
 }
 
-/// An options argument to be changed; options are not shared between threads while they are being
-/// set.
-macro_rules! changed {
-    ($pointer:ident) => {
-        // SAFETY: the conventions of the header: NULL, or an options object that no other thread
-        // uses meanwhile.
-        unsafe { $crate::ffi::borrow_mut($pointer, stringify!($pointer)) }?
+/// Changes an options object. The first change that fails is kept in it, for whatever uses the options.
+macro_rules! set {
+    ($options:ident, $change:expr) => {
+        $crate::ffi::quietly(|| {
+            // SAFETY: the conventions of the header: NULL, or an options object that no other thread uses meanwhile.
+            let options = unsafe { $crate::ffi::borrow_mut($options, stringify!($options)) }?;
+            $crate::options::change(options, |$options| $change)
+        })
     };
 }
 
-/// An options argument that may be NULL.
+/// An options argument that may be NULL; fails if something that was set is wrong.
+macro_rules! settled {
+    ($options:ident) => {
+        match $crate::ffi::optional!($options) {
+            Some(options) => Some($crate::options::settled(options)?),
+            None => None,
+        }
+    };
+}
+
+/// An object that may be NULL.
 macro_rules! optional {
     ($pointer:ident) => {
         // SAFETY: the conventions of the header: NULL, or an object of this library that was not
@@ -179,4 +192,4 @@ macro_rules! free {
     };
 }
 
-pub(crate) use {bytes, changed, free, handle, optional, out, slice, text, told};
+pub(crate) use {bytes, free, handle, optional, out, set, settled, slice, text, told};

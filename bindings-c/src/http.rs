@@ -13,7 +13,7 @@ use crate::callback::{
     trunkline_http_head_callback,
 };
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{Out, bytes, free, guard, handle, out, quietly, slice, text, told};
+use crate::ffi::{Out, bytes, free, guard, handle, out, quietly, slice, told};
 use crate::hub::Hub;
 use crate::listener::trunkline_listener;
 use crate::text::{Text, trunkline_str};
@@ -96,6 +96,11 @@ pub(crate) fn tell(receiver: &HttpReceiver, event: &Event) {
     }
 }
 
+/// Bytes that are no text are no target: what stands in their place has the core refuse the request.
+fn target_of(target: &[u8]) -> String {
+    String::from_utf8_lossy(target).replace(char::REPLACEMENT_CHARACTER, "\0")
+}
+
 /// In JSON, the value of a header has one character for each of its bytes.
 fn text_of(value: &[u8]) -> String {
     value.iter().copied().map(char::from).collect()
@@ -128,13 +133,14 @@ pub unsafe extern "C" fn trunkline_http_request(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
-        let (listener, method, target, exchange) = (handle!(listener), text!(method), text!(target), out!(exchange));
+        let (listener, exchange) = (handle!(listener), out!(exchange));
+        let (method, target) = (text_of(bytes!(method)), target_of(bytes!(target)));
         let mut fields = Vec::with_capacity(header_count);
         for header in slice!(headers, header_count) {
             let (name, value) = (header.name, header.value);
-            fields.push((text!(name), text_of(bytes!(value))));
+            fields.push((text_of(bytes!(name)), text_of(bytes!(value))));
         }
-        let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+        let (path, query) = target.split_once('?').map_or((&*target, None), |(path, query)| (path, Some(query)));
         let described = json!({"method": method, "path": path, "query": query, "headers": fields});
         let receiver = HttpReceiver::new(head, chunk, end, user_data);
         let described = described.to_string();

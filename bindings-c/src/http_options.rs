@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::{trunkline_error, trunkline_result};
-use crate::ffi::{changed, free, guard, out, quietly, text};
+use crate::error::{Failure, trunkline_error, trunkline_result};
+use crate::ffi::{free, guard, out, set, text};
+use crate::options::options;
 use crate::server_options::{parsed, push, put};
 use crate::text::trunkline_str;
 
@@ -13,7 +14,10 @@ use crate::text::trunkline_str;
 #[derive(Default)]
 pub struct trunkline_http_options {
     pub(crate) transport: Map<String, Value>,
+    wrong: Option<Failure>,
 }
+
+options!(trunkline_http_options);
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
 #[unsafe(no_mangle)]
@@ -33,7 +37,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_host(
     options: *mut trunkline_http_options,
     host: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "host", text!(host)))
+    set!(options, put(&mut options.transport, "host", text!(host)))
 }
 
 /// Sets the TCP port; 0 takes a free one.
@@ -42,7 +46,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_port(
     options: *mut trunkline_http_options,
     port: u16,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "port", port))
+    set!(options, put(&mut options.transport, "port", port))
 }
 
 /// Sets the path of the endpoint.
@@ -51,7 +55,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_path(
     options: *mut trunkline_http_options,
     path: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "path", text!(path)))
+    set!(options, put(&mut options.transport, "path", text!(path)))
 }
 
 /// Serves the legacy revisions without sessions.
@@ -60,7 +64,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_stateless(
     options: *mut trunkline_http_options,
     stateless: bool,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "stateless", stateless))
+    set!(options, put(&mut options.transport, "stateless", stateless))
 }
 
 /// Answers with plain JSON instead of an event stream.
@@ -69,7 +73,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_json(
     options: *mut trunkline_http_options,
     json: bool,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "json", json))
+    set!(options, put(&mut options.transport, "json", json))
 }
 
 /// Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
@@ -79,7 +83,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_host(
     options: *mut trunkline_http_options,
     host: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| push(&mut changed!(options).transport, "allowedHosts", text!(host)))
+    set!(options, push(&mut options.transport, "allowedHosts", text!(host)))
 }
 
 /// Allows one more value of the Origin header, such as "https://app.example.org".
@@ -88,7 +92,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_origin(
     options: *mut trunkline_http_options,
     origin: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| push(&mut changed!(options).transport, "allowedOrigins", text!(origin)))
+    set!(options, push(&mut options.transport, "allowedOrigins", text!(origin)))
 }
 
 /// Listens on a Unix socket instead of an address, with permissions such as "600" (the default; `mode` may be empty).
@@ -98,8 +102,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_unix(
     path: trunkline_str,
     mode: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        let (options, path, mode) = (changed!(options), text!(path), text!(mode));
+    set!(options, {
+        let (path, mode) = (text!(path), text!(mode));
         put(&mut options.transport, "unix", path)?;
         if mode.is_empty() { Ok(()) } else { put(&mut options.transport, "unixMode", mode) }
     })
@@ -113,8 +117,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_sse(
     stream: trunkline_str,
     messages: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        let (options, stream, messages) = (changed!(options), text!(stream), text!(messages));
+    set!(options, {
+        let (stream, messages) = (text!(stream), text!(messages));
         if stream.is_empty() {
             return put(&mut options.transport, "sse", false);
         }
@@ -131,8 +135,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_replay(
     events: u64,
     bytes: u64,
 ) -> trunkline_result {
-    quietly(|| {
-        let options = changed!(options);
+    set!(options, {
         put(&mut options.transport, "replayEvents", events)?;
         put(&mut options.transport, "replayBytes", bytes)
     })
@@ -144,7 +147,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_retry_ms(
     options: *mut trunkline_http_options,
     retry_ms: u64,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "retryMs", retry_ms))
+    set!(options, put(&mut options.transport, "retryMs", retry_ms))
 }
 
 /// Sets how many connections may be open. Default 16384.
@@ -153,7 +156,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_connections(
     options: *mut trunkline_http_options,
     connections: u64,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "maxConnections", connections))
+    set!(options, put(&mut options.transport, "maxConnections", connections))
 }
 
 /// Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
@@ -166,7 +169,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_auth(
     options: *mut trunkline_http_options,
     auth: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).transport, "auth", parsed("auth", text!(auth))?))
+    set!(options, put(&mut options.transport, "auth", parsed("auth", text!(auth))?))
 }
 
 /// Frees options. NULL is allowed.

@@ -125,7 +125,10 @@ pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure>
     if tokens.next() != Some("") {
         return Err(Failure::invalid("a JSON pointer is empty or starts with \"/\""));
     }
-    let mut value = json.trim_ascii();
+    let mut value = json.trim_matches([' ', '\t', '\n', '\r']);
+    if pointer.is_empty() {
+        serde_json::from_str::<IgnoredAny>(value).map_err(|reason| Failure::not_json("json", &reason))?;
+    }
     for token in tokens {
         let token = token.replace("~1", "/").replace("~0", "~");
         let mut deserializer = serde_json::Deserializer::from_str(value);
@@ -134,6 +137,7 @@ pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure>
             Some(b'[') => deserializer.deserialize_seq(Step(&token)),
             _ => IgnoredAny::deserialize(&mut deserializer).map(|_| None),
         };
+        let found = found.and_then(|found| deserializer.end().map(|()| found));
         let found = found.map_err(|reason| Failure::not_json("json", &reason))?;
         value = found.ok_or_else(|| Failure::not_found(format!("there is nothing at \"{pointer}\"")))?.get();
     }

@@ -65,6 +65,16 @@ pub unsafe extern "C" fn trunkline_listener_closed(listener: *const trunkline_li
     value_or(true, || Ok(handle!(listener).inner.session.is_closed()))
 }
 
+/// How the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open (`trunkline_listener_closed`),
+/// otherwise what broke it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_listener_end(
+    listener: *const trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(listener).inner.session.how_it_ended())
+}
+
 /// Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
 /// Blocks until it is closed and runs callbacks meanwhile. `TRUNKLINE_BLOCKING` inside a callback
 /// of the same port.

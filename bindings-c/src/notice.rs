@@ -95,9 +95,9 @@ pub unsafe extern "C" fn trunkline_call_log_json(
 }
 
 /// Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
-/// is asked for input is done once, and its outcome kept under a name.
+/// is asked for input is done once, and its outcome kept under a name. The runs that follow find it with `trunkline_call_once`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_keep(
+pub unsafe extern "C" fn trunkline_call_set_once(
     call: *mut trunkline_call,
     name: trunkline_str,
     value: trunkline_str,
@@ -109,10 +109,10 @@ pub unsafe extern "C" fn trunkline_call_keep(
     })
 }
 
-/// What this run or one before has kept under that name. `value` is JSON and yours: `trunkline_text_free`.
-/// `TRUNKLINE_NOT_FOUND` if it is nothing.
+/// What this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
+/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_kept(
+pub unsafe extern "C" fn trunkline_call_once(
     call: *const trunkline_call,
     name: trunkline_str,
     value: *mut *mut trunkline_text,
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn trunkline_call_start_task(call: *mut trunkline_call) ->
 
 /// Says what the task of a call does now. Nothing happens if it is none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_task_message(
+pub unsafe extern "C" fn trunkline_call_set_task_message(
     call: *mut trunkline_call,
     message: trunkline_str,
 ) -> trunkline_result {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::callback::{CallCallback, UserData, trunkline_call_callback, trunkline_destructor};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, handle, optional, text, told};
+use crate::ffi::{guard, handle, settled, text, told};
 use crate::registered::Registered;
 use crate::server::trunkline_server;
 use crate::server_options::{parsed, put, trunkline_tool_options};
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
         let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
-        let mut entry = optional!(options).map(|options| options.entry.clone()).unwrap_or_default();
+        let mut entry = settled!(options).map(|options| options.entry.clone()).unwrap_or_default();
         put(&mut entry, "tool", descriptor)?;
         server.add("tool", entry, callback, |_| ())
     })

@@ -9,8 +9,9 @@ use serde_json::value::RawValue;
 
 use crate::callback::{ProgressCallback, ReplyCallback, UserData, trunkline_destructor, trunkline_progress_callback};
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{changed, free, guard, out, quietly, text};
+use crate::ffi::{free, guard, out, set, text};
 use crate::hub::Hub;
+use crate::options::options;
 use crate::text::trunkline_str;
 use crate::work::{Completion, StartedRequest, Waiter, Work};
 
@@ -23,7 +24,10 @@ pub struct trunkline_request_options {
     max_timeout_ms: Option<u64>,
     key: Option<String>,
     progress: Option<Arc<ProgressCallback>>,
+    wrong: Option<Failure>,
 }
+
+options!(trunkline_request_options);
 
 impl trunkline_request_options {
     /// Nothing but a key, if it is not empty.
@@ -46,6 +50,8 @@ struct Request<'a> {
     max_timeout_ms: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     progress: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    all: bool,
 }
 
 /// A request that can be sent. It needs the host's options no more: a callback may free them while the request waits.
@@ -60,6 +66,20 @@ impl Prepared {
         params: Option<&RawValue>,
         options: Option<&trunkline_request_options>,
     ) -> Result<Self, Failure> {
+        Self::make(method, params, options, false)
+    }
+
+    /// A request for the whole of a list, all its pages.
+    pub(crate) fn list(method: &str, options: Option<&trunkline_request_options>) -> Result<Self, Failure> {
+        Self::make(method, None, options, true)
+    }
+
+    fn make(
+        method: &str,
+        params: Option<&RawValue>,
+        options: Option<&trunkline_request_options>,
+        all: bool,
+    ) -> Result<Self, Failure> {
         let unset = trunkline_request_options::default();
         let options = options.unwrap_or(&unset);
         let request = Request {
@@ -69,6 +89,7 @@ impl Prepared {
             timeout_ms: options.timeout_ms,
             max_timeout_ms: options.max_timeout_ms,
             progress: options.progress.is_some(),
+            all,
         };
         let json = serde_json::to_vec(&request).map_err(|reason| Failure::internal(reason.to_string()))?;
         Ok(Self { json, progress: options.progress.clone() })
@@ -125,8 +146,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_timeout_ms(
     options: *mut trunkline_request_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).timeout_ms = Some(timeout_ms);
+    set!(options, {
+        options.timeout_ms = Some(timeout_ms);
         Ok(())
     })
 }
@@ -137,8 +158,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
     options: *mut trunkline_request_options,
     timeout_ms: u64,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).max_timeout_ms = Some(timeout_ms);
+    set!(options, {
+        options.max_timeout_ms = Some(timeout_ms);
         Ok(())
     })
 }
@@ -149,8 +170,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_key(
     options: *mut trunkline_request_options,
     key: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).key = Some(text!(key).to_owned());
+    set!(options, {
+        options.key = Some(text!(key).to_owned());
         Ok(())
     })
 }
@@ -167,9 +188,9 @@ pub unsafe extern "C" fn trunkline_request_options_on_progress(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
-    quietly(|| {
+    set!(options, {
         let callback = ProgressCallback::required(callback, user_data)?;
-        changed!(options).progress = Some(Arc::new(callback));
+        options.progress = Some(Arc::new(callback));
         Ok(())
     })
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{Out, free, guard, handle, optional, out, quietly, text, value_or};
+use crate::ffi::{Out, free, guard, handle, out, quietly, settled, text, value_or};
 use crate::http_options::trunkline_http_options;
 use crate::hub::Hub;
 use crate::listener::{Listener, trunkline_listener};
@@ -15,9 +16,6 @@ use crate::port::trunkline_port;
 use crate::server_options::{put, trunkline_server_options};
 use crate::sync::Mutex;
 use crate::text::trunkline_str;
-
-/// The drain deadline of the bridge's contract, for a server whose options do not set one.
-const DRAIN_DEADLINE_MS: u64 = 5000;
 
 /// A server: one set of tools, resources and prompts, reachable over any number of transports. Freed with
 /// `trunkline_server_free`.
@@ -37,6 +35,13 @@ struct Serving {
     listeners: Mutex<Vec<Arc<Listener>>>,
 }
 
+/// What the core says of a server.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Facts {
+    drain_deadline_ms: u64,
+}
+
 impl trunkline_server {
     fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
         let mut info = options.info.clone();
@@ -48,11 +53,12 @@ impl trunkline_server {
         }
         let hub = options.hub.clone().map_or_else(Hub::new, Ok)?;
         let handle = hub.port.register("server", registration.to_string().as_bytes())?;
-        let drain_deadline_ms = options.options.get("drainDeadlineMs").and_then(Value::as_u64);
+        let facts: Facts = serde_json::from_slice(&hub.port.describe(handle)?)
+            .map_err(|reason| Failure::internal(format!("unreadable facts of a server: {reason}")))?;
         let serving = Serving {
             hub: hub.clone(),
             handle,
-            drain_deadline_ms: drain_deadline_ms.unwrap_or(DRAIN_DEADLINE_MS),
+            drain_deadline_ms: facts.drain_deadline_ms,
             stop: AtomicBool::new(false),
             listeners: Mutex::default(),
         };
@@ -93,7 +99,7 @@ impl Serving {
         let open = std::mem::take(&mut *self.listeners.lock());
         let sessions = open.iter().map(|listener| (listener.handle(), &listener.session));
         let closed = self.hub.close(sessions, self.drain_deadline_ms);
-        listener.and_then(|listener| listener.session.end.get().cloned()).unwrap_or(Ok(())).and(closed)
+        listener.map_or(Ok(()), |listener| listener.session.how_it_ended()).and(closed)
     }
 
     fn stop(&self) {
@@ -142,7 +148,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
 ) -> trunkline_result {
     guard(error, || {
         let (name, version, server) = (text!(name), text!(version), out!(server));
-        let made = match optional!(options) {
+        let made = match settled!(options) {
             Some(options) => trunkline_server::new(name, version, options)?,
             None => trunkline_server::new(name, version, &trunkline_server_options::default())?,
         };
@@ -151,9 +157,10 @@ pub unsafe extern "C" fn trunkline_server_new_with(
     })
 }
 
-/// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
-/// Descriptor 1 is pointed at stderr meanwhile, so that stray prints cannot touch the protocol.
-/// Calls in flight get the drain deadline at the end.
+/// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks. A process can do this once: on
+/// Unix, descriptor 1 points at stderr and descriptor 0 at the null device from now on, so that stray prints cannot touch the
+/// protocol; on Windows they stay as they are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
+/// deadline after `trunkline_server_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_run_stdio(
     server: *mut trunkline_server,
@@ -187,7 +194,7 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let mut transport = optional!(options).map(|options| options.transport.clone()).unwrap_or_default();
+        let mut transport = settled!(options).map(|options| options.transport.clone()).unwrap_or_default();
         put(&mut transport, "type", "http")?;
         handle!(server).serving.clone().open(&Value::Object(transport), out!(listener))
     })
@@ -206,7 +213,7 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let mut transport = optional!(options).map(|options| options.transport.clone()).unwrap_or_default();
+        let mut transport = settled!(options).map(|options| options.transport.clone()).unwrap_or_default();
         put(&mut transport, "type", "http")?;
         put(&mut transport, "mounted", true)?;
         handle!(server).serving.clone().open(&Value::Object(transport), out!(listener))

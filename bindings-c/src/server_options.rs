@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{changed, free, guard, handle, out, quietly, text};
+use crate::ffi::{free, guard, handle, out, set, text};
 use crate::hub::Hub;
+use crate::options::options;
 use crate::port::trunkline_port;
 use crate::text::trunkline_str;
 
@@ -19,7 +20,10 @@ pub struct trunkline_server_options {
     pub(crate) info: Map<String, Value>,
     pub(crate) instructions: Option<String>,
     pub(crate) options: Map<String, Value>,
+    wrong: Option<Failure>,
 }
+
+options!(trunkline_server_options);
 
 /// The limits of a server; see `trunkline_server_options_set_limit`.
 #[repr(C)]
@@ -82,7 +86,10 @@ const LIMITS: [&str; 15] = [
 pub struct trunkline_tool_options {
     /// The members of the registration beside the tool.
     pub(crate) entry: Map<String, Value>,
+    wrong: Option<Failure>,
 }
+
+options!(trunkline_tool_options);
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
 #[unsafe(no_mangle)]
@@ -102,8 +109,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_port(
     options: *mut trunkline_server_options,
     port: *mut trunkline_port,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).hub = Some(handle!(port).hub.clone());
+    set!(options, {
+        options.hub = Some(handle!(port).hub.clone());
         Ok(())
     })
 }
@@ -114,7 +121,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_title(
     options: *mut trunkline_server_options,
     title: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).info, "title", text!(title)))
+    set!(options, put(&mut options.info, "title", text!(title)))
 }
 
 /// Sets the description.
@@ -123,7 +130,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_description(
     options: *mut trunkline_server_options,
     description: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).info, "description", text!(description)))
+    set!(options, put(&mut options.info, "description", text!(description)))
 }
 
 /// Sets the URL of the server's site.
@@ -132,7 +139,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_website_url(
     options: *mut trunkline_server_options,
     url: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).info, "websiteUrl", text!(url)))
+    set!(options, put(&mut options.info, "websiteUrl", text!(url)))
 }
 
 /// Sets the icons: a JSON array of the specification's Icon.
@@ -141,7 +148,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_icons(
     options: *mut trunkline_server_options,
     icons: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).info, "icons", parsed("icons", text!(icons))?))
+    set!(options, put(&mut options.info, "icons", parsed("icons", text!(icons))?))
 }
 
 /// Sets how the model should use the server.
@@ -150,8 +157,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_instructions(
     options: *mut trunkline_server_options,
     instructions: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        changed!(options).instructions = Some(text!(instructions).to_owned());
+    set!(options, {
+        options.instructions = Some(text!(instructions).to_owned());
         Ok(())
     })
 }
@@ -162,7 +169,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_debug(
     options: *mut trunkline_server_options,
     debug: bool,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).options, "debug", debug))
+    set!(options, put(&mut options.options, "debug", debug))
 }
 
 /// Sets a limit (one of `trunkline_limit`).
@@ -172,8 +179,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
     limit: u32,
     value: u64,
 ) -> trunkline_result {
-    quietly(|| {
-        let options = changed!(options);
+    set!(options, {
         let name = (limit as usize).checked_sub(1).and_then(|index| LIMITS.get(index));
         let name = name.ok_or_else(|| Failure::invalid("the argument `limit` is not a trunkline_limit"))?;
         put(&mut options.options, name, value)
@@ -188,8 +194,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_cache(
     ttl_ms: u64,
     scope: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        let (options, scope) = (changed!(options), text!(scope));
+    set!(options, {
+        let scope = text!(scope);
         put(&mut options.options, "ttlMs", ttl_ms)?;
         put(&mut options.options, "cacheScope", scope)
     })
@@ -202,7 +208,7 @@ pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     options: *mut trunkline_server_options,
     key: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| push(&mut changed!(options).options, "stateKeys", text!(key)))
+    set!(options, push(&mut options.options, "stateKeys", text!(key)))
 }
 
 /// Runs handlers again for each answer of the client on all revisions, as 2026-07-28 always does: a test mode.
@@ -211,7 +217,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_replay(
     options: *mut trunkline_server_options,
     replay: bool,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).options, "replay", replay))
+    set!(options, put(&mut options.options, "replay", replay))
 }
 
 /// Declares an extension: its identifier and its settings, a JSON object.
@@ -221,7 +227,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_extension(
     id: trunkline_str,
     settings: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put_in(&mut changed!(options).options, "extensions", text!(id), parsed("settings", text!(settings))?))
+    set!(options, put_in(&mut options.options, "extensions", text!(id), parsed("settings", text!(settings))?))
 }
 
 /// Declares an experimental capability: its name and its settings, a JSON object.
@@ -231,9 +237,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     name: trunkline_str,
     settings: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| {
-        put_in(&mut changed!(options).options, "experimental", text!(name), parsed("settings", text!(settings))?)
-    })
+    set!(options, { put_in(&mut options.options, "experimental", text!(name), parsed("settings", text!(settings))?) })
 }
 
 /// Frees options. NULL is allowed.
@@ -260,7 +264,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
     options: *mut trunkline_tool_options,
     wrap: bool,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).entry, "wrapOutput", wrap))
+    set!(options, put(&mut options.entry, "wrapOutput", wrap))
 }
 
 /// Sets the client capabilities without which a call is refused before it reaches the tool: a JSON
@@ -270,7 +274,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_requires(
     options: *mut trunkline_tool_options,
     capabilities: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).entry, "requires", parsed("capabilities", text!(capabilities))?))
+    set!(options, put(&mut options.entry, "requires", parsed("capabilities", text!(capabilities))?))
 }
 
 /// Sets what an access token must grant for calls of the tool, beside what the endpoint needs: a JSON array of scopes.
@@ -279,7 +283,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_scopes(
     options: *mut trunkline_tool_options,
     scopes: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).entry, "scopes", parsed("scopes", text!(scopes))?))
+    set!(options, put(&mut options.entry, "scopes", parsed("scopes", text!(scopes))?))
 }
 
 /// Lets calls that may run as tasks begin as calls; `trunkline_call_start_task` makes tasks of them. For 2026-07-28.
@@ -288,7 +292,7 @@ pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
     options: *mut trunkline_tool_options,
     defer: bool,
 ) -> trunkline_result {
-    quietly(|| put(&mut changed!(options).entry, "deferTask", defer))
+    set!(options, put(&mut options.entry, "deferTask", defer))
 }
 
 /// Frees options. NULL is allowed.

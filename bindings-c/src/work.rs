@@ -43,7 +43,7 @@ pub(crate) struct State {
 /// A listener or connection.
 pub(crate) struct Session {
     pub(crate) notification: Option<Arc<NotificationCallback>>,
-    pub(crate) end: OnceLock<Result<(), Failure>>,
+    end: OnceLock<Result<(), Failure>>,
 }
 
 impl Session {
@@ -53,6 +53,11 @@ impl Session {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.end.get().is_some()
+    }
+
+    /// Success while it is open.
+    pub(crate) fn how_it_ended(&self) -> Result<(), Failure> {
+        self.end.get().cloned().unwrap_or(Ok(()))
     }
 }
 

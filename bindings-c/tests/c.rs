@@ -76,6 +76,18 @@ fn examples_talk_to_each_other() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("Oslo"), "{}", told(&output));
 }
 
+#[test]
+fn readme_compiles() {
+    let readme = fs::read_to_string(Path::new(HERE).join("README.md")).expect("the README is readable");
+    let blocks: Vec<&str> = readme.split("```c\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() >= 2, "the README shows how to use the library");
+    let source = Path::new(TMP).join("readme.c");
+    fs::write(&source, format!("#include <trunkline.h>\n\n{}", blocks.join("\n"))).expect("the program can be written");
+    for language in [Language::C99, Language::Cxx17] {
+        succeed(compiler(language).arg("-fsyntax-only").arg("-I").arg(PREFIX.join("include")).arg(&source));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_static_library_links() {

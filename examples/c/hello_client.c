@@ -15,6 +15,7 @@ int main(void) {
   else
     printf("%s\n", trunkline_text_str(greeting).data);
   int failed = greeting == NULL;
+  if (client) trunkline_client_close(client, 5000, NULL);
   trunkline_text_free(greeting);
   trunkline_text_free(result);
   trunkline_client_free(client);

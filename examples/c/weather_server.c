@@ -69,6 +69,9 @@ int main(int count, char **arguments) {
     signal(SIGTERM, interrupted);
     result = count > 1 ? run_http((unsigned short)atoi(arguments[1]), &error)
                        : trunkline_server_run_stdio(server, &error);
+    /* From here on the server is not there to be stopped. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
   }
   if (result) fprintf(stderr, "weather_server: %s\n", trunkline_error_message(error));
   trunkline_error_free(error);

@@ -13,6 +13,7 @@ static const char *program;
 /* ---- values ---- */
 
 static void names_and_version(void) {
+  trunkline_text *copy = NULL;
   static const trunkline_str text = TRUNKLINE_STR_INIT("static");
   CHECK(same(trunkline_version(), TRUNKLINE_EXPECTED_VERSION));
   CHECK(same(text, "static"));
@@ -27,6 +28,10 @@ static void names_and_version(void) {
   CHECK(TRUNKLINE_BUSY == 8 && TRUNKLINE_BLOCKING == 9 && TRUNKLINE_FORKED == 10 && TRUNKLINE_INTERNAL == 11);
   CHECK(TRUNKLINE_SUSPENDED == 12);
   CHECK(TRUNKLINE_NULL == 100 && TRUNKLINE_PANIC == 101 && TRUNKLINE_DONE == 102 && TRUNKLINE_NOT_FOUND == 103);
+  CHECK(trunkline_text_copy(S("a copy\0 ?"), &copy) == TRUNKLINE_OK);
+  CHECK(trunkline_text_str(copy).len == 9 && memcmp(trunkline_text_str(copy).data, "a copy\0 ?", 10) == 0);
+  trunkline_text_free(copy);
+  CHECK(trunkline_text_copy(S("x"), NULL) == TRUNKLINE_NULL && trunkline_text_copy(S("\xff"), &copy) == TRUNKLINE_INVALID);
 }
 
 static void json_helpers(void) {
@@ -50,6 +55,11 @@ static void json_helpers(void) {
   CHECK(trunkline_json_get(json, S("a"), &slice) == TRUNKLINE_INVALID);
   CHECK(trunkline_json_get(S("{\"a\":"), S("/a"), &slice) == TRUNKLINE_INVALID);
   CHECK(trunkline_json_get(S("oops"), S("/a"), &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("oops"), NOTHING, &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(NOTHING, NOTHING, &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("{\"a\":1} oops"), S("/a"), &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("[1] 2"), NOTHING, &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S(" [1]\n"), NOTHING, &slice) == TRUNKLINE_OK && slice.len == 3);
   CHECK(trunkline_json_get(S("[1,2,oops"), S("/0"), &slice) == TRUNKLINE_INVALID);
   CHECK(trunkline_json_get(S("{\"a\\\"\\u0062\":1}"), S("/a\"b"), &slice) == TRUNKLINE_OK && same(slice, "1"));
   OK(trunkline_json_string(S("a \"b\"\n"), &text, &error));
@@ -116,7 +126,12 @@ static void null_arguments(void) {
 static void wrong_arguments(void) {
   trunkline_server *server = new_server();
   trunkline_server_options *options = NULL;
-  trunkline_client *client = in_memory(server);
+  trunkline_http_options *http_options = NULL;
+  trunkline_tool_options *tool_options = NULL;
+  trunkline_client_options *client_options = NULL;
+  trunkline_request_options *request_options = NULL;
+  trunkline_client *client = in_memory(server), *other = NULL;
+  trunkline_listener *listener = NULL;
   trunkline_text *text = NULL;
   trunkline_error *detail = NULL;
   trunkline_str json = NOTHING, kind = NOTHING;
@@ -135,8 +150,40 @@ static void wrong_arguments(void) {
   FAILS(TRUNKLINE_INVALID, "arguments", trunkline_client_call_tool(client, S("echo"), S("{oops"), NULL, &text, &error));
   OK(trunkline_server_options_new(&options, &error));
   CHECK(trunkline_server_options_set_limit(options, 99, 1) == TRUNKLINE_INVALID);
+  CHECK(strstr(trunkline_error_message(trunkline_last_error()), "trunkline_limit"));
   CHECK(trunkline_server_options_set_icons(options, S("[")) == TRUNKLINE_INVALID);
+  CHECK(strstr(trunkline_error_message(trunkline_last_error()), "icons"));
+  CHECK(trunkline_server_options_set_title(options, S("right")) == TRUNKLINE_OK);
+  /* The first of them is told where the options are used. */
+  FAILS(TRUNKLINE_INVALID, "options: the argument `limit`", trunkline_server_new_with(S("a"), S("1"), options, &never, &error));
+  CHECK(never == NULL);
   trunkline_server_options_free(options);
+  OK(trunkline_http_options_new(&http_options, &error));
+  CHECK(trunkline_http_options_set_auth(http_options, S("{oops")) == TRUNKLINE_INVALID);
+  FAILS(TRUNKLINE_INVALID, "`auth`", trunkline_server_listen_http(server, http_options, &listener, &error));
+  FAILS(TRUNKLINE_INVALID, "`auth`", trunkline_server_mount_http(server, http_options, &listener, &error));
+  trunkline_http_options_free(http_options);
+  OK(trunkline_tool_options_new(&tool_options, &error));
+  CHECK(trunkline_tool_options_set_scopes(tool_options, S("[")) == TRUNKLINE_INVALID);
+  FAILS(TRUNKLINE_INVALID, "`scopes`",
+        trunkline_server_add_tool_with(server, S(ECHO), tool_options, echo, &freed, count_up, &error));
+  CHECK(freed == 4);
+  trunkline_tool_options_free(tool_options);
+  OK(trunkline_client_options_new(&client_options, &error));
+  CHECK(trunkline_client_options_set_revision(client_options, S("\xff")) == TRUNKLINE_INVALID);
+  FAILS(TRUNKLINE_INVALID, "`revision`", trunkline_client_connect_memory(server, client_options, &other, &error));
+  trunkline_client_options_free(client_options);
+  OK(trunkline_request_options_new(&request_options, &error));
+  CHECK(trunkline_request_options_set_key(request_options, S("\xff")) == TRUNKLINE_INVALID);
+  FAILS(TRUNKLINE_INVALID, "`key`", trunkline_client_call_tool(client, S("echo"), S("{}"), request_options, &text, &error));
+  trunkline_request_options_free(request_options);
+  CHECK(other == NULL && listener == NULL && text == NULL);
+  /* Functions that were given no place for an error. */
+  CHECK(trunkline_server_new(S("a"), S("1"), NULL, NULL) == TRUNKLINE_NULL);
+  CHECK(trunkline_error_kind(trunkline_last_error()) == TRUNKLINE_NULL);
+  CHECK(trunkline_json_get(S("{}"), S("/a"), &json) == TRUNKLINE_NOT_FOUND);
+  CHECK(strstr(trunkline_error_message(trunkline_last_error()), "/a"));
+  CHECK(trunkline_last_error() == trunkline_last_error());
   CHECK(trunkline_server_add_tool(server, S("{}"), echo, NULL, NULL, &detail) == TRUNKLINE_INVALID);
   CHECK(trunkline_error_json(detail, &json) == TRUNKLINE_OK);
   CHECK(trunkline_json_get(json, S("/kind"), &kind) == TRUNKLINE_OK && same(kind, "\"invalid\""));
@@ -160,7 +207,7 @@ static void memory_call(void) {
     CHECK(trunkline_client_options_set_info(options, S("suite-client"), S("9")) == TRUNKLINE_OK);
     OK(trunkline_client_connect_memory(server, options, &client, &error));
     trunkline_client_options_free(options);
-    OK(trunkline_client_info(client, &text, &error));
+    OK(trunkline_client_facts(client, &text, &error));
     check_text(text, "/revision", revisions[index]);
     /* A pinned 2026-07-28 is spoken without a probe: nobody asked the server for its name. */
     if (strcmp(revisions[index], "2026-07-28") != 0) check_text(text, "/serverInfo/name", "suite");
@@ -561,6 +608,8 @@ static void closing(void) {
   settle(trunkline_client_port(client), &end);
   CHECK(end.result == TRUNKLINE_CLOSED || end.result == TRUNKLINE_CANCELLED);
   OK(trunkline_client_close(client, 0, &error));
+  CHECK(trunkline_client_closed(client));
+  OK(trunkline_client_end(client, &error));
   FAILS(TRUNKLINE_CLOSED, "", trunkline_client_call_tool(client, S("echo"), S("{}"), NULL, &result, &error));
   trunkline_call_free(kept);
   kept = NULL;
@@ -661,10 +710,24 @@ static void serve_stdio(void) {
   trunkline_server_free(server);
 }
 
+static void die(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)call, (void)arguments, (void)user_data;
+  fprintf(stderr, "my very last words\n");
+  exit(3);
+}
+
+static void die_later(void) {
+  trunkline_server *server = new_server();
+  add(server, S(PLAIN("die")), die, NULL);
+  OK(trunkline_server_run_stdio(server, &error));
+}
+
 static void stdio(void) {
   trunkline_str command[2];
   trunkline_client *client = NULL;
+  trunkline_client_options *options = NULL;
   trunkline_text *text = NULL;
+  unsigned long long deadline = now_ms() + 20000;
   command[0] = trunkline_str_of(program);
   command[1] = S("--serve-stdio");
   OK(trunkline_client_connect_child(command, 2, NULL, &client, &error));
@@ -678,6 +741,27 @@ static void stdio(void) {
   client = NULL;
   command[1] = S("--die");
   FAILS(TRUNKLINE_TRANSPORT, "my last words", trunkline_client_connect_child(command, 2, NULL, &client, &error));
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_background(options, true) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_child(command, 2, options, &client, &error));
+  OK(trunkline_client_end(client, &error));
+  while (!trunkline_client_closed(client) && now_ms() < deadline)
+    OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+  FAILS(TRUNKLINE_TRANSPORT, "my last words", trunkline_client_end(client, &error));
+  trunkline_client_free(client), client = NULL;
+  trunkline_client_options_free(options);
+
+  command[1] = S("--die-later");
+  OK(trunkline_client_connect_child(command, 2, NULL, &client, &error));
+  OK(trunkline_client_end(client, &error));
+  FAILS(TRUNKLINE_TRANSPORT, "", trunkline_client_call_tool(client, S("die"), S("{}"), NULL, &text, &error));
+  while (!trunkline_client_closed(client) && now_ms() < deadline)
+    OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+  FAILS(TRUNKLINE_TRANSPORT, "my very last words", trunkline_client_end(client, &error));
+  FAILS(TRUNKLINE_NULL, "client", trunkline_client_end(NULL, &error));
+  FAILS(TRUNKLINE_NULL, "listener", trunkline_listener_end(NULL, &error));
+  trunkline_client_free(client), client = NULL;
+
   command[0] = S("/no/such/program");
   FAILS(TRUNKLINE_TRANSPORT, "", trunkline_client_connect_child(command, 1, NULL, &client, &error));
   CHECK(client == NULL);
@@ -738,6 +822,7 @@ static void http(void) {
   CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);
   thread_join(runner);
   CHECK(trunkline_listener_closed(listener));
+  OK(trunkline_listener_end(listener, &error));
   FAILS(TRUNKLINE_TRANSPORT, "", trunkline_client_connect_http(trunkline_listener_url(listener), NULL, &client, &error));
   trunkline_listener_free(listener);
   trunkline_server_free(server);
@@ -839,6 +924,7 @@ static void mounted(void) {
   trunkline_http_options *options = NULL;
   trunkline_listener *listener = NULL, *socket = NULL, *open = NULL;
   trunkline_http_exchange *exchange = NULL;
+  trunkline_http_header headers[1];
   response seen, later;
   char session[128];
   int freed = 0;
@@ -885,6 +971,19 @@ static void mounted(void) {
   trunkline_http_exchange_free(exchange);
   memset(&seen, 0, sizeof seen);
   OK(trunkline_http_request(listener, S("NO METHOD"), S("/"), NULL, 0, true, see_head, NULL, see_end, &seen, NULL,
+                            &exchange, &error));
+  answered(server, &seen);
+  CHECK(seen.status == 400);
+  trunkline_http_exchange_free(exchange);
+  memset(&seen, 0, sizeof seen);
+  OK(trunkline_http_request(open, S("POST"), S("/mcp?\xff"), NULL, 0, true, see_head, NULL, see_end, &seen, NULL, &exchange,
+                            &error));
+  answered(server, &seen);
+  CHECK(seen.status == 400);
+  trunkline_http_exchange_free(exchange);
+  memset(&seen, 0, sizeof seen);
+  headers[0].name = S("X-\xff"), headers[0].value = S("1");
+  OK(trunkline_http_request(open, S("P\xc3\xb6ST"), S("/mcp"), headers, 1, true, see_head, NULL, see_end, &seen, NULL,
                             &exchange, &error));
   answered(server, &seen);
   CHECK(seen.status == 400);
@@ -1005,7 +1104,6 @@ static void options(void) {
   CHECK(!trunkline_server_options_set_replay(server_options, false));
   CHECK(!trunkline_server_options_set_extension(server_options, S("org.example/suite"), S("{\"deep\":true}")));
   CHECK(!trunkline_server_options_set_experimental(server_options, S("suite"), S("{}")));
-  CHECK(trunkline_server_options_set_experimental(server_options, S("suite"), S("{")) == TRUNKLINE_INVALID);
   OK(trunkline_server_new_with(S("suite"), S("1"), server_options, &server, &error));
   trunkline_server_options_free(server_options);
   add(server, S(PLAIN("nothing")), do_nothing, NULL);
@@ -1039,7 +1137,7 @@ static void options(void) {
   CHECK(!trunkline_client_options_set_inherit_env(client_options, true));
   CHECK(!trunkline_client_options_set_cwd(client_options, S(".")));
   OK(trunkline_client_connect_http(trunkline_listener_url(listener), client_options, &client, &error));
-  OK(trunkline_client_info(client, &text, &error));
+  OK(trunkline_client_facts(client, &text, &error));
   check_text(text, "/serverInfo/title", "The Suite");
   check_text(text, "/serverInfo/description", "Tests.");
   check_text(text, "/serverInfo/websiteUrl", "https://example.org/");
@@ -1330,6 +1428,10 @@ int main(int count, char **arguments) {
   }
   if (strcmp(wanted, "--serve-asking") == 0) {
     serve_asking();
+    return 0;
+  }
+  if (strcmp(wanted, "--die-later") == 0) {
+    die_later();
     return 0;
   }
   if (strcmp(wanted, "--die") == 0) {

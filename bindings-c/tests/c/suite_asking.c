@@ -57,11 +57,11 @@ static void tell_or_fail(trunkline_call *call, trunkline_result result, trunklin
 static void ask_name(trunkline_call *call, trunkline_str arguments, void *user_data) {
   trunkline_text *kept = NULL;
   (void)arguments, (void)user_data;
-  if (trunkline_call_kept(call, S("a/b~c"), &kept) != TRUNKLINE_OK) {
+  if (trunkline_call_once(call, S("a/b~c"), &kept) != TRUNKLINE_OK) {
     ++counts.effects;
-    FAILS(TRUNKLINE_INVALID, "value", trunkline_call_keep(call, S("a/b~c"), S("{oops"), &error));
-    OK(trunkline_call_keep(call, S("a/b~c"), S("[1]"), &error));
-    CHECK(trunkline_call_kept(call, S("a/b~c"), &kept) == TRUNKLINE_OK);
+    FAILS(TRUNKLINE_INVALID, "value", trunkline_call_set_once(call, S("a/b~c"), S("{oops"), &error));
+    OK(trunkline_call_set_once(call, S("a/b~c"), S("[1]"), &error));
+    CHECK(trunkline_call_once(call, S("a/b~c"), &kept) == TRUNKLINE_OK);
   }
   CHECK(same(trunkline_text_str(kept), "[1]"));
   trunkline_text_free(kept);
@@ -128,13 +128,13 @@ static void log_and_close(trunkline_call *call, trunkline_str arguments, void *u
   CHECK(trunkline_call_close_stream(call) == TRUNKLINE_OK);
   CHECK(trunkline_call_fact(call, S("/auth/subject"), &auth) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_call_return_text(call, S("logged")) == TRUNKLINE_OK);
-  CHECK(trunkline_call_kept(call, S("x"), &auth) == TRUNKLINE_INVALID);
+  CHECK(trunkline_call_once(call, S("x"), &auth) == TRUNKLINE_INVALID);
 }
 
 static void become_task(trunkline_call *call, trunkline_str arguments, void *user_data) {
   (void)arguments, (void)user_data;
   CHECK(trunkline_call_start_task(call) == TRUNKLINE_OK);
-  CHECK(trunkline_call_task_message(call, S("half way")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_set_task_message(call, S("half way")) == TRUNKLINE_OK);
   CHECK(trunkline_call_return_text(call, S("done as a task")) == TRUNKLINE_OK);
 }
 

@@ -38,10 +38,11 @@ pub(super) fn of_connection(facts: &ServerFacts) -> Value {
     described
 }
 
-/// A server: what it offers by name.
+/// A server: what it offers by name, and how long its calls get when its host closes it.
 pub(super) fn of_server(server: &Server) -> Value {
     json!({
         "kind": "server",
+        "drainDeadlineMs": server.options().drain_deadline.as_millis(),
         "tools": server.names(Category::Tools),
         "resources": server.names(Category::Resources),
         "resourceTemplates": server.names(Category::ResourceTemplates),
