@@ -33,7 +33,7 @@ cargo xtask COMMAND
   conformance server [--lang A,B] [--only WORD,WORD]
                         the official conformance runners judge our fixture servers; --only runs the scenarios whose name contains one of the words
   requirements
-                        writes docs/requirements.md: which test proves which requirement; fails while one of a server is open
+                        writes docs/requirements.md: which test names which requirement; fails while one of a server is open
   bench [--build-only] [--rounds N] [--work A,B]
                         measures our servers and clients beside other implementations (see benches/README.md)
 

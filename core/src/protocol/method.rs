@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn tkx_23_mcp_name_of_a_task_request_is_the_task() {
+    fn mcp_name_of_a_task_request_is_the_task() {
         for name in [TASKS_GET, TASKS_UPDATE, TASKS_CANCEL] {
             let method = client(name, V2026_07_28).unwrap();
             assert_eq!(method.extension, Some(&extension::TASKS));

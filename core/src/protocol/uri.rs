@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn res_12_root_05_file_uris_do_not_climb() {
+    fn res_12_file_uris_do_not_climb() {
         for uri in ["file:///a/b..c/...", "file:///a?x=../..", "https://a/../b", "x", "file:"] {
             assert_eq!(check_traversal(uri), Ok(()), "{uri}");
         }

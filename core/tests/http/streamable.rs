@@ -331,7 +331,7 @@ async fn both_eras_share_the_endpoint_and_even_the_session_header() {
     assert!(legacy.json()["result"].get("resultType").is_none());
 }
 
-/// HTTP-16, HTTP-17, HTTP-20
+/// HTTP-16, HTTP-20
 #[tokio::test]
 async fn http_21_progress_of_a_legacy_call_streams_and_keeps_the_connection_usable() {
     let fixture = Fixture::new().await;
@@ -351,6 +351,46 @@ async fn http_21_progress_of_a_legacy_call_streams_and_keeps_the_connection_usab
     );
     stream.socket.write_all(again.as_bytes()).await.unwrap();
     assert_eq!(stream.finish().await.json()["result"], json!({}));
+}
+
+#[tokio::test]
+async fn http_17_http_18_the_stream_of_a_call_carries_nothing_of_others() {
+    let fixture = Fixture::new().await;
+    let gate = Gate::add(&fixture.server);
+    let id = fixture.session("2025-11-25").await;
+    let legacy =
+        |call: &Value| fixture.ask("POST").json(call).header("Mcp-Session-Id", &id).header("Connection", "close");
+    let modern = |id: i64| {
+        let mut params = Gate::call(id, false, true)["params"].take();
+        params["_meta"]["io.modelcontextprotocol/logLevel"] = "debug".into();
+        fixture.modern("tools/call", params).header("Connection", "close")
+    };
+    let mut streams = [
+        legacy(&Gate::call(1, false, true)).start().await,
+        legacy(&Gate::call(2, false, true)).start().await,
+        modern(3).start().await,
+        modern(4).start().await,
+    ];
+    for stream in &mut streams {
+        stream.until("\"progress\":1").await;
+    }
+    // Nobody has a stream for what belongs to no request: it must not look for another way.
+    let late = ToolEntry::typed("late", "Comes later.", || async { Ok("x".to_owned()) });
+    fixture.server.add_tool(late).unwrap();
+    sleep(Duration::from_millis(50)).await;
+    gate.open(4);
+    for (token, stream) in (1..).zip(streams) {
+        let events = stream.finish().await.events();
+        let (answer, told) = events.split_last().unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"], "let through", "{answer}");
+        assert_eq!(told.len(), 2, "{told:?}");
+        for progress in told {
+            assert_eq!(
+                (&progress["method"], &progress["params"]["progressToken"]),
+                (&json!("notifications/progress"), &json!(token))
+            );
+        }
+    }
 }
 
 #[tokio::test]
@@ -407,7 +447,6 @@ async fn http_30_to_33_the_get_stream_carries_what_belongs_to_no_request() {
     assert_eq!(wrong.send().await.status, 406);
 }
 
-/// HTTP-52, H26-14: without the header it is 2025-03-26, the only revision with batches.
 #[tokio::test]
 async fn http_34_answers_go_to_their_post_and_not_to_the_get_stream() {
     let fixture = Fixture::new().await;
@@ -439,8 +478,9 @@ async fn http_53_get_and_delete_name_only_versions_that_a_session_can_have() {
     assert_eq!(fixture.post(&[("Mcp-Session-Id", &id)], &request("ping", json!({}))).await.status, 200);
 }
 
+/// HTTP-52, H26-14: without the header it is 2025-03-26, the only revision with batches.
 #[tokio::test]
-async fn http_13_batches_where_2025_03_26_governs() {
+async fn batches_are_answered_where_2025_03_26_governs() {
     let fixture = Fixture::new().await;
     let batch = |second: Value| {
         let mut first = request("tools/call", call("echo", json!({"text": "a"})));

@@ -75,7 +75,7 @@ async fn tkx_45_the_header_names_the_task_of_the_request() {
     let created = modern(&fixture, "tools/call", call("forever", json!({})), "forever").send().await;
     assert_eq!(created.json()["result"]["resultType"], "task");
     let id = id_of(&created.json());
-    // Every exchange is a connection of its own, and finds the task (TKX-08, TKX-33).
+    // Every exchange is a connection of its own, and finds the task (TKX-08).
     assert_eq!(about(&fixture, "tasks/get", &id).send().await.json()["result"]["status"], "working");
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         for other in ["", "another", "FOREVER"] {

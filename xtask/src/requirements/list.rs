@@ -70,20 +70,20 @@ impl List {
         self.all().any(|one| one.id == id)
     }
 
-    pub(super) fn proved(&self, mentions: &Mentions) -> usize {
-        self.all().filter(|one| mentions.prove(&one.id)).count()
+    pub(super) fn named(&self, mentions: &Mentions) -> usize {
+        self.all().filter(|one| mentions.has(&one.id)).count()
     }
 
     pub(super) fn explained(&self, mentions: &Mentions) -> usize {
-        self.all().filter(|one| !mentions.prove(&one.id) && one.reason.is_some()).count()
+        self.all().filter(|one| !mentions.has(&one.id) && one.reason.is_some()).count()
     }
 
-    /// What binds a server and is neither proved nor explained.
+    /// What binds a server and is neither named by a test nor explained.
     pub(super) fn open(&self, mentions: &Mentions) -> Vec<&str> {
         let server = self.groups.iter().filter(|group| !CLIENT_GROUPS.contains(&group.prefix.as_str()));
         server
             .flat_map(|group| &group.requirements)
-            .filter(|one| one.side != "client" && one.reason.is_none() && !mentions.prove(&one.id))
+            .filter(|one| one.side != "client" && one.reason.is_none() && !mentions.has(&one.id))
             .map(|one| one.id.as_str())
             .collect()
     }

@@ -1,4 +1,4 @@
-//! The requirements of the specification (tests/requirements/README.md), with the tests that prove them: `docs/requirements.md`.
+//! The requirements of the specification (tests/requirements/README.md), with the tests that name them: `docs/requirements.md`.
 
 mod ids;
 mod list;
@@ -32,7 +32,7 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
     Ok(count.failed == 0)
 }
 
-/// Whether the page is what it would be now, and all that tests name exists. Nothing of a server is neither proved nor explained.
+/// Whether the page is what it would be now, and all that tests name exists. Nothing of a server is neither named by a test nor explained.
 pub(crate) fn check(house: &House) -> Result<Count> {
     let (list, mentions) = read(house)?;
     let mut count = judge(&list, &mentions);
@@ -61,9 +61,12 @@ fn judge(list: &List, mentions: &Mentions) -> Count {
     let open = list.open(mentions);
     let mut count = Count { passed: 0, failed: unknown.len(), said: unknown.join("\n"), note: String::new() };
     count.passed += usize::from(unknown.is_empty());
-    let (proved, explained) = (list.proved(mentions), list.explained(mentions));
-    count.note =
-        format!("{proved} of {} proved, {explained} explained, {} on the server's side open", list.len(), open.len());
+    let (named, explained) = (list.named(mentions), list.explained(mentions));
+    count.note = format!(
+        "{named} of {} named by a test, {explained} explained, {} on the server's side open",
+        list.len(),
+        open.len()
+    );
     if !open.is_empty() {
         let listed = format!("open: {}", open.join(" "));
         count.failed += 1;

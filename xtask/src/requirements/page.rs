@@ -8,21 +8,21 @@ const HEAD: &str = "\
 
 <!-- Written by `cargo xtask requirements` out of tests/requirements/requirements.json and what the tests name. -->
 
-What the five revisions of the specification and its extensions demand of a client or a server, each with the tests that prove it, or the reason why no
-test of a server library can. The texts are ours; the named page of the specification decides. A test proves what its name
-(`http_07_…`) or a comment in or above it (`HTTP-07`) names; a wire vector what stands in its field `requirements`.
+What the five revisions of the specification and its extensions demand of a client or a server, each with the tests that name it, or the reason why no
+test of a server library can. The texts are ours; the named page of the specification decides. A test names a requirement in its own name
+(`http_07_…`) or in a comment in or above it (`HTTP-07`), a wire vector in its field `requirements`: that it also proves it is for its reader to judge.
 ";
 
 pub(super) fn write(list: &List, mentions: &Mentions) -> String {
     let mut page = HEAD.to_owned();
     let sums = |groups: &[Group]| {
         let all = || groups.iter().flat_map(|group| &group.requirements);
-        let proved = all().filter(|one| mentions.prove(&one.id)).count();
-        let explained = all().filter(|one| !mentions.prove(&one.id) && one.reason.is_some()).count();
-        format!("{} | {proved} | {explained} | {}", all().count(), all().count() - proved - explained)
+        let named = all().filter(|one| mentions.has(&one.id)).count();
+        let explained = all().filter(|one| !mentions.has(&one.id) && one.reason.is_some()).count();
+        format!("{} | {named} | {explained} | {}", all().count(), all().count() - named - explained)
     };
     page.push_str(
-        "\n| group | | requirements | proved | explained | open |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
+        "\n| group | | requirements | named | explained | open |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
     );
     for group in &list.groups {
         let line = format!(
@@ -36,7 +36,10 @@ pub(super) fn write(list: &List, mentions: &Mentions) -> String {
     }
     page.push_str(&format!("| | all | {} |\n", sums(&list.groups)));
     for group in &list.groups {
-        page.push_str(&format!("\n## {}\n\n| id | | requirement | proof |\n| --- | --- | --- | --- |\n", group.title));
+        page.push_str(&format!(
+            "\n## {}\n\n| id | | requirement | named by |\n| --- | --- | --- | --- |\n",
+            group.title
+        ));
         for one in &group.requirements {
             page.push_str(&row(one, mentions));
         }
@@ -54,12 +57,12 @@ fn row(one: &Requirement, mentions: &Mentions) -> String {
             if tests.is_empty() { format!("`{file}`") } else { format!("`{file}`: {}", tests.join(", ")) }
         })
         .collect();
-    let proof = match reason {
+    let by = match reason {
         _ if !tests.is_empty() => tests.join("<br>"),
         Some(reason) => cell(reason),
         None => "open".to_owned(),
     };
-    format!("| {id} | {side}, {level}, {versions} | {} ({}) | {proof} |\n", cell(text), cell(source))
+    format!("| {id} | {side}, {level}, {versions} | {} ({}) | {by} |\n", cell(text), cell(source))
 }
 
 fn cell(text: &str) -> String {

@@ -18,7 +18,7 @@ const LEFT_OUT: [&str; 5] = ["xtask", "benches", "examples", "docs", "tests/requ
 pub(super) struct Mentions(BTreeMap<String, BTreeSet<(String, String)>>);
 
 impl Mentions {
-    pub(super) fn prove(&self, id: &str) -> bool {
+    pub(super) fn has(&self, id: &str) -> bool {
         self.0.contains_key(id)
     }
 

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn eli_03_eli_04_only_declared_modes_are_requested() {
+    fn eli_04_only_declared_modes_are_requested() {
         let create = method::ELICITATION_CREATE;
         let (form, url) = (json!({}), json!({"mode": "url"}));
         let needs_form = Some(json!({"elicitation": {"form": {}}}));

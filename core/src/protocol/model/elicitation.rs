@@ -136,7 +136,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn eli_06_without_a_mode_it_is_a_form() {
+    fn without_a_mode_it_is_a_form() {
         let form = json!({"message": "m", "requestedSchema": {"type": "object", "properties": {}}, "x": 1});
         let params: ElicitParams = serde_json::from_value(form.clone()).unwrap();
         assert!(matches!(params, ElicitParams::Form(_)));

@@ -286,7 +286,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn smp_17_messages_round_trip_with_everything_in_them() {
+    fn messages_round_trip_with_everything_in_them() {
         let wire = json!({
             "messages": [
                 {"role": "user", "content": {"type": "text", "text": "t"}, "x": 1},

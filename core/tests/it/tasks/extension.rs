@@ -137,7 +137,7 @@ fn tkx_06_to_08_tkx_10_tkx_27_tkx_28_tkx_30_tkx_31_a_task_is_readable_from_the_f
     assert!(done["result"]["_meta"].get(RELATED).is_none(), "TKX-31: {done}");
     assert_eq!(shown(&mut wire, &id), done, "TKX-28: it changes no more");
 
-    // TKX-08, TKX-33: many at once, each readable as soon as it is known.
+    // TKX-08: many at once, each readable as soon as it is known.
     for number in 0..50 {
         let id = start(&mut wire, "only");
         assert_eq!(becomes(&mut wire, &id, "completed")["taskId"], id, "{number}");
@@ -251,7 +251,7 @@ fn tkx_17_tkx_36_cancelling_is_acknowledged_and_final() {
     let note = File::new();
     let mut wire = Wire::start(ROLES[0], &note);
     let id = start(&mut wire, "wait");
-    // TKX-19's other side: a notification does not cancel a task.
+    // A notification cancels requests, not tasks.
     wire.tell("notifications/cancelled", json!({"requestId": "wait"}));
     assert_eq!(shown(&mut wire, &id)["status"], "working");
     is_empty(&about(&mut wire, "tasks/cancel", &id));
