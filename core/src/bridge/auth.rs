@@ -303,14 +303,8 @@ impl TokenVerifier for HostVerifier {
         port.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: "verifier".into(), body });
         let port = Weak::clone(&self.0.port);
         abandonment.then(move || {
-            let Some(port) = port.upgrade() else { return };
-            // As with calls of handlers: in the pool the flag is that the ticket is gone.
-            if port.remove(ticket).is_some() && lane == Lane::Queue {
-                let body = Bytes::from_static(b"the request is gone");
-                port.push(
-                    Lane::Queue,
-                    Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body },
-                );
+            if let Some(port) = port.upgrade() {
+                port.call_off(lane, ticket, handle, Bytes::from_static(b"the request is gone"));
             }
         });
     }

@@ -130,16 +130,22 @@ impl Handler for HostHandler {
         port.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: String::new(), body });
         let port = Weak::clone(&self.0.port);
         facts.on_cancel(move |reason| {
-            let Some(port) = port.upgrade() else { return };
-            // A pool call's flag is that its ticket is gone; everyone else is told.
-            if port.remove(ticket).is_some() && lane == Lane::Queue {
-                let body = Bytes::copy_from_slice(reason.as_bytes());
-                port.push(
-                    Lane::Queue,
-                    Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body },
-                );
+            if let Some(port) = port.upgrade() {
+                port.call_off(lane, ticket, handle, Bytes::copy_from_slice(reason.as_bytes()));
             }
         });
+    }
+}
+
+impl PortInner {
+    /// A call is not wanted any more. Admission has forgotten it, so it must not stay in the queue; a host that never saw it
+    /// hears nothing. In the pool the flag is that the ticket is gone; everyone else is told.
+    pub(super) fn call_off(&self, lane: Lane, ticket: u64, handle: u64, reason: Bytes) {
+        let waited = self.remove(ticket).is_some();
+        if waited && !self.queue.withdraw(lane, ticket) && lane == Lane::Queue {
+            let cancel = Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body: reason };
+            self.push(lane, cancel);
+        }
     }
 }
 

@@ -80,6 +80,15 @@ impl Queue {
         self.push_item(lane, Item::Event(event));
     }
 
+    /// Takes a call back that nobody has drained yet; `false` if somebody has.
+    pub(super) fn withdraw(&self, lane: Lane, ticket: u64) -> bool {
+        let it =
+            |item: &Item| matches!(item, Item::Event(event) if event.kind == EventKind::Call && event.ticket == ticket);
+        let mut items = self.lanes[lane as usize].items.lock();
+        let found = items.iter().position(it);
+        found.and_then(|place| items.remove(place)).is_some()
+    }
+
     /// Adds a notification of a peer, unless too many wait already.
     pub(super) fn push_notification(&self, event: Event) {
         if self.notifications.fetch_add(1, Ordering::Relaxed) < MAX_NOTIFICATIONS {
@@ -253,6 +262,23 @@ mod tests {
         assert_eq!(rings.load(Ordering::Relaxed), 2);
         queue.push(Lane::Pool, call(8));
         assert_eq!(rings.load(Ordering::Relaxed), 2, "pool threads wait; nobody is rung");
+    }
+
+    #[test]
+    fn a_call_can_be_taken_back_until_it_is_drained() {
+        let (queue, rings) = queue();
+        for lane in [Lane::Queue, Lane::Pool] {
+            (1..=3).for_each(|ticket| queue.push(lane, call(ticket)));
+            assert!(queue.withdraw(lane, 2));
+            assert!(!queue.withdraw(lane, 2));
+            let left: Vec<_> = queue.drain(lane, 9, Duration::ZERO).into_iter().map(|event| event.ticket).collect();
+            assert_eq!(left, [1, 3]);
+            assert!(!queue.withdraw(lane, 1));
+        }
+        queue.push(Lane::Queue, call(4));
+        assert!(queue.withdraw(Lane::Queue, 4));
+        queue.push(Lane::Queue, call(5));
+        assert_eq!(rings.load(Ordering::Relaxed), 3, "an empty lane rings again");
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn a_request_that_times_out_cancels_the_call_too() {
     let server = host.server();
     let tool = host.tool(server, "t");
     let connection = host.connection(server);
-    let request = host.request(connection, json!({"method": "tools/call", "params": {"name": "t"}, "timeoutMs": 50}));
+    let request = host.request(connection, json!({"method": "tools/call", "params": {"name": "t"}, "timeoutMs": 300}));
     assert_eq!(host.failure(request)["kind"], "timeout");
     let ticket = host.called(tool).ticket;
     host.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == ticket);
@@ -324,6 +324,28 @@ fn calls_of_the_pool_go_to_its_threads_and_are_cancelled_by_flag() {
     let served: usize = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
     assert_eq!(served, 53, "the threads come back when the port stops");
     assert!(!host.kinds().contains(&EventKind::Cancel) && !host.kinds().contains(&EventKind::Call));
+}
+
+#[test]
+fn can_05_what_was_cancelled_before_a_thread_took_it_is_not_run() {
+    let host = Host::new();
+    let server = host.server();
+    let tool = json!({"server": server, "lane": "pool", "tool": {"name": "t", "inputSchema": {"type": "object"}}});
+    host.register("tool", tool).unwrap();
+    let connection = host.connection_of(server, "2025-11-25");
+    let requests: Vec<_> = (0..100).map(|number| host.call(connection, "t", json!({"number": number}))).collect();
+    // A round trip: what was sent before has arrived.
+    let arrived = || assert!(host.reply(host.request(connection, json!({"method": "ping"}))).ok);
+    arrived();
+    for request in &requests[1..] {
+        host.port.cancel(*request, "enough").unwrap();
+        assert_eq!(host.failure(*request)["kind"], "cancelled");
+    }
+    arrived();
+    let left = host.port.drain(Lane::Pool, 100, 0).unwrap();
+    assert_eq!(left.iter().map(body).collect::<Vec<_>>(), [json!({"number": 0})]);
+    host.port.complete(left[0].ticket, Shape::Text, "x".into()).unwrap();
+    assert!(host.reply(requests[0]).ok);
 }
 
 #[test]
