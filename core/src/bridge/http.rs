@@ -56,7 +56,7 @@ impl Answering {
 impl PortInner {
     /// Opens a listener without a socket. Nothing has to be waited for: requests may come at once.
     pub(super) fn mount(
-        &self,
+        self: &Arc<Self>,
         server: u64,
         transport: TransportConfig,
         slot: Option<Arc<Slot>>,
@@ -70,7 +70,7 @@ impl PortInner {
             }
         };
         let options = http_options(self, transport)?;
-        let listener = Listener::mounted(&server, self.process()?.runtime(), &options, path.as_deref());
+        let listener = Listener::mounted(&server, self.runtime()?, &options, path.as_deref());
         let entry = Entry::Listener { listener: Arc::new(listener), slot: slot.clone() };
         let handle = self.insert_opening(entry)?;
         self.opened(handle, slot.as_deref(), Ok(json!({})));
@@ -110,7 +110,7 @@ impl PortInner {
             complete: false,
             exchange: mounted.enter(),
         };
-        let task = process.handle().spawn(told.run(request_of(head, body)));
+        let task = self.spawn(&process, told.run(request_of(head, body)));
         answering.runs_as(task.abort_handle());
         Ok(ticket)
     }

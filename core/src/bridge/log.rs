@@ -1,11 +1,11 @@
 //! The library's log, told to the host in batches.
 
-use super::port::PortInner;
+use super::{concern::concerned, port::PortInner};
 use crate::sync::Mutex;
 use serde::Serialize;
 use std::{
     fmt::{self, Write},
-    sync::{Once, Weak},
+    sync::{Arc, Once, Weak},
 };
 use tracing::{
     Level, Metadata, Subscriber,
@@ -33,8 +33,8 @@ impl LogRecord {
 
 static PORTS: Mutex<Vec<Weak<PortInner>>> = Mutex::new(Vec::new());
 
-/// From now on the library's warnings and errors go to this port, or to an older one that still lives. A process that has its
-/// own tracing subscriber keeps it.
+/// From now on the library's warnings and errors go to the ports: each to the one that it concerns, and what concerns none to
+/// one that takes its events. A process that has its own tracing subscriber keeps it.
 pub(super) fn attach(port: Weak<PortInner>) {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
@@ -61,8 +61,8 @@ impl Subscriber for ToPorts {
         let mut message = Message(String::new());
         event.record(&mut message);
         let level = if *event.metadata().level() == Level::ERROR { "error" } else { "warn" };
-        let port = PORTS.lock().iter().rev().find_map(|port| port.upgrade().filter(|port| port.takes_logs()));
-        if let Some(port) = port {
+        let concerned = concerned().filter(|port| port.takes_logs());
+        if let Some(port) = concerned.or_else(anybody) {
             port.log(LogRecord::new(level, event.metadata().target(), message.0));
         }
     }
@@ -78,6 +78,14 @@ impl Subscriber for ToPorts {
     fn enter(&self, _: &span::Id) {}
 
     fn exit(&self, _: &span::Id) {}
+}
+
+/// Who hears what concerns no port in particular: the newest that takes its events, for one that never does would keep it for
+/// itself (a client that only waits for its replies, a loop that has ended).
+fn anybody() -> Option<Arc<PortInner>> {
+    let ports: Vec<_> = PORTS.lock().iter().rev().filter_map(Weak::upgrade).filter(|port| port.takes_logs()).collect();
+    let attentive = ports.iter().find(|port| port.queue.is_attentive());
+    attentive.or(ports.first()).cloned()
 }
 
 struct Message(String);

@@ -1,6 +1,7 @@
 //! The one waist that every binding uses: event queue, bell, commands. The contract is `docs/bridge.md`.
 
 mod auth;
+mod concern;
 mod config;
 mod entries;
 mod error;

@@ -2,6 +2,7 @@
 
 use super::{
     BridgeError, ErrorKind,
+    concern::Concerned,
     config::{OpenConfig, TransportConfig},
     entries::{Entry, HostEvents, Slot},
     facts::server_facts,
@@ -30,7 +31,7 @@ impl PortInner {
                 if let Some(lender) = &lender {
                     self.lend(handle, lender);
                 }
-                process.handle().spawn(Arc::clone(self).listen(opening, server, given.transport, lender));
+                self.spawn(&process, Arc::clone(self).listen(opening, server, given.transport, lender));
                 Ok(handle)
             }
             (None, Some(client)) => {
@@ -42,7 +43,7 @@ impl PortInner {
                 if let Some(lender) = lender {
                     self.lend(handle, &lender);
                 }
-                let connecting = process.handle().spawn(Arc::clone(self).connect(opening, connector, options));
+                let connecting = self.spawn(&process, Arc::clone(self).connect(opening, connector, options));
                 self.with_entry(handle, |entry| {
                     if let Entry::Opening { task, .. } = entry {
                         *task = Some(connecting.abort_handle());
@@ -55,14 +56,14 @@ impl PortInner {
     }
 
     fn connector(
-        &self,
+        self: &Arc<Self>,
         transport: TransportConfig,
         options: &ClientOptions,
         lender: Option<Arc<Lender>>,
     ) -> Result<Arc<dyn Connector>, BridgeError> {
         match transport {
             TransportConfig::Memory { server } => {
-                Ok(Arc::new(MemoryConnector::new(self.server(server)?, self.process()?.runtime())))
+                Ok(Arc::new(MemoryConnector::new(self.server(server)?, self.runtime()?)))
             }
             TransportConfig::Child { command, env, inherit_env, cwd } => {
                 if command.is_empty() {
@@ -92,11 +93,12 @@ impl PortInner {
 
     async fn connect(self: Arc<Self>, opening: Opening, connector: Arc<dyn Connector>, options: ClientOptions) {
         let (handle, slot) = (opening.handle, opening.slot.clone());
-        let runtime = match self.process() {
-            Ok(process) => process.runtime(),
+        let runtime = match self.runtime() {
+            Ok(runtime) => runtime,
             Err(error) => return self.failed_to_open(handle, slot.as_deref(), error),
         };
         let events = Arc::new(HostEvents { port: Arc::downgrade(&self), handle });
+        let connector = Arc::new(Concerned::new(&self, connector));
         match Client::open(runtime, connector, options, events).await {
             Ok(client) => self.connected(handle, slot, &client).await,
             Err(error) => self.failed_to_open(handle, slot.as_deref(), error.into()),
@@ -158,8 +160,8 @@ impl PortInner {
         lender: Option<Arc<Lender>>,
     ) {
         let (handle, slot) = (opening.handle, opening.slot.clone());
-        let opened = match self.process() {
-            Ok(process) => listener(&self, &server, process.runtime(), transport, lender).await,
+        let opened = match self.runtime() {
+            Ok(runtime) => listener(&self, &server, runtime, transport, lender).await,
             Err(error) => Err(error),
         };
         let (listener, facts) = match opened {

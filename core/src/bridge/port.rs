@@ -2,6 +2,7 @@
 
 use super::{
     Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
+    concern::{Concern, Concerned},
     config::{self, FailConfig, NotificationConfig, millis},
     entries::{Entry, Slot},
     facts,
@@ -16,18 +17,21 @@ use crate::sync::Mutex;
 use crate::{
     client::Client,
     protocol::RawJson,
+    runtime::Runtime,
     server::{Call, CallFacts, Server},
     transport::{Closing, Deadline},
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
+    future::Future,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
+use tokio::task::JoinHandle;
 
 /// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline 0.
 #[derive(Clone)]
@@ -90,6 +94,11 @@ impl Port {
         inner.check().map(|()| inner)
     }
 
+    /// While it lives, what this thread logs is this port's.
+    pub(super) fn concern(&self) -> Concern {
+        Concern::begin(&Arc::downgrade(&self.owner.0))
+    }
+
     fn open_inner(&self) -> Result<&Arc<PortInner>, BridgeError> {
         let inner = self.inner()?;
         if inner.closing.load(Ordering::Acquire) { Err(BridgeError::closed()) } else { Ok(inner) }
@@ -100,6 +109,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`] names what is wrong.
     pub fn register(&self, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
+        let _concern = self.concern();
         let inner = self.open_inner()?;
         match kind {
             "server" => inner.register_server(json),
@@ -161,6 +171,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
+        let _concern = self.concern();
         // Also while the port is being closed: calls in flight go on until the deadline, and may need it.
         self.inner()?.request(handle, json)
     }
@@ -170,6 +181,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`]; a call that is done already is no error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
+        let _concern = self.concern();
         let inner = self.inner()?;
         enum Target {
             Call(CallFacts),
@@ -203,6 +215,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn cancel(&self, ticket: u64, reason: &str) -> Result<(), BridgeError> {
+        let _concern = self.concern();
         let inner = self.inner()?;
         inner.cancel(ticket, reason);
         Ok(())
@@ -213,6 +226,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`] if the body is not what the shape says; the call can still be answered.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
+        let _concern = self.concern();
         let inner = self.inner()?;
         if let Some(answered) = inner.complete_verification(ticket, shape, &body)? {
             return Ok(answered);
@@ -227,6 +241,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`] if the JSON is no failure; the call can still be answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
+        let _concern = self.concern();
         let given: FailConfig = config::read("fail", json)?;
         let inner = self.inner()?;
         if let Some(answered) = inner.fail_verification(ticket, &given)? {
@@ -243,6 +258,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Invalid`] if the JSON is no head of a request, [`ErrorKind::Closed`] if there is no such listener.
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
+        let _concern = self.concern();
         self.open_inner()?.http_request(listener, &config::read("http_request", head)?, end)
     }
 
@@ -251,6 +267,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn http_body(&self, exchange: u64, bytes: Bytes, end: bool) -> Result<bool, BridgeError> {
+        let _concern = self.concern();
         Ok(self.inner()?.http_body(exchange, bytes, end))
     }
 
@@ -387,6 +404,18 @@ impl PortInner {
                 Ok(started)
             }
         }
+    }
+
+    pub(super) fn runtime(self: &Arc<Self>) -> Result<Arc<dyn Runtime>, BridgeError> {
+        Ok(Arc::new(Concerned::new(self, self.process()?.runtime())))
+    }
+
+    /// Runs a task of this port.
+    pub(super) fn spawn<F>(self: &Arc<Self>, process: &ProcessRuntime, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        process.handle().spawn(Concerned::new(self, Box::pin(task)))
     }
 
     pub(super) fn server(&self, handle: u64) -> Result<Server, BridgeError> {

@@ -45,6 +45,7 @@ impl Port {
     pub fn pump(&self, handle: u64) -> Result<bool, BridgeError> {
         let inner = self.inner()?;
         let Some(lender) = inner.pipes.get(handle) else { return Ok(false) };
+        let _concern = self.concern();
         Ok(inner.queue.quietly(|| lender.pump()))
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Queue {
     /// The host is gone: its bell is not touched any more.
     muted: AtomicBool,
     logs: Mutex<Logs>,
+    /// The host has taken events of the main lane.
+    drained: AtomicBool,
     /// Notifications of peers that wait in the queue.
     notifications: AtomicUsize,
 }
@@ -51,6 +53,8 @@ pub(super) type Latest = Arc<Mutex<Option<Bytes>>>;
 #[derive(Default)]
 struct Logs {
     records: VecDeque<LogRecord>,
+    /// When the oldest of them came.
+    since: Option<Instant>,
     dropped: usize,
 }
 
@@ -60,6 +64,8 @@ thread_local! {
 }
 
 const MAX_LOGS: usize = 1000;
+/// How soon a host takes log records.
+const ATTENTIVE: Duration = Duration::from_secs(5);
 /// A peer that sends notifications faster than the host takes them loses the newest beyond this many.
 const MAX_NOTIFICATIONS: usize = 10_000;
 
@@ -71,6 +77,7 @@ impl Queue {
             stopped: AtomicBool::new(false),
             muted: AtomicBool::new(false),
             logs: Mutex::default(),
+            drained: AtomicBool::new(false),
             notifications: AtomicUsize::new(0),
         }
     }
@@ -110,6 +117,7 @@ impl Queue {
     pub(super) fn push_log(&self, record: LogRecord) {
         let first = {
             let mut logs = self.logs.lock();
+            logs.since.get_or_insert_with(Instant::now);
             logs.records.push_back(record);
             if logs.records.len() > MAX_LOGS {
                 logs.records.pop_front();
@@ -120,6 +128,12 @@ impl Queue {
         if first {
             self.push_item(Lane::Queue, Item::Log);
         }
+    }
+
+    /// Whether the host takes the events of the main lane: it has done so, and log records do not lie about.
+    pub(super) fn is_attentive(&self) -> bool {
+        let lying = self.logs.lock().since.is_some_and(|since| since.elapsed() > ATTENTIVE);
+        self.drained.load(Ordering::Relaxed) && !lying
     }
 
     /// Adds the last event: nothing follows it, and drainers that wait in vain come back.
@@ -184,6 +198,9 @@ impl Queue {
 
     /// Takes up to `max` events; waits for the first one up to `wait`.
     pub(super) fn drain(&self, lane: Lane, max: usize, wait: Duration) -> Vec<Event> {
+        if lane == Lane::Queue {
+            self.drained.store(true, Ordering::Relaxed);
+        }
         let queue = &self.lanes[lane as usize];
         let taken: Vec<Item> = {
             let mut items = queue.items.lock();
@@ -216,6 +233,7 @@ impl Queue {
             Item::Log => {
                 let (mut records, dropped) = {
                     let mut logs = self.logs.lock();
+                    logs.since = None;
                     (std::mem::take(&mut logs.records), std::mem::take(&mut logs.dropped))
                 };
                 if dropped > 0 {
@@ -316,6 +334,19 @@ mod tests {
         let records: Vec<serde_json::Value> = serde_json::from_slice(&events[0].body).unwrap();
         assert_eq!(records.len(), MAX_LOGS + 1);
         assert!(records[0]["message"].as_str().unwrap().contains('5'));
+    }
+
+    #[test]
+    fn a_host_that_takes_its_events_is_attentive() {
+        let (queue, _) = queue();
+        assert!(!queue.is_attentive(), "it has taken nothing yet");
+        queue.drain(Lane::Queue, 9, Duration::ZERO);
+        queue.push_log(LogRecord::new("warn", "t", "a".into()));
+        assert!(queue.is_attentive());
+        queue.logs.lock().since = Instant::now().checked_sub(ATTENTIVE + Duration::from_secs(1));
+        assert!(!queue.is_attentive(), "it lets them lie about");
+        queue.drain(Lane::Queue, 9, Duration::ZERO);
+        assert!(queue.is_attentive());
     }
 
     #[test]

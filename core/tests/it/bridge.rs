@@ -7,6 +7,8 @@ mod closing;
 mod hooks;
 #[cfg(unix)]
 mod lending;
+#[cfg(unix)]
+mod logs;
 mod mounted;
 mod opening;
 
