@@ -104,12 +104,12 @@ impl ClientError {
             Self::Timeout | Self::Negotiation(NegotiationError::TimedOut) => ErrorKind::Timeout,
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
+            Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
             Self::Link(_)
             | Self::Nonsense(_)
             | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::Nonsense(_)) => ErrorKind::Transport,
             Self::Negotiation(NegotiationError::NothingInCommon { .. }) => ErrorKind::Version,
             Self::Invalid(_) => ErrorKind::Invalid,
-            Self::Busy(_) => ErrorKind::Busy,
         }
     }
 

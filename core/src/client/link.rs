@@ -100,6 +100,9 @@ pub enum LinkFailure {
     /// The server does not know the session any more.
     #[error("The server does not know the session any more")]
     SessionLost,
+    /// Too much waits to be sent already.
+    #[error("Busy: {0}")]
+    Congested(String),
     /// Closed from this side.
     #[error("The connection is closed")]
     Closed,

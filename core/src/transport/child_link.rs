@@ -4,7 +4,7 @@ use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
     intake::Intake,
     lending::Lender,
-    lines::{Line, LineCutter},
+    lines::{Line, LineCutter, MAX_QUEUED},
     turns::Turns,
 };
 use crate::sync::Mutex;
@@ -57,15 +57,16 @@ impl Connector for ChildConnector {
                 ChildProcess::spawn(&command).map_err(|error| LinkFailure::Unreachable(error.to_string()))?;
             let link = Arc::new(ChildLink {
                 process: Arc::new(process),
+                inbox: Arc::clone(&inbox),
                 stdin: stdin.clone(),
                 queue: Arc::default(),
                 turns: Arc::default(),
                 closed: Arc::default(),
                 runtime: Handle::current(),
             });
-            tokio::spawn(write(stdin, Arc::clone(&link.queue), Arc::clone(&link.closed)));
-            let reading =
-                Reading { inbox, process: Arc::clone(&link.process), closed: Arc::clone(&link.closed), limit };
+            let ending = Ending { inbox, process: Arc::clone(&link.process), closed: Arc::clone(&link.closed) };
+            tokio::spawn(write(stdin, Arc::clone(&link.queue), ending.clone()));
+            let reading = Reading { ending, limit };
             match lender {
                 None => drop(tokio::spawn(reading.in_task(stdout))),
                 Some(lender) => reading
@@ -90,6 +91,7 @@ impl Connector for ChildConnector {
 
 struct ChildLink {
     process: Arc<ChildProcess>,
+    inbox: Arc<dyn Inbox>,
     stdin: ChildStdin,
     queue: Arc<Queue>,
     turns: Arc<Turns>,
@@ -97,7 +99,7 @@ struct ChildLink {
     runtime: Handle,
 }
 
-/// What waits to be written; bounded by the requests in flight.
+/// What waits to be written, in bounds.
 #[derive(Default)]
 struct Queue {
     waiting: Mutex<Waiting>,
@@ -109,6 +111,14 @@ struct Waiting {
     text: Vec<u8>,
     /// The task writes what it took before.
     writing: bool,
+    /// Nothing can be written any more.
+    broken: bool,
+}
+
+impl Waiting {
+    fn is_busy(&self) -> bool {
+        self.writing || !self.text.is_empty()
+    }
 }
 
 impl Link for ChildLink {
@@ -117,6 +127,13 @@ impl Link for ChildLink {
             return;
         }
         let mut waiting = self.queue.waiting.lock();
+        if waiting.broken {
+            return;
+        }
+        if waiting.text.len() > MAX_QUEUED {
+            drop(waiting);
+            return self.congested(&message);
+        }
         let first = waiting.text.is_empty();
         waiting.text.extend_from_slice(&message.bytes);
         waiting.text.push(b'\n');
@@ -158,6 +175,15 @@ impl Link for ChildLink {
 }
 
 impl ChildLink {
+    /// The server takes nothing.
+    fn congested(&self, message: &LinkMessage) {
+        let problem = format!("{} MiB wait for the server process, which does not read", MAX_QUEUED >> 20);
+        match &message.request {
+            Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
+            None => tracing::warn!(target: "trunkline", "a notification or response was not delivered: {problem}"),
+        }
+    }
+
     /// Writes what goes without waiting: the hop to the task costs as much as the whole rest of a small call. Nobody else writes
     /// now, so nobody's wait is disturbed. An error shows in the task's next write.
     fn write_at_once(&self, text: &[u8]) -> usize {
@@ -179,18 +205,19 @@ impl Drop for ChildLink {
     }
 }
 
+const OUTPUT: &str = "standard output";
 /// How long a process that was asked to terminate gets when there is no time at all.
 const LEAST_GRACE: Duration = Duration::from_millis(250);
 /// How long what is queued may take to be written when the link closes.
-const FLUSH: Duration = Duration::from_millis(200);
+const FLUSH: Duration = Duration::from_millis(500);
 
 async fn flushed(queue: &Queue) {
-    while !queue.waiting.lock().text.is_empty() {
+    while queue.waiting.lock().is_busy() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, closed: Arc<AtomicBool>) {
+async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, ending: Ending) {
     let mut text = Vec::new();
     loop {
         text.clear();
@@ -200,25 +227,45 @@ async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, closed: Arc<AtomicBool>
             waiting.writing = !text.is_empty();
         }
         if text.is_empty() {
-            if closed.load(Ordering::Acquire) {
+            if ending.closed.load(Ordering::Acquire) {
                 return;
             }
             queue.news.notified().await;
             continue;
         }
-        // A broken pipe means that the process is going; the reader tells when and why.
         if stdin.write_all(&text).await.is_err() {
-            return;
+            *queue.waiting.lock() = Waiting { broken: true, ..Waiting::default() };
+            // Most often the process is going. But it may live on and only hear nothing any more.
+            return ending.tell("standard input").await;
         }
         text.shrink_to(1 << 20);
     }
 }
 
-/// What reads what the server says.
-struct Reading {
+/// Tells why the connection has ended, unless it was closed from this side.
+#[derive(Clone)]
+struct Ending {
     inbox: Arc<dyn Inbox>,
     process: Arc<ChildProcess>,
     closed: Arc<AtomicBool>,
+}
+
+impl Ending {
+    /// `pipe`: which one has ended.
+    async fn tell(&self, pipe: &str) {
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        let obituary = self.process.obituary(pipe).await;
+        if !self.closed.load(Ordering::Acquire) {
+            self.inbox.closed(LinkFailure::Exited(obituary));
+        }
+    }
+}
+
+/// What reads what the server says.
+struct Reading {
+    ending: Ending,
     limit: usize,
 }
 
@@ -237,7 +284,7 @@ impl Reading {
         if let Some(rest) = cutter.rest() {
             self.line(Line::Text(rest));
         }
-        self.end().await;
+        self.ending.tell(OUTPUT).await;
     }
 
     /// On a thread, which can lend the reading to the host.
@@ -254,7 +301,7 @@ impl Reading {
         let thread = thread::Builder::new().name("trunkline-read".into());
         thread.spawn(move || {
             intake.run(Some(&lender));
-            runtime.spawn(async move { reading.end().await });
+            runtime.spawn(async move { reading.ending.tell(OUTPUT).await });
         })?;
         Ok(())
     }
@@ -267,20 +314,16 @@ impl Reading {
 
     fn line(&self, line: Line) {
         match line {
-            Line::Text(text) => self.inbox.message(text),
+            Line::Text(text) => self.ending.inbox.message(text),
             Line::TooLong(begins) => {
                 let problem = format!("The server sent a message of more than {} bytes, which was skipped", self.limit);
                 match Beginning::of(&begins) {
-                    Beginning { id: Some(id), response: true } => self.inbox.failed(&id, LinkFailure::Broken(problem)),
+                    Beginning { id: Some(id), response: true } => {
+                        self.ending.inbox.failed(&id, LinkFailure::Broken(problem));
+                    }
                     _ => tracing::warn!(target: "trunkline", "{problem}"),
                 }
             }
-        }
-    }
-
-    async fn end(&self) {
-        if !self.closed.load(Ordering::Acquire) {
-            self.inbox.closed(LinkFailure::Exited(self.process.obituary().await));
         }
     }
 }

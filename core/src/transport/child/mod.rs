@@ -147,11 +147,11 @@ impl ChildProcess {
 
     /// One text about why the connection to it was lost, for an error: how it ended and its last lines of standard error.
     ///
-    /// Waits a moment for both, since a pipe closes before its process ends.
-    pub async fn obituary(&self) -> String {
+    /// Waits a moment for both, since a pipe closes before its process ends. `closed`: which pipe showed it, if the process goes on.
+    pub async fn obituary(&self, closed: &str) -> String {
         let ended = timeout(STDERR_DEADLINE, self.ended()).await;
         let mut text = match ended {
-            Err(_) => format!("the server process \"{}\" closed its standard output", self.program),
+            Err(_) => format!("the server process \"{}\" closed its {closed}", self.program),
             Ok(None) => format!("the server process \"{}\" ended", self.program),
             Ok(Some(status)) => format!("the server process \"{}\" {}", self.program, how(status)),
         };
@@ -416,7 +416,7 @@ mod tests {
         let (process, _stdin, mut lines) =
             start("i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo \"line $i\" >&2; done; printf last >&2; exit 1");
         assert!(timeout(Duration::from_secs(5), lines.next_line()).await.unwrap().unwrap().is_none());
-        let text = process.obituary().await;
+        let text = process.obituary("standard output").await;
         assert!(
             text.starts_with("the server process \"sh\" exited with status 1; its last stderr lines:\nline 32\n"),
             "{text}"
@@ -424,13 +424,13 @@ mod tests {
         assert!(text.ends_with("line 50\nlast"), "{text}");
 
         let (process, _stdin, _lines) = start("kill -9 $$");
-        let text = process.obituary().await;
+        let text = process.obituary("standard output").await;
         assert_eq!(text, "the server process \"sh\" was ended by signal 9 and wrote nothing to its standard error");
 
         let (process, _stdin, mut lines) = start("exec >&-; echo why >&2; sleep 60");
         assert!(lines.next_line().await.unwrap().is_none());
         assert_eq!(
-            process.obituary().await,
+            process.obituary("standard output").await,
             "the server process \"sh\" closed its standard output; its last stderr lines:\nwhy"
         );
     }

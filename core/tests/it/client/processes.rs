@@ -77,6 +77,64 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
     assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), ClientError::Closed);
 }
 
+/// A client of a program that is no server, spoken to without a probe.
+#[cfg(unix)]
+async fn of_program(script: &str) -> Client {
+    let options = ClientOptions { revision: RevisionChoice::Pinned(Revision::V2026_07_28), ..ClientOptions::default() };
+    connect(ChildCommand::new(["sh", "-c", script]), options).await.unwrap()
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn a_server_that_closes_its_input_ends_the_connection() {
+    let client = of_program("exec 0<&-; sleep 60").await;
+    let error = soon(async {
+        loop {
+            let options = RequestOptions { timeout: Some(ms(1_500)), ..RequestOptions::default() };
+            match client.request("tools/list", None, &options).await.unwrap_err() {
+                ClientError::Timeout => {}
+                error => break error,
+            }
+        }
+    })
+    .await;
+    assert_eq!(error.kind(), ErrorKind::Transport);
+    assert!(error.to_string().contains("closed its standard input"), "{error}");
+    assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), ClientError::Closed);
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn what_waits_for_a_server_that_does_not_read_is_bounded() {
+    let client = of_program("sleep 60").await;
+    let params = RawJson::from_value(&json!({"name": "t", "arguments": {"text": "x".repeat(9 << 20)}})).unwrap();
+    let options = RequestOptions { timeout: Some(ms(500)), ..RequestOptions::default() };
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..6 {
+        let (client, params, options) = (client.clone(), params.clone(), options.clone());
+        calls.spawn(async move { client.request("tools/call", Some(&params), &options).await.unwrap_err().kind() });
+    }
+    let kinds = soon(calls.join_all()).await;
+    let busy = kinds.iter().filter(|kind| **kind == ErrorKind::Busy).count();
+    assert!(
+        (2..=4).contains(&busy) && kinds.iter().all(|kind| matches!(kind, ErrorKind::Busy | ErrorKind::Timeout)),
+        "{kinds:?}"
+    );
+    soon(client.close_within(ms(100))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg(unix)]
+async fn what_was_sent_last_arrives_whole() {
+    let file = File::new();
+    let client = of_program(&format!("wc -c > {}", file.path())).await;
+    let params = RawJson::from_value(&json!({"_meta": {"text": "x".repeat(8 << 20)}})).unwrap();
+    client.notify("notifications/cancelled", Some(&params)).unwrap();
+    soon(client.close_within(DEADLINE)).await;
+    let arrived: usize = file.text().trim().parse().unwrap();
+    assert!(arrived > params.as_bytes().len(), "{arrived} bytes");
+}
+
 #[tokio::test]
 async fn what_cannot_be_started_is_a_transport_error() {
     let error = connect(ChildCommand::new(["no-such-program-here"]), ClientOptions::default()).await.err().unwrap();
