@@ -399,7 +399,7 @@ fn changes_of_the_tools_are_heard() {
     assert_eq!(host.port.unregister(tool).unwrap_err().kind, ErrorKind::Invalid);
     assert_eq!(
         host.describe(server),
-        json!({"kind": "server", "tools": [], "resources": [], "resourceTemplates": [], "prompts": []})
+        json!({"kind": "server", "drainDeadlineMs": 5000, "tools": [], "resources": [], "resourceTemplates": [], "prompts": []})
     );
     assert_eq!(host.failure(host.call(legacy, "echo", json!({"message": "x"})))["code"], -32602);
 }
