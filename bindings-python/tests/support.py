@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 T = TypeVar("T")
 
@@ -54,6 +58,43 @@ def environment() -> dict[str, str]:
 
     paths = [str(Path(trunkline.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+class Lifeline:
+    """Whether a child process lives: it holds a connection, which the system closes when the process is gone."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(DEADLINE)
+        # To be put at the start of the child's program.
+        self.source = (
+            "import socket\n"
+            f"lifeline = socket.create_connection({self._listener.getsockname()!r})\n"
+            "lifeline.sendall(b'x')\n"
+        )
+        self._held: socket.socket | None = None
+
+    def wait_for_the_start(self) -> None:
+        """Returns when the child has come so far."""
+        self._held, _ = self._listener.accept()
+        self._held.settimeout(DEADLINE)
+        assert self._held.recv(1) == b"x"
+
+    def wait_for_the_end(self) -> None:
+        """Returns when the child is gone."""
+        assert self._held is not None
+        try:
+            assert self._held.recv(1) == b""
+        except ConnectionError:
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+        if self._held is not None:
+            self._held.close()
 
 
 def finish(command: list[str], *, text: str = "") -> subprocess.CompletedProcess[str]:

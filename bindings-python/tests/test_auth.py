@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -200,6 +201,7 @@ def test_auth_that_cannot_be_is_refused() -> None:
         Identity()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such sockets")
 def test_a_unix_socket(tmp_path: Path) -> None:
     async def check() -> None:
         path = tmp_path / "it.sock"

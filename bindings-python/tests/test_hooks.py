@@ -430,5 +430,5 @@ def test_options_of_a_server_are_checked() -> None:
         Server("test", version="1", extensions={"example.com/x": wrong})
     with pytest.raises(InvalidArgument, match="cacheScope"):
         Server("test", version="1", cache_scope=wrong)
-    with pytest.raises(InvalidArgument, match="time"):
+    with pytest.raises(InvalidArgument, match="ttl must be a number of seconds"):
         Server("test", version="1", ttl=-1)

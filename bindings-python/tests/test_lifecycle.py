@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -139,7 +140,7 @@ print("parent is fine", flush=True)
 """
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_gets_a_clear_error_or_starts_anew(tmp_path: Path) -> None:
     command = script(tmp_path, FORK)
     done = finish([command[0], "-W", "ignore::DeprecationWarning", command[1]])
@@ -187,7 +188,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_leaves_the_loop_of_its_parent_alone(tmp_path: Path) -> None:
     server = script(tmp_path, ECHO, "server.py")
     command = script(tmp_path, FORK_IN_A_LOOP.format(server=server))
@@ -195,7 +196,7 @@ def test_a_forked_child_leaves_the_loop_of_its_parent_alone(tmp_path: Path) -> N
     assert (done.returncode, done.stdout) == (0, "parent is fine\n"), done.stderr
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_that_returns_normally(tmp_path: Path) -> None:
     source = """
 import os
@@ -229,7 +230,7 @@ print(sorted(heavy & sys.modules.keys()))
             sys.executable,
             "-I",
             "-c",
-            f"import sys; sys.path[:0] = {environment()['PYTHONPATH'].split(':')!r}\n{source}",
+            f"import sys; sys.path[:0] = {environment()['PYTHONPATH'].split(os.pathsep)!r}\n{source}",
         ],
         capture_output=True,
         text=True,

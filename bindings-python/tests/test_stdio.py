@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support import DEADLINE, REVISIONS, environment, finish, run, script, until
+from support import DEADLINE, REVISIONS, Lifeline, environment, finish, run, script
 from trunkline import Client, ConnectionClosed, RequestTimeout, SyncClient, TransportError, TrunklineError
 
 ECHO = """
@@ -130,21 +129,19 @@ def test_a_child_that_is_no_server(tmp_path: Path) -> None:
 
 
 def test_closing_ends_the_child(tmp_path: Path) -> None:
-    pids = tmp_path / "pid"
-    source = ECHO.replace("server.run()", f"open({str(pids)!r}, 'w').write(str(os.getpid())); server.run()")
-
     async def check() -> None:
-        async with Client(script(tmp_path, source), env=environment()) as client:
-            call = asyncio.ensure_future(client.call_tool("hang"))
-            await asyncio.sleep(0.1)
-            start = time.monotonic()
-        with pytest.raises(TrunklineError):
-            await call
-        assert time.monotonic() - start < 8
+        with Lifeline() as lifeline:
+            async with Client(script(tmp_path, lifeline.source + ECHO), env=environment()) as client:
+                await asyncio.to_thread(lifeline.wait_for_the_start)
+                call = asyncio.ensure_future(client.call_tool("hang"))
+                await asyncio.sleep(0.1)
+                start = time.monotonic()
+            with pytest.raises(TrunklineError):
+                await call
+            assert time.monotonic() - start < 8
+            await asyncio.to_thread(lifeline.wait_for_the_end)
 
     run(check())
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pids.read_text()), 0)
 
 
 def test_the_server_ends_with_its_input(tmp_path: Path) -> None:
@@ -195,18 +192,3 @@ def test_clients_are_independent(tmp_path: Path) -> None:
             assert (await second.call_tool("echo", {"message": "alive"})).text == "alive"
 
     run(check())
-
-
-def test_cancelling_while_connecting(tmp_path: Path) -> None:
-    async def check() -> None:
-        client = Client(script(tmp_path, "import time; time.sleep(60)"))
-        task = asyncio.ensure_future(client.connect())
-        await asyncio.sleep(0.2)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await until(lambda: True, "nothing")
-
-    start = time.monotonic()
-    run(check())
-    assert time.monotonic() - start < 15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -69,7 +70,7 @@ def test_a_server_of_this_process(name: str) -> None:
 def test_progress_of_a_child(tmp_path: Path) -> None:
     source = "from test_calls import Slow\nSlow().server.run()"
     env = environment()
-    env["PYTHONPATH"] += f":{Path(__file__).parent}"
+    env["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parent}"
     heard: list[Any] = []
     threads: set[int] = set()
 
@@ -88,7 +89,7 @@ def test_progress_of_a_child(tmp_path: Path) -> None:
 def test_a_callback_may_call(tmp_path: Path) -> None:
     source = "from test_calls import Slow\nSlow().server.run()"
     env = environment()
-    env["PYTHONPATH"] += f":{Path(__file__).parent}"
+    env["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parent}"
     counts: list[int] = []
     with SyncClient(script(tmp_path, source), env=env) as client:
         client.call_tool("steps", on_progress=lambda _p, _t, _m: counts.append(len(client.list_tools())))
@@ -100,6 +101,62 @@ def test_a_callback_may_call(tmp_path: Path) -> None:
         with pytest.raises(ZeroDivisionError):
             client.call_tool("steps", on_progress=broken)
         assert client.call_tool("steps").text == "done"
+
+
+def test_notifications_of_a_child_are_told_while_a_call_runs(tmp_path: Path) -> None:
+    source = """
+import time
+from trunkline import Server
+
+server = Server("test", version="1")
+
+@server.tool
+def grow() -> str:
+    server.add_tool(lambda: "late", name="late")
+    time.sleep(2)
+    return "done"
+
+server.run()
+"""
+    changed: list[float] = []
+    command = script(tmp_path, source)
+    with SyncClient(command, env=environment(), on_tools_changed=lambda: changed.append(time.monotonic())) as client:
+        client.call_tool("grow")
+        assert changed and changed[0] < time.monotonic() - 0.5
+
+
+def test_progress_behind_many_notifications_is_told_before_the_reply(tmp_path: Path) -> None:
+    source = """
+from trunkline import Server, SyncContext
+
+server = Server("test", version="1")
+
+@server.tool
+def chatter(ctx: SyncContext) -> str:
+    ctx.progress(1)
+    for number in range(2000):
+        ctx.info(number)
+    ctx.progress(2)
+    return "done"
+
+server.run()
+"""
+    heard, told = Heard(), list[Any]()
+
+    def hear(progress: float, total: float | None, message: str | None) -> None:
+        if not heard:
+            time.sleep(1)  # the rest piles up meanwhile
+        heard.hear(progress, total, message)
+
+    with SyncClient(
+        script(tmp_path, source),
+        env=environment(),
+        revision="2025-06-18",
+        on_notification=lambda method, _params: told.append(method),
+    ) as client:
+        client.call_tool("chatter", on_progress=hear)
+        assert heard[-1][0] == 2
+        assert told.count("notifications/message") == 2000
 
 
 def test_changes_are_told_while_a_method_runs() -> None:

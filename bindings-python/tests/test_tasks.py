@@ -19,7 +19,7 @@ from trunkline import Context, InputRequired, ProtocolError, Server, SyncContext
 
 server = Server("tasks", version="1", task_ttl=90, task_poll_interval=0.05, max_tasks=3)
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-stopped = []
+steps = []
 
 @server.tool(task="optional")
 async def slow(ctx: Context) -> str:
@@ -35,20 +35,22 @@ def slow_in_thread(ctx: SyncContext) -> str:
 
 @server.tool(task="required")
 async def endless() -> str:
+    steps.append("begun 1")
     try:
         await asyncio.sleep(60)
     finally:
-        stopped.append(1)
+        steps.append("stopped 1")
 
 @server.tool(task="required")
 def endless_in_thread(ctx: SyncContext) -> str:
+    steps.append("begun 2")
     while not ctx.cancelled:
         time.sleep(0.01)
-    stopped.append(2)
+    steps.append("stopped 2")
 
 @server.tool(task="forbidden")
-def has_stopped() -> str:
-    return f"{stopped}"
+def all_steps() -> str:
+    return f"{steps}"
 
 @server.tool(task="optional")
 def fails() -> str:
@@ -106,10 +108,10 @@ def until(client: Peer, task: str, *wanted: str) -> dict[str, Any]:
     return told
 
 
-def until_stopped(client: Peer, which: str) -> None:
+def until_step(client: Peer, step: str) -> None:
     end = time.monotonic() + DEADLINE
-    while which not in client.call("has_stopped"):
-        assert time.monotonic() < end, "the handler was not told"
+    while step not in client.call("all_steps"):
+        assert time.monotonic() < end, f"{step} does not come"
         time.sleep(0.02)
 
 
@@ -143,11 +145,11 @@ def begin(client: Peer, tool: str, **arguments: Any) -> dict[str, Any]:
 def test_tsk_01_what_may_be_a_task_is_declared(legacy: Peer) -> None:
     assert legacy.server["capabilities"]["tasks"] == {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     support = {tool["name"]: tool["execution"]["taskSupport"] for tool in legacy.once("tools/list")["tools"]}
-    assert [support[name] for name in ("slow", "endless", "has_stopped")] == ["optional", "required", "forbidden"]
+    assert [support[name] for name in ("slow", "endless", "all_steps")] == ["optional", "required", "forbidden"]
 
 
 def test_tsk_05_tsk_07_what_must_not_be_a_task_and_what_must_be_one(legacy: Peer) -> None:
-    assert refusal(legacy, "tools/call", name="has_stopped", task={}).code == -32601
+    assert refusal(legacy, "tools/call", name="all_steps", task={}).code == -32601
     assert refusal(legacy, "tools/call", name="endless").code == -32601
 
 
@@ -177,8 +179,10 @@ def test_tsk_14_a_task_asks_the_client(legacy: Peer, tool: str) -> None:
 
 def test_tsk_30_a_cancelled_task_cancels_its_handler(legacy: Peer) -> None:
     for tool, which in (("endless", "1"), ("endless_in_thread", "2")):
-        assert legacy.once("tasks/cancel", taskId=begin(legacy, tool)["taskId"])["status"] == "cancelled"
-        until_stopped(legacy, which)
+        task = begin(legacy, tool)["taskId"]
+        until_step(legacy, f"begun {which}")
+        assert legacy.once("tasks/cancel", taskId=task)["status"] == "cancelled"
+        until_step(legacy, f"stopped {which}")
 
 
 def test_tsk_35_no_more_tasks_than_the_server_wants(legacy: Peer) -> None:
@@ -225,9 +229,10 @@ def test_tkx_09_a_deferred_task_begins_as_a_call_and_becomes_a_task_only_if_it_s
 def test_tkx_17_a_cancelled_task_cancels_its_handler_here_too(modern: Peer) -> None:
     for tool, which in (("endless", "1"), ("endless_in_thread", "2")):
         task = begin(modern, tool)["taskId"]
+        until_step(modern, f"begun {which}")
         modern.once("tasks/cancel", taskId=task)
         assert until(modern, task, *FINAL)["status"] == "cancelled"
-        until_stopped(modern, which)
+        until_step(modern, f"stopped {which}")
 
 
 def test_tkx_02_tkx_05_clients_without_the_extension_get_results_or_hear_what_they_lack(tmp_path: Path) -> None:
@@ -249,5 +254,5 @@ def test_other_words_for_the_support_of_tasks_are_refused() -> None:
     server = Server("wrong", version="1")
     with pytest.raises(InvalidArgument, match="taskSupport"):
         server.add_tool(lambda: "", name="some", task="sometimes")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="a time must be"):
+    with pytest.raises(InvalidArgument, match="task_ttl must be a number of seconds"):
         Server("wrong", version="1", task_ttl=-1)

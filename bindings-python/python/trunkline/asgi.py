@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _native
 from .errors import ConnectionClosed, reraise
+from .options import checked_time
 from .port import HTTP_CHUNK, HTTP_HEAD, start_task
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class ASGIApp:
             loops, self._loops = self._loops, set()
         if port is None or port.is_inherited:
             return
-        deadline = self._drain_deadline if deadline is None else deadline
+        deadline = self._drain_deadline if deadline is None else checked_time("deadline", deadline)
         await port.close_mounted(self._listener, deadline)
         for loop in loops:
             await self._server._release(port, loop, deadline)

@@ -14,9 +14,11 @@ from .connection import (
     OnToolsChanged,
     Target,
     call_params,
+    read_answer,
     request_json,
 )
 from .errors import ConnectionClosed, InvalidArgument
+from .options import checked_time
 from .port import Port
 from .results import CallToolResult
 from .types import Tool, ToolPage
@@ -42,6 +44,9 @@ class Client:
         timeout: for an answer (default 60); progress renews it.
         max_timeout: however often it is renewed (default 600).
         connect_timeout: for connecting and negotiating (default 30).
+        probe_timeout: for a server on a pipe to answer what only the newest revision has, before the older ones are
+            tried (default 5).
+        max_message_bytes: the largest message that is taken (default 64 MiB).
         headers: sent with every HTTP request.
         env: added to the environment of the started server; with `inherit_env=False` it is all that it gets.
         inherit_env: whether the started server gets this process's environment (default True).
@@ -60,6 +65,8 @@ class Client:
         timeout: float | None = None,
         max_timeout: float | None = None,
         connect_timeout: float | None = None,
+        probe_timeout: float | None = None,
+        max_message_bytes: int | None = None,
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         inherit_env: bool | None = None,
@@ -75,6 +82,8 @@ class Client:
             timeout=timeout,
             max_timeout=max_timeout,
             connect_timeout=connect_timeout,
+            probe_timeout=probe_timeout,
+            max_message_bytes=max_message_bytes,
             headers=headers,
             env=env,
             inherit_env=inherit_env,
@@ -119,7 +128,7 @@ class Client:
         import asyncio
 
         if self._port is not None:
-            raise InvalidArgument("the client is connected already")
+            raise InvalidArgument("the client is connected already, or connecting")
         loop, server_handle = asyncio.get_running_loop(), None
         self._loop = loop
         if (server := self._connection.server) is None:
@@ -128,40 +137,43 @@ class Client:
         else:
             # The connection lives on the server's port.
             port, server_handle = server._acquire(loop)
-        handle = 0
+        self._port, self._handle = port, 0
         try:
             receive = self._connection.listen(self._run, self._progress)
-            handle = port.open(self._connection.open_json(server_handle), receive)
-            self._connection.facts = await port.reply(handle)
+            self._handle = port.open(self._connection.open_json(server_handle), receive)
+            facts = await port.opened(self._handle)
+            if self._port is not port:
+                raise ConnectionClosed("the client was closed while it was connecting")
+            self._connection.facts = facts
         except BaseException:
-            await self._end(port, handle, 0)
+            if self._port is port:  # otherwise `close` ends it
+                self._port = None
+                await self._end(port, self._handle, 0)
             raise
-        self._port, self._handle = port, handle
 
-    async def close(self) -> None:
-        """Ends the connection; `async with` does it for you. Requests in flight fail with ConnectionClosed."""
+    async def close(self, deadline: float = CLOSE_DEADLINE) -> None:
+        """Ends the connection; `async with` does it for you. Requests in flight fail with ConnectionClosed, and so does
+        `connect` if it is not done.
+
+        Args:
+            deadline: what a server that was started gets to end by itself, before it is asked to and then killed.
+        """
+        deadline = checked_time("deadline", deadline)
         port, self._port = self._port, None
         if port is not None:
             self._connection.facts = None
-            await self._end(port, self._handle, CLOSE_DEADLINE)
+            await self._end(port, self._handle, deadline)
 
     async def list_tools(self) -> list[Tool]:
         """All tools of the server, from all pages."""
-        tools: list[Tool] = []
-        cursor: str | None = None
-        seen: set[str] = set()
-        while True:
-            page = await self.list_tools_page(cursor)
-            tools += page.tools
-            cursor = page.next_cursor
-            if cursor is None or cursor in seen:  # a cursor that comes again would go round forever
-                return tools
-            seen.add(cursor)
+        answer = await self._request(request_json("tools/list", all_pages=True))
+        return read_answer("tools/list", ToolPage.from_json, answer).tools
 
     async def list_tools_page(self, cursor: str | None = None) -> ToolPage:
         """One page of the tools; `next_cursor` of a page asks for the next one."""
         params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
-        return ToolPage.from_json(await self._request(request_json("tools/list", params)))
+        answer = await self._request(request_json("tools/list", params))
+        return read_answer("tools/list", ToolPage.from_json, answer)
 
     async def call_tool(
         self,
@@ -190,7 +202,7 @@ class Client:
         """
         params = call_params(name, arguments, meta)
         json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None)
-        return CallToolResult.from_json(await self._request(json, on_progress))
+        return read_answer("tools/call", CallToolResult.from_json, await self._request(json, on_progress))
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """Returns when the server has answered."""

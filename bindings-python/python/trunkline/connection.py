@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from . import _native
-from .errors import ConnectionClosed, InvalidArgument
-from .options import camel_case, milliseconds
+from .errors import ConnectionClosed, InvalidArgument, TransportError
+from .options import camel_case, in_ms
 
 if TYPE_CHECKING:
     from .server import Server
+
+T = TypeVar("T")
 
 # An endpoint's URL, the command of a child process, or a server in this process.
 Target: TypeAlias = "str | Sequence[str | os.PathLike[str]] | Server"
@@ -21,8 +23,8 @@ OnProgress: TypeAlias = Callable[[float, "float | None", "str | None"], "Awaitab
 OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
 OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
 
-# How long a client waits for its connection to end in good order: a child process gets stdin's end, TERM and KILL.
-CLOSE_DEADLINE: Final = 5.0
+# Seconds that a server gets to end by itself when its client closes; then a child process is asked, and at last killed.
+CLOSE_DEADLINE: Final = 2.0
 _PROGRESS: Final = "notifications/progress"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
@@ -40,6 +42,8 @@ class Connection:
         timeout: float | None = None,
         max_timeout: float | None = None,
         connect_timeout: float | None = None,
+        probe_timeout: float | None = None,
+        max_message_bytes: int | None = None,
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         inherit_env: bool | None = None,
@@ -54,6 +58,8 @@ class Connection:
         revision: `"auto"` (negotiate), `"legacy"`, `"modern"`, or one revision, spoken without asking first.
         timeout: seconds for an answer; progress renews it, up to `max_timeout`.
         connect_timeout: seconds for connecting and negotiating.
+        probe_timeout: seconds for a server on a pipe to say whether it is of the newer kind.
+        max_message_bytes: the largest message.
         headers: sent with every HTTP request.
         env: added to the environment of the child process; with `inherit_env=False` it is all that it gets.
         cwd: the folder in which the child process starts.
@@ -75,9 +81,13 @@ class Connection:
             # Some servers tell what changes only on a stream that the client asks for.
             listen=(on_notification is not None or on_tools_changed is not None) or None,
             options=camel_case(
-                timeout_ms=milliseconds(timeout),
-                max_timeout_ms=milliseconds(max_timeout),
-                connect_timeout_ms=milliseconds(connect_timeout),
+                max_message_bytes=max_message_bytes,
+                **in_ms(
+                    timeout=timeout,
+                    max_timeout=max_timeout,
+                    connect_timeout=connect_timeout,
+                    probe_timeout=probe_timeout,
+                ),
             ),
         )
         self.on_notification = on_notification
@@ -145,20 +155,34 @@ def request_json(
     *,
     progress: bool = False,
     wait: bool = False,
+    all_pages: bool = False,
 ) -> dict[str, Any]:
     """One request as the core takes it."""
     json: dict[str, Any] = {"method": method}
     if params is not None:
         json["params"] = params
-    if timeout is not None:
-        json["timeoutMs"] = milliseconds(timeout)
-    if max_timeout is not None:
-        json["maxTimeoutMs"] = milliseconds(max_timeout)
+    if timeout is not None or max_timeout is not None:
+        json |= camel_case(**in_ms(timeout=timeout, max_timeout=max_timeout))
     if progress:
         json["progress"] = True
     if wait:
         json["wait"] = True
+    if all_pages:
+        json["all"] = True
     return json
+
+
+def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
+    """What the result of a peer says.
+
+    Raises:
+        TransportError: if it does not have the form that the protocol gives it.
+    """
+    try:
+        return read(answer)
+    except (AttributeError, LookupError, TypeError) as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise TransportError(f"the answer to {method} makes no sense: {why}") from error
 
 
 def call_params(name: str, arguments: Mapping[str, Any] | None, meta: Mapping[str, Any] | None) -> dict[str, Any]:

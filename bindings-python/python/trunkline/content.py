@@ -194,7 +194,13 @@ Content: TypeAlias = TextContent | ImageContent | AudioContent | EmbeddedResourc
 
 
 def content_from_json(json: dict[str, Any]) -> Content:
-    """The block of a peer. What does not look like its type is kept as it is."""
+    """The block of a peer. What does not look like its type is kept as it is.
+
+    Raises:
+        TypeError: if it is no object.
+    """
+    if not isinstance(json, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError("a block of content is not an object")
     annotations, meta = json.get("annotations"), json.get("_meta")
     try:
         match json.get("type"):

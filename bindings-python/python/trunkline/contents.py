@@ -92,11 +92,11 @@ class ReadResourceResult:
 
     def to_json(self) -> dict[str, Any]:
         """The result in the form that the protocol uses."""
-        from .options import camel_case, milliseconds
+        from .options import camel_case, in_ms
 
         json = {
             "contents": [part.to_json() for part in self.contents],
-            **camel_case(ttl_ms=milliseconds(self.ttl), cache_scope=self.cache_scope),
+            **camel_case(cache_scope=self.cache_scope, **in_ms(ttl=self.ttl)),
         }
         return json if self.meta is None else {**json, "_meta": self.meta}
 

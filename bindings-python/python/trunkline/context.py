@@ -18,7 +18,7 @@ from .asking import (
     sample,
 )
 from .call import Call
-from .connection import request_json
+from .connection import read_answer, request_json
 from .jsonable import jsonable
 from .logs import LogLevel
 
@@ -188,7 +188,7 @@ class Context(Call):
         self._notify({"taskMessage": message})
 
     async def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
-        return request.read(await self._request(self._question(request, key, timeout)))
+        return read_answer(request.method, request.read, await self._request(self._question(request, key, timeout)))
 
     async def _request(self, json: dict[str, Any]) -> Any:
         return await self._port.answer(self._port.request(self._ticket, json))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from .errors import InvalidArgument
+from .errors import ConnectionClosed, InvalidArgument
+from .options import checked_time
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -54,19 +55,25 @@ class Listener:
 
         if self._port is not None:
             raise InvalidArgument("this listener was started already: call serve() again for another")
+        self._result = {}
         self._loop = loop = asyncio.get_running_loop()
         port, server = self._server._acquire(loop)
+        self._port, self._handle = port, 0
         try:
             if port.loop is not loop:
                 raise InvalidArgument(
                     "another event loop serves this server already; a SyncClient of it connects after serve()"
                 )
-            handle = port.open({"server": server, "transport": self._server._transport(self._transport)})
-            self._result = await port.reply(handle)
+            self._handle = port.open({"server": server, "transport": self._server._transport(self._transport)})
+            result = await port.opened(self._handle)
+            if self._port is not port:
+                raise ConnectionClosed("the listener was closed while it was starting")
+            self._result = result
         except BaseException:
-            await self._server._release(port, loop, 0)
+            if self._port is port:  # otherwise `close` lets go of it
+                self._port = None
+                await self._server._release(port, loop, 0)
             raise
-        self._port, self._handle = port, handle
 
     async def wait(self) -> None:
         """Returns when serving has ended: by `close`, or by itself when stdin ends.
@@ -82,7 +89,7 @@ class Listener:
         port = self._port
         if port is None:
             return
-        deadline = self._drain_deadline if deadline is None else deadline
+        deadline = self._drain_deadline if deadline is None else checked_time("deadline", deadline)
         await port.close(self._handle, deadline)
         if self._port is not None:
             self._port = None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .errors import InvalidArgument
+
+# Thirty years.
+_LONGEST: Final = 1e9
 
 
 def camel_case(**options: Any) -> dict[str, Any]:
@@ -12,14 +15,21 @@ def camel_case(**options: Any) -> dict[str, Any]:
     return {_camel_case(name): value for name, value in options.items() if value is not None and value != {}}
 
 
-def milliseconds(seconds: float | None) -> int | None:
-    """A time in seconds as whole milliseconds."""
-    if seconds is None:
-        return None
+def in_ms(**times: float | None) -> dict[str, Any]:
+    """The times that were given, as whole milliseconds, for `camel_case`."""
+    return {f"{name}_ms": round(checked_time(name, time) * 1000) for name, time in times.items() if time is not None}
+
+
+def checked_time(name: str, seconds: float) -> float:
+    """The time, or the longest there is if it is longer.
+
+    Raises:
+        InvalidArgument: if it is negative or not a number.
+    """
     # NaN compares as false, so this refuses it as well.
-    if not isinstance(seconds, (int, float)) or not 0 <= seconds <= 1e9:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidArgument(f"a time must be a number of seconds from 0 to 1e9, not {seconds!r}")
-    return round(seconds * 1000)
+    if not isinstance(seconds, (int, float)) or not seconds >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidArgument(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
+    return min(seconds, _LONGEST)
 
 
 def _camel_case(name: str) -> str:

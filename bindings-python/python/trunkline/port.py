@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 from . import _native
 from .bell import make_bell
 from .errors import BlockingCallError, ConnectionClosed, ForkedError, from_object, reraise
+from .jsonable import jsonable
 from .logs import write_logs
 from .pool import Pool
 
@@ -136,7 +137,7 @@ class Port:
         return loop if loop is not None and loop.is_running() and not self.is_inherited else None
 
     def open(self, json: dict[str, Any], receive: Receive | None = None) -> int:
-        """Opens a listener or a connection whose notifications go to `receive`; `reply` waits for the outcome."""
+        """Opens a listener or a connection whose notifications go to `receive`; `opened` waits for the outcome."""
         loop = self._here()
         try:
             with self._lock:  # its reply must not be dispatched before someone waits for it
@@ -149,6 +150,21 @@ class Port:
             reraise(error)
         return handle
 
+    async def opened(self, handle: int) -> Any:
+        """The result of an open. If there is none, or nobody waits for it any more, nothing is left of it.
+
+        Raises:
+            TrunklineError: why there is none.
+        """
+        try:
+            return await self.reply(handle)
+        except BaseException:
+            self._listeners.pop(handle, None)
+            if (end := self._ends.pop(handle, None)) is not None:
+                self._settle(end, (True, None))  # who closes it meanwhile waits for this
+                self._close(handle, 0)
+            raise
+
     def open_blocking(self, json: dict[str, Any], receive: Receive) -> int:
         """Opens a connection for blocking code, which fetches the outcome itself; `receive` is called on any thread."""
         with self._lock:
@@ -156,12 +172,17 @@ class Port:
             self._listeners[handle] = (None, receive)
         return handle
 
+    def close_blocking(self, handle: int) -> None:
+        """Ends a connection of blocking code at once; nothing of it is heard any more."""
+        self._listeners.pop(handle, None)
+        self._close(handle, 0)
+
     def request(self, handle: int, json: dict[str, Any]) -> int:
         """Sends a request to the server of a connection or the client of a call; `answer` waits for the answer."""
         loop = self._here()
         try:
             with self._lock:
-                ticket = self.native.request(handle, json)
+                ticket = send_request(self.native, handle, json)
                 self._replies[ticket] = loop.create_future()
         except _native.NativeError as error:
             reraise(error)
@@ -170,7 +191,7 @@ class Port:
         return ticket
 
     async def reply(self, ticket: int) -> Any:
-        """The result of an open or a request.
+        """The reply to an open or a request.
 
         Raises:
             TrunklineError: what the core reported instead.
@@ -242,12 +263,15 @@ class Port:
         end = self._ends.get(handle)
         if end is None or end.done() or self.is_inherited:
             return
-        try:
-            self.native.close(handle, round(deadline * 1000))
-        except _native.NativeError as error:
-            reraise(error)
+        self._close(handle, deadline)
         await asyncio.wait({end}, timeout=deadline + _GRACE)
         self._ends.pop(handle, None)
+
+    def _close(self, handle: int, deadline: float) -> None:
+        try:
+            self.native.close(handle, round(deadline * 1000))
+        except _native.NativeError:
+            pass  # another process's
 
     async def stop(self, deadline: float) -> None:
         """Ends everything on this port and lets go of the loop. Calls in flight get until the deadline (seconds)."""
@@ -501,6 +525,18 @@ def remember_native(native: _native.Port) -> None:
     """Makes sure that the port is ended before the interpreter goes away."""
     _end_at_exit()
     _natives[native] = os.getpid()
+
+
+def send_request(native: _native.Port, handle: int, json: dict[str, Any]) -> int:
+    """Sends a request. Values that JSON does not have become what they become in the results of handlers.
+
+    Raises:
+        TypeError: if there is no such form.
+    """
+    try:
+        return native.request(handle, json)
+    except TypeError:
+        return native.request(handle, jsonable(json))
 
 
 def end_port(native: _native.Port, deadline: float) -> None:

@@ -44,11 +44,20 @@ class CallToolResult:
 
     @classmethod
     def from_json(cls, json: dict[str, Any]) -> CallToolResult:
-        """The result of a peer."""
+        """The result of a peer.
+
+        Raises:
+            TypeError, AttributeError: if it is none.
+        """
+        content, is_error = json.get("content", []), json.get("isError", False)
+        if not isinstance(content, list):
+            raise TypeError("content is not an array")
+        if not isinstance(is_error, bool):
+            raise TypeError("isError is neither true nor false")
         return cls(
-            [content_from_json(block) for block in json.get("content", ())],
+            [content_from_json(block) for block in cast("list[Any]", content)],
             structured_content=json.get("structuredContent"),
-            is_error=json.get("isError", False),
+            is_error=is_error,
             meta=json.get("_meta"),
         )
 

@@ -17,11 +17,13 @@ from .connection import (
     OnToolsChanged,
     Target,
     call_params,
+    read_answer,
     request_json,
 )
 from .errors import BlockingCallError, ConnectionClosed, InvalidArgument, from_object, reraise
 from .logs import write_logs
-from .port import LOG, NOTIFICATION, end_port, remember_native
+from .options import checked_time
+from .port import LOG, NOTIFICATION, end_port, remember_native, send_request
 from .results import CallToolResult
 from .types import Tool, ToolPage
 
@@ -33,10 +35,13 @@ if TYPE_CHECKING:
     from .port import Port
     from .server import Server
 
-# Every request has a timeout in the core: this is only how long one look lasts.
-_WAIT_MS: Final = 60_000
-# How often a waiting call looks for its progress.
-_PROGRESS_MS: Final = 20
+# How often a waiting call looks for log records of the core (every request has a timeout there) ...
+_WAIT_MS: Final = 1000
+# ... and for what is told to a callback.
+_CALLBACK_MS: Final = 20
+# Events taken at once, and how often in a row: more than there can be before a reply.
+_BATCH: Final = 256
+_BATCHES: Final = 200
 # How long it waits for the loop of a server of this process to hand over what came before a reply.
 _FLUSH_SECONDS: Final = 1.0
 
@@ -58,6 +63,8 @@ class SyncClient:
         timeout: float | None = None,
         max_timeout: float | None = None,
         connect_timeout: float | None = None,
+        probe_timeout: float | None = None,
+        max_message_bytes: int | None = None,
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         inherit_env: bool | None = None,
@@ -73,6 +80,8 @@ class SyncClient:
             timeout=timeout,
             max_timeout=max_timeout,
             connect_timeout=connect_timeout,
+            probe_timeout=probe_timeout,
+            max_message_bytes=max_message_bytes,
             headers=headers,
             env=env,
             inherit_env=inherit_env,
@@ -80,9 +89,12 @@ class SyncClient:
             on_notification=on_notification,
             on_tools_changed=on_tools_changed,
         )
+        # Held while the connection is opened and taken away, which one thread does.
+        self._state = threading.Lock()
         self._native: _native.Port | None = None
         self._handle = 0
         self._progress: dict[int, OnProgress] = {}
+        self._has_callbacks = on_notification is not None or on_tools_changed is not None
         self._receive = self._connection.listen(_run, self._progress)
         # Held while events are handed over, so that they stay in order; re-entered when a callback makes a call.
         self._draining = threading.RLock()
@@ -118,47 +130,44 @@ class SyncClient:
             VersionError: if there is no revision in common.
             RequestTimeout: if it takes longer than the connect timeout.
         """
-        if self._native is not None:
-            raise InvalidArgument("the client is connected already")
-        if self._connection.server is not None:
-            self._connect_in_memory(self._connection.server)
-            return
-        native = _native.Port()
-        remember_native(native)
+        self._refuse_deadlock()
+        with self._state:
+            if self._native is not None:
+                raise InvalidArgument("the client is connected already, or connecting")
+            native = self._native = self._open()
         try:
-            handle = native.open({**self._connection.open_json(None), "wait": True})
-            self._connection.facts = self._wait(native, handle)
-        except BaseException as error:
-            self._end(native, 0)
-            if isinstance(error, _native.NativeError):
-                reraise(error)
+            facts = self._wait(native, self._handle)
+            with self._state:
+                if self._native is not native:
+                    raise ConnectionClosed("the client was closed while it was connecting")
+                self._connection.facts = facts
+        except BaseException:
+            if self._taken(native):  # otherwise `close` ends it
+                self._end(native, 0)
             raise
-        self._native, self._handle = native, handle
 
-    def close(self) -> None:
-        """Ends the connection; `with` does it for you. Requests in flight fail with ConnectionClosed."""
-        native, self._native = self._native, None
-        if native is not None:
-            self._connection.facts = None
-            self._end(native, CLOSE_DEADLINE)
+    def close(self, deadline: float = CLOSE_DEADLINE) -> None:
+        """Ends the connection; `with` does it for you. Requests in flight fail with ConnectionClosed, and so does a
+        `connect` on another thread if it is not done.
+
+        Args:
+            deadline: what a server that was started gets to end by itself, before it is asked to and then killed.
+        """
+        deadline = checked_time("deadline", deadline)
+        native = self._native
+        if native is not None and self._taken(native):
+            self._end(native, deadline)
 
     def list_tools(self) -> list[Tool]:
         """All tools of the server, from all pages."""
-        tools: list[Tool] = []
-        cursor: str | None = None
-        seen: set[str] = set()
-        while True:
-            page = self.list_tools_page(cursor)
-            tools += page.tools
-            cursor = page.next_cursor
-            if cursor is None or cursor in seen:  # a cursor that comes again would go round forever
-                return tools
-            seen.add(cursor)
+        answer = self._request(request_json("tools/list", wait=True, all_pages=True))
+        return read_answer("tools/list", ToolPage.from_json, answer).tools
 
     def list_tools_page(self, cursor: str | None = None) -> ToolPage:
         """One page of the tools; `next_cursor` of a page asks for the next one."""
         params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
-        return ToolPage.from_json(self._request(request_json("tools/list", params, wait=True)))
+        answer = self._request(request_json("tools/list", params, wait=True))
+        return read_answer("tools/list", ToolPage.from_json, answer)
 
     def call_tool(
         self,
@@ -187,7 +196,7 @@ class SyncClient:
         """
         params = call_params(name, arguments, meta)
         json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None, wait=True)
-        return CallToolResult.from_json(self._request(json, on_progress))
+        return read_answer("tools/call", CallToolResult.from_json, self._request(json, on_progress))
 
     def ping(self, *, timeout: float | None = None) -> None:
         """Returns when the server has answered."""
@@ -214,10 +223,10 @@ class SyncClient:
             server._keep_served(self._server_port)
         try:
             if on_progress is None:
-                ticket = native.request(self._handle, json)
+                ticket = send_request(native, self._handle, json)
             else:
                 with self._draining:  # the first progress must not overtake its callback
-                    ticket = native.request(self._handle, json)
+                    ticket = send_request(native, self._handle, json)
                     self._progress[ticket] = on_progress
         except _native.NativeError as error:
             reraise(error)
@@ -228,8 +237,9 @@ class SyncClient:
 
     def _wait(self, native: _native.Port, ticket: int, with_progress: bool = False) -> Any:
         """The result of a request or open; meanwhile events are handed over."""
+        look_ms = _CALLBACK_MS if with_progress or self._has_callbacks else _WAIT_MS
         try:
-            while (reply := native.wait(ticket, _PROGRESS_MS if with_progress else _WAIT_MS)) is None:
+            while (reply := native.wait(ticket, look_ms)) is None:
                 self._drain(native)
             self._drain(native, to_the_end=with_progress)
         except _native.NativeError as error:
@@ -252,11 +262,15 @@ class SyncClient:
             if self._server_port is not None:
                 self._drain_inbox(to_the_end)
                 return
-            for kind, ticket, _, _, name, body in native.drain("queue", 256, 0):
-                if kind == NOTIFICATION:
-                    self._receive(name, body, ticket)
-                elif kind == LOG:
-                    write_logs(body)
+            for _ in range(_BATCHES):
+                events = native.drain("queue", _BATCH, 0)
+                for kind, ticket, _, _, name, body in events:
+                    if kind == NOTIFICATION:
+                        self._receive(name, body, ticket)
+                    elif kind == LOG:
+                        write_logs(body)
+                if len(events) < _BATCH:
+                    return
         finally:
             self._draining.release()
 
@@ -270,19 +284,40 @@ class SyncClient:
         while self._inbox:
             self._receive(*self._inbox.popleft())
 
-    def _connect_in_memory(self, server: Server) -> None:
-        self._refuse_deadlock()
-        port, server_handle = server._acquire(None)
-        self._server_port, self._handle = port, 0
+    def _open(self) -> _native.Port:
+        """Begins to connect; whose port that is on."""
+        if (server := self._connection.server) is not None:
+            return self._open_in_memory(server)
+        native = _native.Port()
+        remember_native(native)
         try:
-            self._handle = port.open_blocking(self._connection.open_json(server_handle), self._hear)
-            self._connection.facts = self._wait(port.native, self._handle)
+            self._handle = native.open({**self._connection.open_json(None), "wait": True})
         except BaseException as error:
-            self._end(port.native, 0)
+            end_port(native, 0)
             if isinstance(error, _native.NativeError):
                 reraise(error)
             raise
-        self._native = port.native
+        return native
+
+    def _open_in_memory(self, server: Server) -> _native.Port:
+        port, server_handle = server._acquire(None)
+        try:
+            self._handle = port.open_blocking(self._connection.open_json(server_handle), self._hear)
+        except BaseException as error:
+            server._release_blocking(port, 0)
+            if isinstance(error, _native.NativeError):
+                reraise(error)
+            raise
+        self._server_port = port
+        return port.native
+
+    def _taken(self, native: _native.Port) -> bool:
+        """Takes the connection away. Whether it was there: then the caller ends it."""
+        with self._state:
+            if self._native is not native:
+                return False
+            self._native = self._connection.facts = None
+            return True
 
     def _hear(self, method: str, params: Any, ticket: int) -> None:
         self._inbox.append((method, params, ticket))
@@ -301,13 +336,8 @@ class SyncClient:
             return
         if port is None:
             return
-        try:
-            if self._handle:
-                native.close(self._handle, 0)
-        except _native.NativeError:
-            pass  # a port of the parent process
-        finally:
-            server._release_blocking(port, deadline)
+        port.close_blocking(self._handle)
+        server._release_blocking(port, deadline)
 
 
 def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

@@ -18,7 +18,7 @@ from .asking import (
     sample,
 )
 from .call import Call
-from .connection import request_json
+from .connection import read_answer, request_json
 from .errors import RequestCancelled, from_object, reraise
 from .jsonable import jsonable
 from .logs import LogLevel
@@ -200,7 +200,9 @@ class SyncContext(Call):
             raise RequestCancelled("the caller cancelled the request")
 
     def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
-        return request.read(self._request({**self._question(request, key, timeout), "wait": True}))
+        return read_answer(
+            request.method, request.read, self._request({**self._question(request, key, timeout), "wait": True})
+        )
 
     def _request(self, json: dict[str, Any]) -> Any:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, cast
 
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 
@@ -63,7 +63,13 @@ class Tool:
 
     @classmethod
     def from_json(cls, json: dict[str, Any]) -> Tool:
-        """The tool of a peer."""
+        """The tool of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is none.
+        """
+        if not isinstance(json["name"], str):
+            raise TypeError("the name of a tool is no text")
         return cls(
             json["name"],
             title=json.get("title"),
@@ -91,8 +97,17 @@ class ToolPage:
 
     @classmethod
     def from_json(cls, json: dict[str, Any]) -> ToolPage:
-        """The page of a peer."""
-        return cls([Tool.from_json(tool) for tool in json.get("tools", ())], json.get("nextCursor"))
+        """The page of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is none.
+        """
+        tools, cursor = json["tools"], json.get("nextCursor")
+        if not isinstance(tools, list):
+            raise TypeError("tools is not an array")
+        if cursor is not None and not isinstance(cursor, str):
+            raise TypeError("nextCursor is no text")
+        return cls([Tool.from_json(tool) for tool in cast("list[Any]", tools)], cursor)
 
     def __repr__(self) -> str:
         return f"ToolPage(tools={self.tools!r}, next_cursor={self.next_cursor!r})"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..content import encode_base64
-from ..options import camel_case, milliseconds
+from ..options import camel_case, checked_time, in_ms
 from .completions import Completions
 from .hooks import Hooks
 from .prompts import Prompts
@@ -106,27 +106,29 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
             max_message_bytes=max_message_bytes,
             max_nesting=max_nesting,
             max_sessions=max_sessions,
-            session_idle_ms=milliseconds(session_idle),
-            drain_deadline_ms=milliseconds(drain_deadline),
-            keep_alive_ms=milliseconds(keep_alive),
-            ttl_ms=milliseconds(ttl),
             cache_scope=cache_scope,
             state_keys=None if state_keys is None else [encode_base64(key) for key in state_keys],
-            state_lifetime_ms=milliseconds(state_lifetime),
             max_rounds=max_rounds,
-            input_timeout_ms=milliseconds(input_timeout),
-            task_ttl_ms=milliseconds(task_ttl),
-            task_poll_interval_ms=milliseconds(task_poll_interval),
             max_tasks=max_tasks,
             replay=replay,
             extensions=extensions,
             experimental=experimental,
+            **in_ms(
+                session_idle=session_idle,
+                drain_deadline=drain_deadline,
+                keep_alive=keep_alive,
+                ttl=ttl,
+                state_lifetime=state_lifetime,
+                input_timeout=input_timeout,
+                task_ttl=task_ttl,
+                task_poll_interval=task_poll_interval,
+            ),
         )
         self.name = name
         self.version = version
         super().__init__(
             camel_case(info=info, instructions=instructions, options=options),
-            5.0 if drain_deadline is None else drain_deadline,
+            5.0 if drain_deadline is None else checked_time("drain_deadline", drain_deadline),
             max_threads,
         )
 

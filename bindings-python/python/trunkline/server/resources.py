@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import InvalidArgument
 from ..handlers.resource import ResourceHandler, ResourceTemplateHandler
-from ..options import camel_case, milliseconds
+from ..options import camel_case, in_ms
 from ..parameters import describe
 from ..texts import TextSignature
 from .base import Base, own_name, with_meta
@@ -117,7 +117,7 @@ class Resources(Base):
             icons=icons,
             size=size,
         )
-        hints = camel_case(ttl_ms=milliseconds(ttl), cache_scope=cache_scope)
+        hints = camel_case(cache_scope=cache_scope, **in_ms(ttl=ttl))
         descriptor = with_meta(descriptor, meta)
         if is_template:
             if size is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import BlockingCallError, InvalidArgument
 from ..listener import Listener
-from ..options import camel_case, milliseconds
+from ..options import camel_case, in_ms
 from .base import Base, running_loop
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Serving(Base):
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] | None = None,
         sse: str | Literal[False] | None = None,
-        messages: str | Literal[False] | None = None,
+        messages: str | None = None,
         replay_events: int | None = None,
         replay_bytes: int | None = None,
         retry: float | None = None,
@@ -103,11 +103,11 @@ class Serving(Base):
             messages=messages,
             replay_events=replay_events,
             replay_bytes=replay_bytes,
-            retry_ms=milliseconds(retry),
             auth=auth,
             max_connections=max_connections,
             unix=None if unix is None else os.fspath(unix),
             unix_mode=unix_mode,
+            **in_ms(retry=retry),
         )
         if transport not in ("stdio", "http"):
             raise InvalidArgument(f'transport must be "stdio" or "http", not {transport!r}')
@@ -124,7 +124,7 @@ class Serving(Base):
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] | None = None,
         sse: str | Literal[False] | None = None,
-        messages: str | Literal[False] | None = None,
+        messages: str | None = None,
         replay_events: int | None = None,
         replay_bytes: int | None = None,
         retry: float | None = None,
@@ -161,7 +161,7 @@ class Serving(Base):
             messages=messages,
             replay_events=replay_events,
             replay_bytes=replay_bytes,
-            retry_ms=milliseconds(retry),
             auth=auth,
+            **in_ms(retry=retry),
         )
         return ASGIApp(self, chosen, self._drain_deadline)

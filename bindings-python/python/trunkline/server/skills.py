@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..content import encode_base64
 from ..errors import InvalidArgument
 from ..handlers.skill import SkillHandler
-from ..options import camel_case, milliseconds
+from ..options import camel_case, in_ms
 from .base import Base
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Skills(Base):
             InvalidArgument: if the folder cannot be read, a file is not what skills may hold, or the root is taken.
         """
         skill = Skill(root or files)
-        hints = camel_case(root=root, ttl_ms=milliseconds(ttl), cache_scope=cache_scope)
+        hints = camel_case(root=root, cache_scope=cache_scope, **in_ms(ttl=ttl))
         self._add(SkillHandler(skill, {**_contents(files), **hints}), "this skill")
         return skill
 

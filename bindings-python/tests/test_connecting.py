@@ -1,0 +1,153 @@
+"""Connections that do not come to be: they take no longer than they must, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import DEADLINE, Lifeline, run, script
+from trunkline import Client, ConnectionClosed, InvalidArgument, Server, SyncClient, TransportError, TrunklineError
+
+SILENT = "import time\ntime.sleep(60)\n"
+
+
+async def connecting(client: Client) -> asyncio.Task[None]:
+    """A task that has asked the server and has no answer yet."""
+    task = asyncio.ensure_future(client.connect())
+    await asyncio.sleep(0)
+    return task
+
+
+def assert_only_one_is_left(server: Server) -> None:
+    port = server._bind()
+    assert len(port._ends) == len(port._listeners) == len(server._users) == 1
+
+
+def test_a_connection_in_memory_that_is_given_up_leaves_nothing() -> None:
+    async def check() -> None:
+        server, start = Server("test", version="1"), time.monotonic()
+        async with Client(server) as other:
+            task = await connecting(Client(server))
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert_only_one_is_left(server)
+            await other.ping()
+        assert time.monotonic() - start < 5
+
+    run(check())
+
+
+def test_a_listener_that_fails_leaves_nothing() -> None:
+    async def check() -> None:
+        server = Server("test", version="1")
+        async with server.serve("http", port=0) as listener, Client(server):
+            with pytest.raises(TransportError):
+                await server.serve("http", port=listener.port).start()
+            assert len(server._bind()._ends) == len(server._users) == 2
+
+    run(check())
+
+
+def test_a_client_that_is_closed_while_it_connects() -> None:
+    async def check() -> None:
+        server, start = Server("test", version="1"), time.monotonic()
+        async with Client(server):
+            client = Client(server)
+            task = await connecting(client)
+            with pytest.raises(InvalidArgument, match="connecting"):
+                await client.connect()
+            await client.close()
+            with pytest.raises(ConnectionClosed):
+                await task
+            assert_only_one_is_left(server)
+            with pytest.raises(ConnectionClosed):
+                _ = client.revision
+            async with client:
+                await client.ping()
+        assert time.monotonic() - start < 5
+
+    run(check())
+
+
+@pytest.mark.parametrize("how", ["close", "cancel"])
+def test_a_child_that_is_not_waited_for_ends(tmp_path: Path, how: str) -> None:
+    async def check() -> None:
+        with Lifeline() as lifeline:
+            client = Client(script(tmp_path, lifeline.source + SILENT))
+            task = await connecting(client)
+            await asyncio.to_thread(lifeline.wait_for_the_start)
+            if how == "close":
+                await client.close(0)
+            else:
+                task.cancel()
+            with pytest.raises(ConnectionClosed if how == "close" else asyncio.CancelledError):
+                await task
+            await asyncio.to_thread(lifeline.wait_for_the_end)
+
+    start = time.monotonic()
+    run(check())
+    assert time.monotonic() - start < 15
+
+
+def test_a_blocking_client_that_is_closed_while_it_connects(tmp_path: Path) -> None:
+    failed = list[Exception]()
+
+    def connect() -> None:
+        try:
+            client.connect()
+        except TrunklineError as error:
+            failed.append(error)
+
+    with Lifeline() as lifeline:
+        client = SyncClient(script(tmp_path, lifeline.source + SILENT))
+        thread = threading.Thread(target=connect)
+        thread.start()
+        lifeline.wait_for_the_start()
+        with pytest.raises(InvalidArgument, match="connecting"):
+            client.connect()
+        client.close(0)
+        thread.join(DEADLINE)
+        lifeline.wait_for_the_end()
+    (error,) = failed
+    assert isinstance(error, ConnectionClosed)
+
+
+def test_a_listener_that_is_closed_while_it_starts() -> None:
+    async def check() -> None:
+        server = Server("test", version="1")
+        for _ in range(20):
+            listener = server.serve("http", port=0)
+            starting = asyncio.ensure_future(listener.start())
+            await asyncio.sleep(0)
+            with pytest.raises(InvalidArgument, match="already"):
+                await listener.start()
+            await listener.close()
+            await asyncio.wait({starting})
+            assert isinstance(starting.exception(), ConnectionClosed | None)
+            assert server._users == [] and server._port is None
+
+    run(check())
+
+
+@pytest.mark.parametrize("time", [-1, float("nan"), "soon"])
+def test_times_are_checked_by_name(time: Any) -> None:
+    server = Server("test", version="1")
+    for name in ("timeout", "max_timeout", "connect_timeout", "probe_timeout"):
+        with pytest.raises(InvalidArgument, match=name):
+            Client(server, **{name: time})
+
+    async def check() -> None:
+        async with Client(server, timeout=float("inf")) as client:
+            with pytest.raises(InvalidArgument, match="timeout"):
+                await client.ping(timeout=time)
+            with pytest.raises(InvalidArgument, match="deadline"):
+                await client.close(time)
+            await client.ping(timeout=float("inf"))
+
+    run(check())

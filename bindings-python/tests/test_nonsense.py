@@ -1,0 +1,123 @@
+"""Servers whose answers make no sense: a typed error says so, whatever it is that they say."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from collections import UserDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import run, script
+from trunkline import Client, InvalidArgument, Server, SyncClient, TransportError
+
+ANSWERS = """
+import json, sys
+answers = json.loads(sys.argv[1])
+answers["initialize"] = {
+    "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "odd", "version": "1"}
+}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": answers.get(message["method"], {})}
+        print(json.dumps(answer), flush=True)
+"""
+
+LISTS = [
+    '{"tools": null}',
+    '{"tools": {"a": 1}}',
+    '{"tools": [1]}',
+    '{"tools": [{}]}',
+    '{"tools": [{"name": 5, "inputSchema": {}}]}',
+    '{"tools": "abc"}',
+    '{"tools": [], "nextCursor": 7}',
+    "{}",
+]
+CALLS = [
+    '{"content": null}',
+    '{"content": "abc"}',
+    '{"content": {}}',
+    '{"content": [1]}',
+    '{"content": [], "isError": 1}',
+]
+
+
+def odd(folder: Path, method: str, result: str) -> list[str]:
+    """The command of a server that answers this method with that."""
+    return [*script(folder, ANSWERS), f'{{"{method}": {result}}}']
+
+
+@pytest.mark.parametrize("result", LISTS)
+def test_lists(tmp_path: Path, result: str) -> None:
+    with SyncClient(odd(tmp_path, "tools/list", result), revision="2025-06-18") as client:
+        with pytest.raises(TransportError):
+            client.list_tools_page()
+        if "nextCursor" not in result:
+            with pytest.raises(TransportError):
+                client.list_tools()
+        client.ping()
+
+
+@pytest.mark.parametrize("result", CALLS)
+def test_calls(tmp_path: Path, result: str) -> None:
+    async def check() -> None:
+        async with Client(odd(tmp_path, "tools/call", result), revision="2025-06-18") as client:
+            with pytest.raises(TransportError, match="tools/call"):
+                await client.call_tool("any")
+            await client.ping()
+
+    run(check())
+
+
+def test_a_list_without_an_end(tmp_path: Path) -> None:
+    endless = '{"tools": [{"name": "again", "inputSchema": {"type": "object"}}], "nextCursor": "same"}'
+    with SyncClient(odd(tmp_path, "tools/list", endless), revision="2025-06-18") as client:
+        with pytest.raises(TransportError):
+            client.list_tools()
+        assert client.list_tools_page().next_cursor == "same"
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclass
+class Point:
+    x: int
+    seen: datetime.date
+
+
+def test_arguments_are_what_results_may_be_too() -> None:
+    """Whatever becomes JSON when a handler returns it becomes the same JSON when a client sends it."""
+    server = Server("test", version="1")
+
+    @server.tool
+    async def echo(value: dict[str, Any]) -> dict[str, Any]:
+        return value
+
+    day = datetime.date(2026, 1, 2)
+    value: Any = UserDict({"colour": Colour.RED, "point": Point(1, day), "days": {day}, "tuple": (1, 2)})
+    expected = {"colour": "red", "point": {"x": 1, "seen": "2026-01-02"}, "days": ["2026-01-02"], "tuple": [1, 2]}
+    with SyncClient(server) as client:
+        result = client.call_tool("echo", UserDict(value=value), meta=UserDict({"example.com/day": day}))
+        assert result.structured_content == {"result": expected}
+        with pytest.raises(TypeError, match=r"params\.arguments\.value\.odd"):
+            client.call_tool("echo", {"value": {"odd": object()}})
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert (await client.call_tool("echo", {"value": value})).structured_content == {"result": expected}
+
+    run(check())
+
+
+def test_options_are_checked_by_the_core() -> None:
+    with (
+        pytest.raises(InvalidArgument, match="maxMessageBytes"),
+        SyncClient(Server("a", version="1"), max_message_bytes=-1),
+    ):
+        pass
