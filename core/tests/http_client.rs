@@ -240,7 +240,7 @@ async fn http_24_http_23_a_cancelled_call_ends_on_the_server_in_both_eras() {
     for choice in [RevisionChoice::Modern, RevisionChoice::Legacy] {
         let client = Client::connect_with(listener.url().unwrap(), choose(choice), ()).await.unwrap();
         let options = RequestOptions { timeout: Some(Duration::from_millis(100)), ..RequestOptions::default() };
-        assert_eq!(call(&client, "wait", json!({}), &options).await.unwrap_err(), ClientError::Timeout);
+        assert_eq!(call(&client, "wait", json!({}), &options).await.unwrap_err().kind(), ErrorKind::Timeout);
         timeout(PATIENCE, drops.recv()).await.expect("the server did not hear of it");
         client.close().await;
     }
@@ -715,7 +715,11 @@ async fn redirects_stay_on_the_origin_and_keep_the_message() {
     let server = Scripted::new(move |_| (0, http(307, &format!("Location: {target}\r\n"), ""))).await;
     let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
     let error = request(&client, "tools/list").await.unwrap_err();
-    assert!(error.to_string().contains("307"), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("307") && text.contains(&stranger.url) && text.contains("another origin"), "{text}");
+    assert_eq!(error.kind(), ErrorKind::Transport);
+    let error = connect(&server, RevisionChoice::Auto).await.err().unwrap();
+    assert!(error.to_string().contains(&stranger.url), "{error}");
     assert!(stranger.seen.lock().unwrap().is_empty());
     client.close().await;
 
@@ -726,7 +730,8 @@ async fn redirects_stay_on_the_origin_and_keep_the_message() {
     .await;
     let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
     let error = request(&client, "tools/list").await.unwrap_err();
-    assert!(error.to_string().contains("302"), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("302") && text.contains("/other ") && text.contains("into a GET"), "{text}");
     assert_eq!(server.seen.lock().unwrap().len(), 1);
     client.close().await;
 }

@@ -38,6 +38,10 @@ impl Client {
                 Ok(Self { inner })
             }
             Err(error) => {
+                let error = match error {
+                    ClientError::Negotiation(NegotiationError::TimedOut) => ClientError::Timeout(inner.silence()),
+                    other => other,
+                };
                 inner.closed.store(true, Ordering::Release);
                 let link = inner.link.lock().take();
                 if let Some(link) = link {
@@ -50,6 +54,15 @@ impl Client {
 }
 
 impl Inner {
+    /// Who has not answered for how long while the connection was opened, and what is known of why.
+    fn silence(&self) -> String {
+        let (who, words) = match self.link() {
+            Some(link) => (link.peer(), link.last_words()),
+            None => ("The server".to_owned(), String::new()),
+        };
+        format!("{who} did not answer within {:?}, the time for connecting{words}", self.options.connect_timeout)
+    }
+
     /// Negotiates; a server that is known to be of the handshake era is not probed again.
     async fn find_revision(self: &Arc<Self>, connector: &dyn Connector, deadline: Instant) -> Result<(), ClientError> {
         let choice = self.options.revision;
@@ -141,7 +154,7 @@ impl Inner {
             Ok(result) => ProbeOutcome::Result(result),
             Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
             Err(ClientError::Nonsense(text)) => ProbeOutcome::Nonsense(text),
-            Err(ClientError::Timeout) => ProbeOutcome::TimedOut,
+            Err(ClientError::Timeout(_)) => ProbeOutcome::TimedOut,
             Err(ClientError::Link(LinkFailure::Status { status, .. })) => ProbeOutcome::Status(status),
             Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),
             Err(ClientError::Link(failure)) => ProbeOutcome::Unreachable(failure.to_string()),

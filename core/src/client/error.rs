@@ -12,9 +12,9 @@ pub enum ClientError {
     /// The server answered with a JSON-RPC error.
     #[error("{0}")]
     Protocol(RpcError),
-    /// No answer in time; the server was told to cancel.
-    #[error("The request timed out")]
-    Timeout,
+    /// No answer in time; a server that got the request was told to cancel. The text says what took how long.
+    #[error("{0}")]
+    Timeout(String),
     /// Cancelled by the caller.
     #[error("The request was cancelled")]
     Cancelled,
@@ -101,7 +101,7 @@ impl ClientError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Protocol(_) | Self::Negotiation(NegotiationError::Refused(_)) => ErrorKind::Protocol,
-            Self::Timeout | Self::Negotiation(NegotiationError::TimedOut) => ErrorKind::Timeout,
+            Self::Timeout(_) | Self::Negotiation(NegotiationError::TimedOut) => ErrorKind::Timeout,
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,

@@ -34,6 +34,14 @@ pub trait Link: Send + Sync + 'static {
     fn abandon(&self, id: &RequestId) -> bool;
     /// The revision is settled: what depends on it (headers, the GET stream of a session) may start.
     fn settled(&self, revision: Revision);
+    /// Who is at the other end, as a sentence begins with it.
+    fn peer(&self) -> String {
+        "The server".to_owned()
+    }
+    /// What a server that says nothing has said elsewhere, as a sentence ends with it.
+    fn last_words(&self) -> String {
+        String::new()
+    }
     /// Ends the connection: politely until `patience` is over, then by force. It goes on if nobody waits for it; of several who
     /// ask, all wait for it, and the least patience counts.
     fn close(&self, patience: Duration) -> Task;

@@ -303,7 +303,12 @@ impl Inner {
     }
 
     fn check_open(&self) -> Result<(), ClientError> {
-        if self.closed.load(Ordering::Acquire) { Err(ClientError::Closed) } else { Ok(()) }
+        if self.closed.load(Ordering::Acquire) { Err(self.gone()) } else { Ok(()) }
+    }
+
+    /// Why there is no connection any more.
+    fn gone(&self) -> ClientError {
+        self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link)
     }
 
     /// What this side would not take it does not send: the peer's refusal could not name what it has not read.
@@ -347,7 +352,7 @@ impl Inner {
         let id = head.id.clone();
         match self.link() {
             Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone }),
-            None => self.end_request(&id, "", ClientError::Closed),
+            None => self.end_request(&id, "", self.gone()),
         }
         self.arm_timer();
     }
@@ -470,9 +475,12 @@ impl Inner {
 
     fn time_passed(self: &Arc<Self>) {
         loop {
-            let expired = self.conversation.lock().expired(self.runtime.now());
+            let now = self.runtime.now();
+            let expired = self.conversation.lock().expired(now).map(|(id, method, time)| {
+                (id, format!("The server did not answer {method} within {time:?} and was told to cancel"))
+            });
             match expired {
-                Some(id) => self.end_request(&id, "timed out", ClientError::Timeout),
+                Some((id, text)) => self.end_request(&id, "timed out", ClientError::Timeout(text)),
                 None => break,
             }
         }
@@ -531,6 +539,9 @@ impl Inbox for ClientInbox {
 
 impl Inner {
     fn link_closed(&self, failure: LinkFailure) {
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
         *self.failure.lock() = Some(failure.clone());
         if self.server.get().is_some() {
             self.end(Some(ClientError::Link(failure)));

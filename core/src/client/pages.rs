@@ -40,7 +40,7 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
         let mut list = WholeList::of(method)?;
-        let mut options = options.clone();
+        let (given, mut options) = (options, options.clone());
         let deadline = later(self.inner.runtime.now(), self.inner.patience(&options).max);
         let mut params = params.cloned();
         for _ in 0..MAX_PAGES {
@@ -49,7 +49,10 @@ impl Client {
             params = Some(with_cursor(params.as_ref(), &cursor)?);
             let left = deadline.saturating_duration_since(self.inner.runtime.now());
             if left.is_zero() {
-                return Err(ClientError::Timeout);
+                let all = self.inner.patience(given).max;
+                return Err(ClientError::Timeout(format!(
+                    "The list of {method} did not come to its end within {all:?}"
+                )));
             }
             options.timeout = Some(self.inner.patience(&options).timeout.min(left));
             options.max_timeout = Some(left);

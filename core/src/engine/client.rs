@@ -10,7 +10,10 @@ use crate::protocol::{
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 /// Who the client is, as it says of itself.
 #[derive(Debug, Clone)]
@@ -294,9 +297,9 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.next_deadline()
     }
 
-    /// The id of a request whose time is over; `cancel` it.
-    pub fn expired(&self, now: Instant) -> Option<RequestId> {
-        self.outgoing.first_due(now)
+    /// A request whose time is over (`cancel` it), its method, and which time that was.
+    pub fn expired(&self, now: Instant) -> Option<(RequestId, &str, Duration)> {
+        self.outgoing.first_due(now).map(|(id, sent, over)| (id, &*sent.method, over))
     }
 
     /// Ends every request in flight.
@@ -363,7 +366,6 @@ mod tests {
     use super::*;
     use crate::{engine::Limits, protocol::envelope::Frame};
     use serde_json::{Value, json};
-    use std::time::Duration;
 
     const PATIENCE: Patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
 

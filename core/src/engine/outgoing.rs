@@ -90,9 +90,12 @@ impl<T> Outgoing<T> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The id of a request whose time is over.
-    pub fn first_due(&self, now: Instant) -> Option<RequestId> {
-        self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, id)| RequestId::Integer(*id))
+    /// A request whose time is over, and which time that was.
+    pub fn first_due(&self, now: Instant) -> Option<(RequestId, &T, Duration)> {
+        let (deadline, id) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
+        let pending = self.pending.get(id)?;
+        let over = if *deadline == pending.last { pending.patience.max } else { pending.patience.timeout };
+        Some((RequestId::Integer(*id), &pending.item, over))
     }
 
     /// When a request times out.
@@ -128,7 +131,7 @@ mod tests {
         let id = table.start(now, PATIENCE, "a");
         assert_eq!(table.first_due(now), None);
         assert_eq!(table.next_deadline(), Some(now + SECOND));
-        assert_eq!(table.first_due(now + SECOND), Some(id.clone()));
+        assert_eq!(table.first_due(now + SECOND), Some((id.clone(), &"a", SECOND)));
         assert_eq!(table.finish(&id), Some("a"));
         assert_eq!(table.finish(&id), None);
         assert_eq!(table.len(), 0);
@@ -144,7 +147,7 @@ mod tests {
             assert_eq!(table.first_due(at), None);
         }
         assert_eq!(table.next_deadline(), Some(now + SECOND * 3));
-        assert!(table.first_due(now + SECOND * 3).is_some());
+        assert_eq!(table.first_due(now + SECOND * 3), Some((id.clone(), &"a", SECOND * 3)));
         assert_eq!(table.deadline_of(&id), Some(now + SECOND * 3));
     }
 

@@ -153,6 +153,14 @@ impl Link for ChildLink {
 
     fn settled(&self, _: Revision) {}
 
+    fn peer(&self) -> String {
+        format!("The server process \"{}\"", self.process.program())
+    }
+
+    fn last_words(&self) -> String {
+        self.process.last_words()
+    }
+
     fn close(&self, patience: Duration) -> Task {
         self.closed.store(true, Ordering::Release);
         let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));

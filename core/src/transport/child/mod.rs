@@ -9,7 +9,6 @@ pub use stdin::ChildStdin;
 pub use tokio::process::ChildStdout;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
-use std::fmt::Write;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use stderr::Tail;
@@ -145,26 +144,34 @@ impl ChildProcess {
         self.tail.as_ref().map(Tail::lines).unwrap_or_default()
     }
 
+    /// The program that was started.
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// What it wrote to its standard error last, as a sentence ends with it.
+    pub fn last_words(&self) -> String {
+        let Some(tail) = &self.tail else { return String::new() };
+        match tail.lines().as_slice() {
+            [] => " and wrote nothing to its standard error".to_owned(),
+            lines => format!("; its last stderr lines:\n{}", lines.join("\n")),
+        }
+    }
+
     /// One text about why the connection to it was lost, for an error: how it ended and its last lines of standard error.
     ///
     /// Waits a moment for both, since a pipe closes before its process ends. `closed`: which pipe showed it, if the process goes on.
     pub async fn obituary(&self, closed: &str) -> String {
         let ended = timeout(STDERR_DEADLINE, self.ended()).await;
-        let mut text = match ended {
+        let text = match ended {
             Err(_) => format!("the server process \"{}\" closed its {closed}", self.program),
             Ok(None) => format!("the server process \"{}\" ended", self.program),
             Ok(Some(status)) => format!("the server process \"{}\" {}", self.program, how(status)),
         };
-        let Some(tail) = &self.tail else { return text };
-        if ended.is_ok() {
+        if let (Ok(_), Some(tail)) = (&ended, &self.tail) {
             tail.settle(STDERR_DEADLINE).await;
         }
-        let lines = tail.lines();
-        let _ = match lines.as_slice() {
-            [] => write!(text, " and wrote nothing to its standard error"),
-            lines => write!(text, "; its last stderr lines:\n{}", lines.join("\n")),
-        };
-        text
+        text + &self.last_words()
     }
 
     /// Ends the process and its group: closes its standard input, waits, asks it to terminate, waits, kills it (STD-13).

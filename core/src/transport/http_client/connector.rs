@@ -7,8 +7,8 @@ use crate::{
     http::guard::is_loopback,
     runtime::Task,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url, redirect};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use reqwest::{Client, Response, Url, redirect};
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
@@ -112,12 +112,37 @@ fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
 /// caller's headers) to a stranger.
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let same_origin = attempt.previous().last().is_some_and(|url| url.origin() == attempt.url().origin());
-    let keeps_body = matches!(attempt.status().as_u16(), 307 | 308);
-    if same_origin && keeps_body && attempt.previous().len() <= MAX_REDIRECTS {
+    if same_origin && keeps_body(attempt.status()) && attempt.previous().len() <= MAX_REDIRECTS {
         attempt.follow()
     } else {
         attempt.stop()
     }
+}
+
+/// Where a server sends its clients that are not followed there, and why.
+pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
+    let status = response.status();
+    let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection())?;
+    let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+    let from = response.url();
+    let target = from.join(&location);
+    let why = match &target {
+        Err(error) => format!("that is no URL: {error}"),
+        Ok(target) if target.origin() != from.origin() => {
+            "a message, with the headers that go with it, is not given to another origin".to_owned()
+        }
+        Ok(_) if !keeps_body(status) => "that status turns a POST into a GET".to_owned(),
+        Ok(_) => format!("it has been redirected {MAX_REDIRECTS} times already"),
+    };
+    let target = target.map_or(location, String::from);
+    Some(LinkFailure::Unreachable(format!(
+        "{from} redirects to {target} (HTTP {}), which is not followed: {why}. If the server is there, connect to that URL",
+        status.as_u16()
+    )))
+}
+
+fn keeps_body(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
 }
 
 impl Connector for HttpConnector {

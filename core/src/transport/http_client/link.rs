@@ -107,6 +107,10 @@ impl Link for HttpLink {
         }
     }
 
+    fn peer(&self) -> String {
+        format!("The server at {}", self.shared.url)
+    }
+
     fn abandon(&self, id: &RequestId) -> bool {
         let mut state = self.shared.state.lock();
         if let Handshake::Finishing(waiting) = &mut state.handshake {

@@ -1,6 +1,7 @@
 //! One message on its way, and what comes back.
 
 use super::{
+    connector::not_followed,
     failure, heads,
     link::Shared,
     stream::{FIRST_PAUSE, LONGEST_PAUSE},
@@ -94,6 +95,9 @@ impl Shared {
             && let Some(session) = session
         {
             return Err(Refused::SessionLost(session));
+        }
+        if let Some(redirected) = not_followed(&response) {
+            return Err(redirected.into());
         }
         if !status.is_success() {
             return Ok(self.refused(status, response, message.request.as_ref()).await?);
