@@ -2,6 +2,7 @@
 
 use super::{Connection, Opening, Outbound, Outgoing, Server, ServerBuilder};
 use crate::{
+    engine::Limits,
     protocol::{RawJson, Revision, envelope::Frame, meta},
     runtime::{Runtime, Task},
     sync::Mutex,
@@ -93,7 +94,7 @@ impl Peer {
         let reply: Arc<dyn Outbound> = self.out.clone();
         let text = Bytes::from(message.to_string());
         self.connection
-            .receive(Frame::parse(&text, 128), None, &reply)
+            .receive(Frame::parse(&text, Limits::default().frame()), None, &reply)
             .map(drop)
             .unwrap_or_else(|_| panic!("{message}"));
     }

@@ -1,6 +1,7 @@
 //! Questions and their answers.
 
 use crate::{
+    engine::Limits,
     protocol::{
         Revision,
         envelope::Frame,
@@ -180,7 +181,7 @@ async fn a_question_that_is_answered_keeps_nothing() {
     let stream = Arc::new(Out { came: Mutex::default(), auth: None });
     let reply: Arc<dyn Outbound> = stream.clone();
     let text = json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "twice"}}).to_string();
-    let _ = peer.connection.receive(Frame::parse(&Bytes::from(text), 128), None, &reply);
+    let _ = peer.connection.receive(Frame::parse(&Bytes::from(text), Limits::default().frame()), None, &reply);
     drop(reply);
     let mut seen = 0;
     for _ in 0..100 {

@@ -96,7 +96,7 @@ async fn a_server_that_closes_its_input_ends_the_connection() {
         loop {
             let options = RequestOptions { timeout: Some(ms(1_500)), ..RequestOptions::default() };
             match client.request("tools/list", None, &options).await.unwrap_err() {
-                ClientError::Timeout => {}
+                ClientError::Timeout(_) => {}
                 error => break error,
             }
         }
