@@ -59,6 +59,7 @@ struct Platform {
     import: &'static str,
     fixed: &'static str,
     soname: String,
+    /// The system libraries of the static library, as pkg-config has them.
     native_libs: &'static str,
 }
 
@@ -106,12 +107,13 @@ impl Platform {
             import,
             fixed,
             soname: String::new(),
-            native_libs: "-lws2_32 -luserenv -lntdll -lbcrypt -ladvapi32 -lcrypt32",
+            native_libs: "-lws2_32 -luserenv -lntdll -lbcrypt -ladvapi32 -lcrypt32 -ldbghelp",
         }
     }
 
     fn fill(&self, template: &str, prefix: &Path) -> String {
-        let cmake_libs = self.native_libs.replace(" -", ";-");
+        // Plain names, which CMake writes as the linker at hand wants them: that of MSVC knows no `-l`.
+        let cmake_libs = self.native_libs.replace(" -", ";-").replace("-l", "");
         template
             .replace("@PREFIX@", &prefix.display().to_string().replace('\\', "/"))
             .replace("@VERSION@", VERSION)

@@ -6,6 +6,9 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
+/* The C library of Windows warns of getenv and strcpy otherwise. */
+#define _CRT_SECURE_NO_WARNINGS
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -95,7 +95,7 @@ impl Workshop {
     }
 
     fn msvc(&self, command: &mut Command, sources: &[PathBuf], include: &Path, output: &Path) {
-        command.args(["/nologo", "/W4", "/WX", if self.optimise { "/O2" } else { "/Od" }]);
+        command.args(["/nologo", "/utf-8", "/W4", "/WX", if self.optimise { "/O2" } else { "/Od" }]);
         command.arg("/I").arg(include).args(sources).arg(format!("/Fe:{}", output.display()));
         command.arg(format!("/Fo:{}\\", self.programs.display())).arg(self.library.join("trunkline.dll.lib"));
     }
