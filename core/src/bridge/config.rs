@@ -198,6 +198,10 @@ pub(super) enum TransportConfig {
         #[serde(default)]
         max_connections: Option<usize>,
         #[serde(default)]
+        max_requests: Option<usize>,
+        #[serde(default)]
+        max_body_bytes: Option<usize>,
+        #[serde(default)]
         auth: Option<Value>,
         #[serde(default)]
         url: Option<String>,

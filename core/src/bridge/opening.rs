@@ -282,6 +282,8 @@ pub(super) fn http_options(here: &PortInner, transport: TransportConfig) -> Resu
         replay_bytes,
         retry_ms,
         max_connections,
+        max_requests,
+        max_body_bytes,
         auth,
         ..
     } = transport
@@ -319,6 +321,8 @@ pub(super) fn http_options(here: &PortInner, transport: TransportConfig) -> Resu
         replay_bytes: replay_bytes.unwrap_or(defaults.replay_bytes),
         retry: retry_ms.map_or(defaults.retry, Duration::from_millis),
         max_connections: max_connections.unwrap_or(defaults.max_connections),
+        max_requests: max_requests.unwrap_or(defaults.max_requests),
+        max_body_bytes: max_body_bytes.unwrap_or(defaults.max_body_bytes),
         auth: auth.map(|auth| here.authorization(auth)).transpose()?,
     })
 }

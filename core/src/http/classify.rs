@@ -29,7 +29,7 @@ pub(crate) enum Posted {
 
 /// Tells what a body is. `version`: the header `MCP-Protocol-Version`.
 pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejection> {
-    let modern_header = version.is_some_and(|version| version > Revision::LATEST_LEGACY.as_str());
+    let modern_header = has_modern_version(version);
     match frame {
         Frame::Single(Err(malformed)) => Err(Rejection::bad_request(malformed.id.as_ref(), &malformed.error)),
         Frame::Single(Ok(Message::Request(request))) => Ok(request_kind(request, modern_header)),
@@ -62,6 +62,11 @@ pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, R
             Ok(Posted::Batch)
         }
     }
+}
+
+/// Whether the header `MCP-Protocol-Version` is none of the legacy era.
+pub(crate) fn has_modern_version(version: Option<&str>) -> bool {
+    version.is_some_and(|version| version > Revision::LATEST_LEGACY.as_str())
 }
 
 fn request_kind(request: &Request, modern_header: bool) -> Posted {

@@ -45,6 +45,17 @@ pub(crate) enum Opening {
     Stateless(Revision),
 }
 
+/// What the tasks that are made in a conversation end with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// With the server: whoever knows their ids may come back for them in another conversation.
+    Server,
+    /// With the listener of that number ([`Server::end_tasks_of`]), for the same reason.
+    Listener(u64),
+    /// With the conversation, for nobody could come back.
+    Conversation,
+}
+
 /// A conversation. Transports give it frames; it sends answers where the frame came from.
 pub(crate) struct Connection {
     server: Server,
@@ -52,6 +63,7 @@ pub(crate) struct Connection {
     runtime: Arc<dyn Runtime>,
     transport: Transport,
     stateless: bool,
+    origin: Origin,
     unrelated: Arc<dyn Outbound>,
     conversation: Mutex<ServerConversation<Reply, Asked>>,
     /// Held while a question, or the notice that it is given up, is on its way: the one leaves before the other, and both
@@ -91,6 +103,7 @@ impl Connection {
         transport: Transport,
         unrelated: Reply,
         opening: Opening,
+        origin: Origin,
     ) -> Arc<Self> {
         let limits = &server.options().limits;
         let conversation = match opening {
@@ -105,6 +118,7 @@ impl Connection {
             runtime,
             transport,
             stateless: matches!(opening, Opening::Stateless(_)),
+            origin,
             unrelated,
             calls: Mutex::default(),
             subscriptions: Mutex::default(),
@@ -139,6 +153,15 @@ impl Connection {
         self.stateless
     }
 
+    /// The listener, or conversation, with which tasks that are made here end.
+    pub(super) fn tasks_end_with(&self) -> Option<u64> {
+        match self.origin {
+            Origin::Server => None,
+            Origin::Listener(number) => Some(number),
+            Origin::Conversation => Some(self.number),
+        }
+    }
+
     /// Where messages go that belong to no request.
     pub(super) fn unrelated(&self) -> &Reply {
         &self.unrelated
@@ -170,7 +193,8 @@ impl Connection {
         self.conversation.lock()
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    /// Whether the conversation has ended.
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
@@ -458,6 +482,9 @@ impl Connection {
         }
         self.server.forget(self.number);
         self.server.tasks().abandon(self.number);
+        if self.origin == Origin::Conversation {
+            self.server.end_tasks_of(self.number);
+        }
         self.end_subscriptions();
         self.conversation.lock().finish_all();
         let calls: Vec<_> = self.calls.lock().drain().collect();

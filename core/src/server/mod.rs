@@ -57,7 +57,7 @@ pub use skills::{SkillEntry, SkillFile};
 pub use state::StateKey;
 pub use typed::{AsyncHandler, CallError, IntoOutcome, Params};
 
-pub(crate) use connection::{Connection, Opening};
+pub(crate) use connection::{Connection, Opening, Origin};
 
 use crate::sync::Mutex;
 use crate::{
@@ -266,8 +266,19 @@ impl Server {
         transport: Transport,
         unrelated: Arc<dyn Outbound>,
         opening: Opening,
+        origin: Origin,
     ) -> Arc<Connection> {
-        Connection::new(self.clone(), runtime, transport, unrelated, opening)
+        Connection::new(self.clone(), runtime, transport, unrelated, opening, origin)
+    }
+
+    /// For what has many conversations, whose tasks end together.
+    pub(crate) fn new_origin(&self) -> u64 {
+        self.next_number()
+    }
+
+    /// Cancels the tasks that end with a listener or conversation, which is over.
+    pub(crate) fn end_tasks_of(&self, origin: u64) {
+        self.tasks().end_of(origin);
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {

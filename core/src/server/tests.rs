@@ -1,6 +1,6 @@
 //! Servers under test: their clients are two queues, and their clock stands still while nobody waits.
 
-use super::{Connection, Opening, Outbound, Outgoing, Server, ServerBuilder};
+use super::{Connection, Opening, Origin, Outbound, Outgoing, Server, ServerBuilder};
 use crate::{
     engine::Limits,
     protocol::{RawJson, Revision, envelope::Frame, meta},
@@ -77,7 +77,7 @@ impl Peer {
         let auth = principal.map(|principal| RawJson::from_value(&json!({"principal": principal})).unwrap());
         let out = Arc::new(Out { came: Mutex::default(), auth });
         let unrelated: Arc<dyn Outbound> = out.clone();
-        let connection = server.connect(Arc::new(TestRuntime), transport, unrelated, Opening::Session);
+        let connection = server.connect(Arc::new(TestRuntime), transport, unrelated, Opening::Session, Origin::Server);
         Self { connection, out, ids: AtomicU64::new(1) }
     }
 

@@ -4,7 +4,7 @@ use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{Runtime, Task},
-    server::{Connection, Opening, Outbound, Outgoing, Server},
+    server::{Connection, Opening, Origin, Outbound, Outgoing, Server},
     wire_log::Transport,
 };
 use bytes::Bytes;
@@ -29,8 +29,9 @@ impl Connector for MemoryConnector {
         let (to_server, mut from_client) = mpsc::unbounded_channel::<Bytes>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
+        let runtime = Arc::clone(&self.runtime);
         let connection =
-            self.server.connect(Arc::clone(&self.runtime), Transport::Memory, Arc::clone(&out), Opening::Session);
+            self.server.connect(runtime, Transport::Memory, Arc::clone(&out), Opening::Session, Origin::Server);
         let bounds = self.server.options().limits.frame();
         let served = Arc::clone(&connection);
         self.runtime.spawn(Box::pin(async move {

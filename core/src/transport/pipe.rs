@@ -17,7 +17,7 @@ use crate::{
     engine::Limits,
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
-    server::{Connection, Opening, Outbound, Outgoing, Server},
+    server::{Connection, Opening, Origin, Outbound, Outgoing, Server},
     wire_log::Transport,
 };
 use std::{
@@ -64,7 +64,8 @@ impl PipeServer {
     ) -> io::Result<Self> {
         let turns = Arc::<Turns>::default();
         let pipe = Arc::new(PipeWriter { direct, turns: Arc::clone(&turns), ..PipeWriter::default() });
-        let connection = server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session);
+        let connection =
+            server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session, Origin::Conversation);
         let (end, ended) = watch::channel(false);
         let written = end.clone();
         let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));

@@ -1,5 +1,6 @@
 //! HTTP as it goes over the wire: a real server, and a client that writes its bytes by hand.
 
+mod admission;
 mod resumption;
 mod sse;
 mod streamable;

@@ -33,7 +33,7 @@ async fn fixture(options: HttpOptions) -> Fixture {
 }
 
 /// Whoever names themselves is believed: the token is the name.
-fn named() -> HttpOptions {
+pub(crate) fn named() -> HttpOptions {
     let verifier = |verification: Verification| {
         let identity = Identity { subject: Some(verification.token().into()), ..Identity::default() };
         verification.complete(Ok(identity));
@@ -114,10 +114,8 @@ async fn tsk_33_tsk_34_tsk_36_each_session_has_its_own_tasks() {
     assert_eq!(in_session(&fixture, &own, &about("tasks/get")).send().await.json()["result"]["status"], "working");
 }
 
-/// Without a principal nobody could come back for the tasks of a session that ended.
-#[tokio::test]
-async fn a_session_that_ends_takes_its_tasks_along() {
-    let fixture = fixture(HttpOptions::default()).await;
+/// A tool that runs until it is cancelled: whether it was.
+fn watched(fixture: &Fixture) -> Arc<AtomicBool> {
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancelled);
     let watched = move |ctx: Context| {
@@ -129,6 +127,14 @@ async fn a_session_that_ends_takes_its_tasks_along() {
         }
     };
     fixture.server.add_tool(ToolEntry::typed("watched", "Never ends.", watched).task(TaskSupport::Optional)).unwrap();
+    cancelled
+}
+
+/// Without a principal nobody could come back for the tasks of a session that ended.
+#[tokio::test]
+async fn a_session_that_ends_takes_its_tasks_along() {
+    let fixture = fixture(HttpOptions::default()).await;
+    let cancelled = watched(&fixture);
     let session = fixture.session(REVISION).await;
     let call = request("tools/call", json!({"name": "watched", "arguments": {}, "task": {}}));
     let created = in_session(&fixture, &session, &call).send().await;
@@ -136,6 +142,31 @@ async fn a_session_that_ends_takes_its_tasks_along() {
     assert_eq!(in_session(&fixture, &session, &get).send().await.json()["result"]["status"], "working");
     let ended = fixture.ask("DELETE").header("Mcp-Session-Id", &session).send().await;
     assert!(ended.status < 300, "{ended:?}");
+    eventually("the handler is told", || cancelled.load(Ordering::SeqCst)).await;
+}
+
+/// A task goes on without its request and without its session, but not without the endpoint that it came through.
+#[tokio::test]
+async fn tasks_end_with_the_endpoint() {
+    let plain = fixture(HttpOptions::default()).await;
+    let cancelled = watched(&plain);
+    let created = modern(&plain, "tools/call", call("watched", json!({})), "watched").send().await;
+    let get = || about(&plain, "tasks/get", &id_of(&created.json())).send();
+    assert_eq!(get().await.json()["result"]["status"], "working");
+    plain.listener.close(PATIENCE).await;
+    eventually("the handler is told", || cancelled.load(Ordering::SeqCst)).await;
+
+    let known = fixture(named()).await;
+    let cancelled = watched(&known);
+    let as_alice = |ask: Ask| ask.header("Authorization", "Bearer alice");
+    let opened = as_alice(known.ask("POST").json(&initialize(REVISION))).send().await;
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let call = request("tools/call", json!({"name": "watched", "arguments": {}, "task": {}}));
+    as_alice(in_session(&known, &session, &call)).send().await;
+    let ended = as_alice(known.ask("DELETE").header("Mcp-Session-Id", &session)).send().await;
+    assert!(ended.status < 300, "{ended:?}");
+    assert!(!cancelled.load(Ordering::SeqCst), "its principal may come back");
+    known.listener.close(PATIENCE).await;
     eventually("the handler is told", || cancelled.load(Ordering::SeqCst)).await;
 }
 

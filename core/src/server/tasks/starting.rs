@@ -107,6 +107,7 @@ impl Serving {
             id: random::unguessable(),
             number: server.next_number(),
             owner: self.owner(),
+            ends_with: self.connection.tasks_end_with(),
             cancellation: self.cancellation.clone(),
             ttl: ttl.unwrap_or(options.task_ttl).min(options.task_ttl),
             poll_interval: options.task_poll_interval,

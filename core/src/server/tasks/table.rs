@@ -50,6 +50,17 @@ impl Tasks {
         }
     }
 
+    /// Cancels the tasks that end with a listener or conversation: nobody is left to run them for.
+    pub(in crate::server) fn end_of(&self, origin: u64) {
+        let of_it: Vec<_> = {
+            let table = self.table.lock();
+            table.by_number.values().filter(|task| task.ends_with() == Some(origin)).cloned().collect()
+        };
+        for task in of_it {
+            task.cancel("the server is closing");
+        }
+    }
+
     /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32, TKX-24).
     pub(in crate::server) fn find(&self, id: &str, owner: &Owner) -> Result<Arc<Task>, RpcError> {
         let task = self.table.lock().by_id.get(id).cloned();

@@ -35,6 +35,7 @@ pub(in crate::server) struct Task {
     id: String,
     number: u64,
     owner: Owner,
+    ends_with: Option<u64>,
     /// The server keeps its tasks, so a task does not keep its server.
     server: WeakServer,
     runtime: Arc<dyn Runtime>,
@@ -77,6 +78,8 @@ pub(super) struct NewTask {
     pub(super) id: String,
     pub(super) number: u64,
     pub(super) owner: Owner,
+    /// The listener, or conversation, without which it does not go on.
+    pub(super) ends_with: Option<u64>,
     pub(super) cancellation: Cancellation,
     pub(super) ttl: Duration,
     pub(super) poll_interval: Duration,
@@ -84,7 +87,7 @@ pub(super) struct NewTask {
 
 impl Task {
     pub(super) fn new(new: NewTask, server: WeakServer, runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        let NewTask { id, number, owner, cancellation, ttl, poll_interval } = new;
+        let NewTask { id, number, owner, ends_with, cancellation, ttl, poll_interval } = new;
         let created = runtime.unix_time();
         let state = State {
             status: TaskStatus::Working,
@@ -97,7 +100,19 @@ impl Task {
             fetchers: Vec::new(),
         };
         let state = Mutex::new(state);
-        Arc::new(Self { id, number, owner, server, runtime, cancellation, created, ttl, poll_interval, state })
+        Arc::new(Self {
+            id,
+            number,
+            owner,
+            ends_with,
+            server,
+            runtime,
+            cancellation,
+            created,
+            ttl,
+            poll_interval,
+            state,
+        })
     }
 
     /// Tells who wants to know that the task has changed.
@@ -113,6 +128,10 @@ impl Task {
 
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    pub(super) fn ends_with(&self) -> Option<u64> {
+        self.ends_with
     }
 
     pub(in crate::server) fn session(&self) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The bodies of responses.
 
 use super::{
-    service::OpenStream,
+    service::SessionEnd,
     stream::{Item, Reader},
 };
 use crate::http::{replay::EventId, sse};
@@ -33,7 +33,8 @@ pub(super) struct Events {
     keep_alive: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     ended: bool,
-    _open: OpenStream,
+    /// What ends with the stream.
+    _session: Option<SessionEnd>,
 }
 
 /// More is left for the next frame, so that one stream does not hold everything in memory twice.
@@ -54,8 +55,8 @@ impl HttpBody {
 }
 
 impl Events {
-    pub(super) fn new(reader: Reader, keep_alive: Duration, open: OpenStream) -> Self {
-        Self { reader, first: BytesMut::new(), keep_alive, timer: None, ended: false, _open: open }
+    pub(super) fn new(reader: Reader, keep_alive: Duration, session: Option<SessionEnd>) -> Self {
+        Self { reader, first: BytesMut::new(), keep_alive, timer: None, ended: false, _session: session }
     }
 
     /// Begins with an event that lets the client come back even if nothing else arrives (HTTP-26).

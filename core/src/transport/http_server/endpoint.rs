@@ -3,14 +3,16 @@
 use super::{
     authorization::Caller,
     body::{Events, HttpBody},
+    gate::Permit,
     history::History,
-    post,
+    post::{self, busy},
     reply::{self, empty, method_not_allowed},
     service::Shared,
     session::Session,
     stream::{self, Kind, Stream},
 };
 use crate::{
+    engine::Mirror,
     http::{
         classify::{self, Posted},
         content::{self, Accepts},
@@ -19,12 +21,21 @@ use crate::{
         replay::EventId,
     },
     protocol::{Feature, Revision, RpcError, envelope::Frame},
-    server::{Connection, Opening, Outbound},
+    server::{Connection, Opening, Origin, Outbound},
     wire_log::Transport,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, request::Parts};
 use http_body::Body;
 use std::sync::Arc;
+
+/// A message on its way to a conversation.
+struct Post<'a> {
+    headers: &'a HeaderMap,
+    caller: &'a Caller,
+    accepts: Accepts,
+    frame: Frame,
+    permit: Permit,
+}
 
 impl Shared {
     pub(super) async fn endpoint<B: Body>(
@@ -53,99 +64,110 @@ impl Shared {
             let text = "Answers are application/json or text/event-stream: accept both";
             return Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, text));
         }
-        let frame = self.read(body).await?;
         let version = mirror::version(headers);
         let version = version.as_deref();
+        let mut permit = self.gate.permit();
+        match self.named_session(headers, caller).filter(|_| !classify::has_modern_version(version)) {
+            Some(session) => drop(session?),
+            None => permit.take_place(caller.principal()).map_err(busy)?,
+        }
+        let frame = self.read(body, &mut permit).await?;
         let posted = classify::classify(&frame, version)?;
+        let post = Post { headers, caller, accepts, frame, permit };
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
-            Posted::Modern { streams: true } if !accepts.events => {
-                // It would be answered when the server ends, and until then nothing would be told.
-                let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
-                Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, classify::id_of(&frame), &error))
-            }
-            Posted::Modern { streams } => {
-                let accepts = Accepts { events: accepts.events && (streams || !self.json), ..accepts };
-                let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
-                let kind = Kind::Answer { streams: accepts.events, in_session: true };
-                self.exchange(connection, frame, accepts, kind, Some(headers), caller).await
-            }
-            Posted::Handshake | Posted::Legacy | Posted::Batch => {
-                let accepts = Accepts { events: accepts.events && !self.json, ..accepts };
-                self.legacy(posted, headers, version, frame, accepts, caller).await
-            }
+            Posted::Modern { streams } => self.modern(streams, post).await,
+            Posted::Handshake | Posted::Legacy | Posted::Batch => self.legacy(posted, version, post).await,
         }
     }
 
-    pub(super) async fn read<B: Body>(&self, body: B) -> Result<Frame, Rejection> {
+    pub(super) async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
         let limits = &self.server.options().limits;
-        let body = post::read(body, limits.max_message_bytes).await?;
+        let body = post::read(body, limits.max_message_bytes, permit).await?;
         Ok(Frame::parse(&body, limits.frame()))
+    }
+
+    /// The session that a request names, if it names one and there are any.
+    fn named_session(&self, headers: &HeaderMap, caller: &Caller) -> Option<Result<Session, Rejection>> {
+        let id = session_id(headers).filter(|_| !self.stateless)?;
+        let session = self.sessions.touch(&self.runtime, id, caller);
+        Some(session.ok_or_else(|| classify::unknown_session(None)))
+    }
+
+    async fn modern(self: &Arc<Self>, streams: bool, mut post: Post<'_>) -> Result<Response<HttpBody>, Rejection> {
+        let id = classify::id_of(&post.frame);
+        if streams && !post.accepts.events {
+            // It would be answered when the server ends, and until then nothing would be told.
+            let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
+            return Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, id, &error));
+        }
+        let place = post.permit.take_place(post.caller.principal());
+        let place = if streams { place.and_then(|()| post.permit.becomes_stream()) } else { place };
+        place.map_err(|full| Rejection::busy(id, full))?;
+        post.accepts.events &= streams || !self.json;
+        let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
+        let kind = Kind::Answer { streams: post.accepts.events, in_session: true };
+        self.exchange(connection, kind, Some(mirror::read(post.headers)), post).await
     }
 
     async fn legacy(
         self: &Arc<Self>,
         posted: Posted,
-        headers: &HeaderMap,
         version: Option<&str>,
-        frame: Frame,
-        accepts: Accepts,
-        caller: &Caller,
+        mut post: Post<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
+        post.accepts.events &= !self.json;
+        let streams = post.accepts.events;
         let revision = match posted {
             // The body of initialize decides.
             Posted::Handshake => Revision::HEADERLESS,
-            _ => classify::legacy_revision(Some(&frame), version)?,
+            _ => classify::legacy_revision(Some(&post.frame), version)?,
         };
         if self.stateless {
             if posted == Posted::Batch {
                 classify::check_batch(Some(revision))?;
             }
             let connection = self.connect(Arc::clone(&self.nowhere), Opening::Stateless(revision));
-            let kind = Kind::Answer { streams: accepts.events, in_session: false };
-            return self.exchange(connection, frame, accepts, kind, None, caller).await;
+            return self.exchange(connection, Kind::Answer { streams, in_session: false }, None, post).await;
         }
-        let Some(id) = session_id(headers) else {
+        // Once more: the body may have taken its time.
+        let Some(session) = self.named_session(post.headers, post.caller) else {
             return match posted {
-                Posted::Handshake => self.open_session(frame, accepts, caller).await,
-                _ => Err(classify::no_session(&frame)),
+                Posted::Handshake => self.open_session(post).await,
+                _ => Err(classify::no_session(&post.frame)),
             };
         };
-        let session =
-            self.sessions.touch(&self.runtime, id, caller).ok_or_else(|| classify::unknown_session(Some(&frame)))?;
+        let session = session.map_err(|_| classify::unknown_session(Some(&post.frame)))?;
         let revision = session.connection.revision();
         if posted == Posted::Batch {
             classify::check_batch(revision)?;
         }
         let kind = match session.history {
             // HTTP-20: before polling existed, a stream was not to end before its answer.
-            Some(history) if accepts.events => Kind::Resumable { history, polls: primes(revision) },
-            _ => Kind::Answer { streams: accepts.events, in_session: true },
+            Some(history) if streams => Kind::Resumable { history, polls: primes(revision) },
+            _ => Kind::Answer { streams, in_session: true },
         };
-        self.exchange(session.connection, frame, accepts, kind, None, caller).await
+        self.exchange(session.connection, kind, None, post).await
     }
 
     pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: Opening) -> Arc<Connection> {
-        self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening)
+        let origin = Origin::Listener(self.origin);
+        self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening, origin)
     }
 
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
-    async fn open_session(
-        self: &Arc<Self>,
-        frame: Frame,
-        accepts: Accepts,
-        caller: &Caller,
-    ) -> Result<Response<HttpBody>, Rejection> {
-        let request = classify::id_of(&frame).cloned();
+    async fn open_session(self: &Arc<Self>, post: Post<'_>) -> Result<Response<HttpBody>, Rejection> {
+        let request = classify::id_of(&post.frame).cloned();
+        let owner = post.caller.principal().map(Into::into);
         let history = self.replay.map(|(events, bytes)| History::new(events, bytes, self.retry));
         let stream = Stream::new(Kind::Unrelated(history.clone()));
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
-        let kind = Kind::Answer { streams: accepts.events, in_session: true };
-        let mut response = self.exchange(Arc::clone(&connection), frame, accepts, kind, None, caller).await?;
+        let kind = Kind::Answer { streams: post.accepts.events, in_session: true };
+        let mut response = self.exchange(Arc::clone(&connection), kind, None, post).await?;
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let session = Session { owner: caller.principal().map(Into::into), connection, stream, history };
+        let session = Session { owner, connection, stream, history };
         let id = self.sessions.open(&self.runtime, session.clone());
         let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
             session.end();
@@ -155,19 +177,19 @@ impl Shared {
         Ok(response)
     }
 
-    /// Gives a frame to a conversation and answers with what comes of it. `modern`: the headers of a modern request.
+    /// Gives a message to a conversation and answers with what comes of it. `mirror`: the headers of a modern request.
     async fn exchange(
         self: &Arc<Self>,
         connection: Arc<Connection>,
-        frame: Frame,
-        accepts: Accepts,
         kind: Kind,
-        modern: Option<&HeaderMap>,
-        caller: &Caller,
+        mirror: Option<Mirror>,
+        post: Post<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let (answers, reader) = stream::exchange(kind, modern.map(|_| Arc::clone(&connection)));
+        let Post { caller, accepts, frame, permit, .. } = post;
+        permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
+        let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
+        let (answers, reader) = stream::exchange(kind, cancels, Some(permit));
         let answers = caller.enter(&self.server, &frame, answers)?;
-        let mirror = modern.map(mirror::read);
         let accepted = classify::check_response(&frame);
         let expected = connection
             .receive(frame, mirror.as_ref(), &answers)
@@ -176,21 +198,22 @@ impl Shared {
         drop(answers);
         accepted?;
         reader.expect(expected);
-        if expected == 0 {
-            return Ok(empty(StatusCode::ACCEPTED));
+        if expected > 0 {
+            return Ok(reply::answer(self, reader, accepts).await);
         }
-        Ok(reply::answer(self, reader, accepts).await)
+        // It may have ended in this moment: then nothing was taken in.
+        if connection.is_closed() { Err(classify::unknown_session(None)) } else { Ok(empty(StatusCode::ACCEPTED)) }
     }
 
     /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where it broke (HTTP-38).
     fn get(self: &Arc<Self>, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
-        let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
+        let Some(session) = self.named_session(headers, caller) else {
             return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
         };
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
         check_accepts_events(headers)?;
-        let session = self.sessions.touch(&self.runtime, id, caller).ok_or_else(|| classify::unknown_session(None))?;
-        let events = |reader| Events::new(reader, self.server.options().keep_alive, self.unlisted());
+        let session = session?;
+        let events = |reader| Events::new(reader, self.server.options().keep_alive, None);
         let Some(last) = headers.get(headers::LAST_EVENT_ID) else {
             let reader = session.stream.attach();
             let position = reader.open(None).0.filter(|_| primes(session.connection.revision()));

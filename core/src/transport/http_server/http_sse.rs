@@ -48,7 +48,7 @@ impl Shared {
             return Err(Rejection::busy(None, "too many sessions are open"));
         };
         let uri = self.routes.messages_uri(&id);
-        let events = Events::new(reader, self.server.options().keep_alive, self.stream_of(id));
+        let events = Events::new(reader, self.server.options().keep_alive, Some(self.end_of(id)));
         Ok(reply::stream(events.with_endpoint(&uri)))
     }
 
@@ -65,7 +65,8 @@ impl Shared {
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
         let session = self.sse_sessions.touch(&self.runtime, id, caller).ok_or_else(unknown_session)?;
-        let frame = self.read(body).await?;
+        let mut permit = self.gate.permit();
+        let frame = self.read(body, &mut permit).await?;
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
@@ -78,13 +79,12 @@ impl Shared {
             return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
         }
         let reply = caller.enter(&self.server, &frame, session.stream)?;
-        let accepted = classify::check_response(&frame);
-        session
-            .connection
+        let (connection, accepted) = (session.connection, classify::check_response(&frame));
+        connection
             .receive(frame, None, &reply)
             .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
         accepted?;
-        Ok(empty(StatusCode::ACCEPTED))
+        if connection.is_closed() { Err(unknown_session()) } else { Ok(empty(StatusCode::ACCEPTED)) }
     }
 }
 

@@ -93,7 +93,7 @@ impl HttpListener {
             task.abort();
             let _ = task.await;
         }
-        self.service.end_sessions();
+        self.service.end_all();
     }
 }
 

@@ -5,6 +5,7 @@ mod body;
 mod cors;
 mod endpoint;
 mod fed_body;
+mod gate;
 mod history;
 mod http_sse;
 mod listener;

@@ -42,6 +42,12 @@ pub struct HttpOptions {
     pub retry: Duration,
     /// Connections at once. Default 16,384; further ones wait in the system's backlog.
     pub max_connections: usize,
+    /// Requests without a session at once, from before their body is read until their call has ended: those of 2026-07-28, and
+    /// all of a server without sessions. Default 4,096; further ones are refused as busy before their body is read.
+    pub max_requests: usize,
+    /// How many bytes the bodies of requests may have together that are being read or served. Default 256 MiB, and never less
+    /// than one message may have; what comes when there is no room is refused as busy.
+    pub max_body_bytes: usize,
     /// Which access tokens requests need. Default: none.
     pub auth: Option<Authorization>,
 }
@@ -64,6 +70,8 @@ impl Default for HttpOptions {
             replay_bytes: 4 << 20,
             retry: Duration::from_secs(1),
             max_connections: 16_384,
+            max_requests: 4096,
+            max_body_bytes: 256 << 20,
             auth: None,
         }
     }

@@ -1,5 +1,6 @@
 //! Reading the body of a POST.
 
+use super::gate::{Full, Permit};
 use crate::http::rejection::Rejection;
 use bytes::{Buf, Bytes, BytesMut};
 use http::StatusCode;
@@ -12,23 +13,30 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// How long a body may take however it trickles.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// Reads a body of at most `max` bytes.
-pub(super) async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
-    tokio::time::timeout(DEADLINE, read_all(body, max)).await.unwrap_or_else(|_| Err(too_late()))
+/// Reads a body of at most `max` bytes, which the permit holds.
+pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<Bytes, Rejection> {
+    tokio::time::timeout(DEADLINE, read_all(body, max, permit)).await.unwrap_or_else(|_| Err(too_late()))
+}
+
+/// There is no room, before anyone knows what for.
+pub(super) fn busy(full: Full) -> Rejection {
+    Rejection::busy(None, full)
 }
 
 fn too_late() -> Rejection {
     Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not come in time")
 }
 
-async fn read_all<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
+async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<Bytes, Rejection> {
     let too_large = || {
         let text = format!("The message is larger than the limit of {max} bytes");
         Rejection::of_http(StatusCode::PAYLOAD_TOO_LARGE, text)
     };
-    if body.size_hint().lower() > max as u64 {
+    let announced = body.size_hint().lower();
+    if announced > max as u64 {
         return Err(too_large());
     }
+    permit.check_room(announced).map_err(busy)?;
     let mut body = pin!(body);
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
@@ -42,6 +50,7 @@ async fn read_all<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
         if first.len() + rest.len() + data.remaining() > max {
             return Err(too_large());
         }
+        permit.hold(data.remaining()).map_err(busy)?;
         // Most bodies come in one piece, which is kept as it is.
         if first.is_empty() && rest.is_empty() {
             first = data.copy_to_bytes(data.remaining());
@@ -64,9 +73,30 @@ async fn read_all<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::gate::{Bounds, Gate},
+        *,
+    };
     use http_body_util::{Full, StreamBody};
     use std::{convert::Infallible, task::Poll};
+
+    async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
+        let bounds = Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20 };
+        super::read(body, max, &mut Gate::new(bounds).permit()).await
+    }
+
+    #[tokio::test]
+    async fn a_body_without_room_is_refused_at_once_or_where_the_room_ends() {
+        let gate = Gate::new(Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 4 });
+        let mut other = gate.permit();
+        other.hold(1).unwrap();
+        let announced = Full::new(Bytes::from_static(b"abcd"));
+        assert_eq!(super::read(announced, 9, &mut gate.permit()).await.unwrap_err().status, 503);
+        let body = || StreamBody::new(Pieces(vec![b"ab", b"cd"]));
+        assert_eq!(super::read(body(), 9, &mut gate.permit()).await.unwrap_err().status, 503);
+        drop(other);
+        assert_eq!(super::read(body(), 9, &mut gate.permit()).await.unwrap(), "abcd");
+    }
 
     #[tokio::test]
     async fn bodies_are_read_whole_and_bounded() {

@@ -98,7 +98,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, mut reader: Reader, accepts: Ac
             rejected(Rejection { status, body: text, headers: Vec::new() })
         }
         // The call was cancelled and nothing answers it (CAN-05): a stream that ends says so without a message.
-        Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, shared.unlisted())),
+        Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, None)),
         Ok(None) => empty(StatusCode::NO_CONTENT),
         Ok(first) => opened(shared, reader, first),
         Err(_silence) => opened(shared, reader, None),
@@ -116,7 +116,6 @@ fn opened(shared: &Arc<Shared>, reader: Reader, first: Option<Item>) -> Response
         Some(Item::Message(_, outgoing)) => Some(Item::Message(id, outgoing)),
         other => other,
     };
-    let open = reader.cancels().map_or_else(|| shared.unlisted(), |connection| shared.list_stream(connection));
-    let events = Events::new(reader, shared.server.options().keep_alive, open);
+    let events = Events::new(reader, shared.server.options().keep_alive, None);
     stream(events.primed(position).starting_with(first))
 }

@@ -4,6 +4,7 @@ use super::{
     authorization::{self, Caller},
     body::HttpBody,
     cors,
+    gate::{Bounds, Gate},
     options::HttpOptions,
     reply::{empty, rejected},
     session::{Session, SessionTable},
@@ -18,17 +19,15 @@ use crate::{
     },
     runtime::{Runtime, Task},
     server::{Connection, Outbound, Outgoing, Server},
-    sync::Mutex,
     wire_log::{Direction, Exchange, Side, Transport},
 };
 use http::{Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
 use std::{
-    collections::HashMap,
     convert::Infallible,
     sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc,
+        atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -57,9 +56,10 @@ pub(super) struct Shared {
     /// Those of HTTP+SSE.
     pub(super) sse_sessions: Arc<SessionTable>,
     pub(super) nowhere: Arc<dyn Outbound>,
-    /// The open streams of the modern era, to be ended by an orderly shutdown.
-    streams: Mutex<HashMap<u64, Weak<Connection>>>,
-    next_stream: AtomicU64,
+    /// What the server knows this endpoint by.
+    pub(super) origin: u64,
+    /// For what belongs to no session.
+    pub(super) gate: Arc<Gate>,
     closing: AtomicBool,
 }
 
@@ -70,25 +70,15 @@ impl Outbound for Nowhere {
     fn send(&self, _: Outgoing) {}
 }
 
-/// What ends with a response that is a stream: its place in the list of open ones, or the session of HTTP+SSE.
-pub(super) struct OpenStream {
-    shared: Arc<Shared>,
-    kind: Open,
+/// Ends a session of HTTP+SSE with its stream.
+pub(super) struct SessionEnd {
+    sessions: Arc<SessionTable>,
+    id: String,
 }
 
-enum Open {
-    Unlisted,
-    Listed(u64),
-    Session(String),
-}
-
-impl Drop for OpenStream {
+impl Drop for SessionEnd {
     fn drop(&mut self) {
-        match &self.kind {
-            Open::Unlisted => {}
-            Open::Listed(number) => drop(self.shared.streams.lock().remove(number)),
-            Open::Session(id) => self.shared.sse_sessions.remove(id).iter().for_each(Session::end),
-        }
+        self.sessions.remove(&self.id).iter().for_each(Session::end);
     }
 }
 
@@ -115,6 +105,14 @@ impl HttpService {
         let sse = options.sse.as_deref().filter(|_| !options.stateless).map(|sse| (sse, options.messages.as_str()));
         let routes = Routes::new(&options.path, sse, mounted);
         let (events, bytes) = (options.replay_events, options.replay_bytes);
+        let limits = &server.options().limits;
+        let bounds = Bounds {
+            requests: options.max_requests.max(1),
+            // Who listens is there for as long as a session would be.
+            streams: max,
+            of_principal: limits.max_running.max(1).saturating_add(limits.max_waiting),
+            bytes: options.max_body_bytes.max(limits.max_message_bytes),
+        };
         Self {
             shared: Arc::new(Shared {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
@@ -127,8 +125,8 @@ impl HttpService {
                 sessions: Arc::new(SessionTable::new(max, idle)),
                 sse_sessions: Arc::new(SessionTable::new(max, idle)),
                 nowhere: Arc::new(Nowhere),
-                streams: Mutex::default(),
-                next_stream: AtomicU64::new(0),
+                origin: server.new_origin(),
+                gate: Gate::new(bounds),
                 closing: AtomicBool::new(false),
                 server,
                 runtime,
@@ -159,23 +157,27 @@ impl HttpService {
     /// Takes no more messages; streams end, calls go on.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.store(true, Ordering::Release);
-        let streams: Vec<_> = self.shared.streams.lock().values().filter_map(Weak::upgrade).collect();
-        streams.iter().for_each(Connection::end_subscriptions);
+        self.shared.gate.served().iter().for_each(Connection::end_subscriptions);
         self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
     }
 
-    /// Completes when no call of a session runs.
+    /// Completes when no call runs.
     pub(super) async fn drain(&self) {
         for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
             session.drain().await;
         }
+        for connection in self.shared.gate.served() {
+            connection.drain().await;
+        }
     }
 
-    /// Ends every session.
-    pub(super) fn end_sessions(&self) {
+    /// Ends every session, what is left of requests without one, and the tasks that either have made.
+    pub(super) fn end_all(&self) {
+        self.shared.gate.close().iter().for_each(Connection::close);
         for table in [&self.shared.sessions, &self.shared.sse_sessions] {
             table.drain().iter().for_each(Session::end);
         }
+        self.shared.server.end_tasks_of(self.shared.origin);
     }
 }
 
@@ -212,21 +214,9 @@ impl Shared {
         self.routes.find(parts.uri.path(), parts.method == Method::GET, in_session, addressed)
     }
 
-    /// Lists a stream of the modern era as open.
-    pub(super) fn list_stream(self: &Arc<Self>, connection: &Arc<Connection>) -> OpenStream {
-        let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
-        self.streams.lock().insert(number, Arc::downgrade(connection));
-        OpenStream { shared: Arc::clone(self), kind: Open::Listed(number) }
-    }
-
-    /// A stream that is not listed.
-    pub(super) fn unlisted(self: &Arc<Self>) -> OpenStream {
-        OpenStream { shared: Arc::clone(self), kind: Open::Unlisted }
-    }
-
-    /// The stream of a session of HTTP+SSE, which ends with it.
-    pub(super) fn stream_of(self: &Arc<Self>, session: String) -> OpenStream {
-        OpenStream { shared: Arc::clone(self), kind: Open::Session(session) }
+    /// A session of HTTP+SSE ends with its stream, which keeps this.
+    pub(super) fn end_of(&self, session: String) -> SessionEnd {
+        SessionEnd { sessions: Arc::clone(&self.sse_sessions), id: session }
     }
 
     fn log(&self, rejection: &Rejection) {

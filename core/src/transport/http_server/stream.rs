@@ -1,6 +1,6 @@
 //! Messages on their way from a conversation to whoever reads an HTTP response.
 
-use super::{history::History, queue::Queue};
+use super::{gate::Permit, history::History, queue::Queue};
 use crate::{
     http::replay::EventId,
     server::{Connection, Outbound, Outgoing},
@@ -235,34 +235,43 @@ impl Drop for Stream {
 }
 
 /// The end that a conversation holds. When the last copy is gone without an answer, none will ever come.
-pub(super) struct Answers(Arc<Stream>);
+pub(super) struct Answers {
+    stream: Arc<Stream>,
+    /// What the call takes up of the endpoint.
+    _permit: Option<Permit>,
+}
 
 impl Outbound for Answers {
     fn send(&self, outgoing: Outgoing) {
-        self.0.send(outgoing);
+        self.stream.send(outgoing);
     }
 
     fn can_ask(&self) -> bool {
-        self.0.can_ask()
+        self.stream.can_ask()
     }
 
     fn close_stream(&self) {
-        self.0.close_stream();
+        self.stream.close_stream();
     }
 }
 
 impl Drop for Answers {
     fn drop(&mut self) {
-        self.0.end();
+        self.stream.end();
     }
 }
 
-/// Both ends of a new stream for the answer of one POST. `cancels`: whom a disconnect cancels.
-pub(super) fn exchange(kind: Kind, cancels: Option<Arc<Connection>>) -> (Arc<dyn Outbound>, Reader) {
+/// Both ends of a new stream for the answer of one POST. `cancels`: whom a disconnect cancels. `permit`: kept until the call has
+/// ended.
+pub(super) fn exchange(
+    kind: Kind,
+    cancels: Option<Arc<Connection>>,
+    permit: Option<Permit>,
+) -> (Arc<dyn Outbound>, Reader) {
     let stream = Stream::new(kind);
     let mut reader = stream.attach();
     reader.cancels = cancels;
-    (Arc::new(Answers(stream)), reader)
+    (Arc::new(Answers { stream, _permit: permit }), reader)
 }
 
 impl Reader {

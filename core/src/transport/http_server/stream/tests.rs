@@ -30,7 +30,7 @@ fn history() -> Arc<History> {
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, Reader) {
-    let (answers, reader) = exchange(Kind::Resumable { history: Arc::clone(history), polls: true }, None);
+    let (answers, reader) = exchange(Kind::Resumable { history: Arc::clone(history), polls: true }, None, None);
     reader.expect(1);
     (answers, reader)
 }
@@ -129,7 +129,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
     assert_eq!([read(&mut again), read(&mut again)], ["0-2 done", "end"]);
 
     let kind = Kind::Resumable { history: Arc::clone(&history), polls: false };
-    let (answers, mut reader) = exchange(kind, None);
+    let (answers, mut reader) = exchange(kind, None, None);
     reader.expect(1);
     answers.close_stream();
     assert_eq!(read(&mut reader), "pending");
@@ -137,7 +137,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
 
 #[test]
 fn without_an_answer_the_stream_ends_when_nobody_can_give_one() {
-    let (answers, mut reader) = exchange(Kind::Answer { streams: false, in_session: true }, None);
+    let (answers, mut reader) = exchange(Kind::Answer { streams: false, in_session: true }, None, None);
     reader.expect(1);
     answers.send(note("dropped"));
     assert!(!answers.can_ask());

@@ -1,0 +1,243 @@
+//! The gate of an endpoint: how many requests without a session may be open at once, and how many bytes of bodies are held. It is
+//! passed before a body is read. (What runs and waits in a session, the session bounds itself.)
+
+use crate::{server::Connection, sync::Mutex};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// What there is no room for.
+pub(super) type Full = &'static str;
+
+const TOO_MUCH: Full = "too much is being sent and served";
+
+/// How much may be open at once.
+#[derive(Debug, Clone)]
+pub(super) struct Bounds {
+    /// Requests that belong to no session.
+    pub(super) requests: usize,
+    /// Streams of change notifications, which stay open by design.
+    pub(super) streams: usize,
+    /// Requests, and streams, of one principal.
+    pub(super) of_principal: usize,
+    /// Bytes of bodies, from their first one until their call has ended.
+    pub(super) bytes: usize,
+}
+
+pub(super) struct Gate {
+    bounds: Bounds,
+    bytes: AtomicUsize,
+    places: Mutex<Places>,
+}
+
+#[derive(Default)]
+struct Places {
+    requests: Count,
+    streams: Count,
+    /// Whom to end when the endpoint ends.
+    served: HashMap<u64, Weak<Connection>>,
+    next: u64,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Count {
+    all: usize,
+    of: HashMap<Arc<str>, usize>,
+}
+
+impl Count {
+    fn enter(&mut self, principal: Option<&Arc<str>>, max: usize, max_of: usize) -> bool {
+        if self.all >= max || principal.is_some_and(|it| self.of.get(it).is_some_and(|count| *count >= max_of)) {
+            return false;
+        }
+        self.all += 1;
+        if let Some(principal) = principal {
+            *self.of.entry(Arc::clone(principal)).or_default() += 1;
+        }
+        true
+    }
+
+    fn leave(&mut self, principal: Option<&Arc<str>>) {
+        self.all -= 1;
+        if let Some(principal) = principal
+            && let Some(count) = self.of.get_mut(principal)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.of.remove(principal);
+            }
+        }
+    }
+}
+
+/// What one message takes up. Whoever answers it keeps this: it ends with the call, whatever has become of its response.
+pub(super) struct Permit {
+    gate: Arc<Gate>,
+    bytes: usize,
+    place: Option<Place>,
+}
+
+struct Place {
+    number: u64,
+    principal: Option<Arc<str>>,
+    streams: bool,
+}
+
+impl Gate {
+    pub(super) fn new(bounds: Bounds) -> Arc<Self> {
+        Arc::new(Self { bounds, bytes: AtomicUsize::new(0), places: Mutex::default() })
+    }
+
+    /// For a message that takes nothing up yet.
+    pub(super) fn permit(self: &Arc<Self>) -> Permit {
+        Permit { gate: Arc::clone(self), bytes: 0, place: None }
+    }
+
+    /// The conversations of requests without a session.
+    pub(super) fn served(&self) -> Vec<Arc<Connection>> {
+        self.places.lock().served.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Lets nobody in any more; gives those who are in.
+    pub(super) fn close(&self) -> Vec<Arc<Connection>> {
+        self.places.lock().closed = true;
+        self.served()
+    }
+}
+
+impl Permit {
+    /// Takes a place among the requests without a session, if it has none.
+    pub(super) fn take_place(&mut self, principal: Option<&str>) -> Result<(), Full> {
+        if self.place.is_some() {
+            return Ok(());
+        }
+        let principal = principal.map(Arc::from);
+        let Bounds { requests, of_principal, .. } = self.gate.bounds;
+        let mut places = self.gate.places.lock();
+        if !places.requests.enter(principal.as_ref(), requests, of_principal) {
+            return Err("too many requests are being served");
+        }
+        places.next += 1;
+        self.place = Some(Place { number: places.next, principal, streams: false });
+        Ok(())
+    }
+
+    /// Its place is among the streams from now on.
+    pub(super) fn becomes_stream(&mut self) -> Result<(), Full> {
+        let Some(place) = self.place.as_mut().filter(|place| !place.streams) else { return Ok(()) };
+        let principal = place.principal.as_ref();
+        let Bounds { streams, of_principal, .. } = self.gate.bounds;
+        let mut places = self.gate.places.lock();
+        if !places.streams.enter(principal, streams, of_principal) {
+            return Err("too many streams of change notifications are open");
+        }
+        places.requests.leave(principal);
+        place.streams = true;
+        Ok(())
+    }
+
+    /// Names the conversation that serves it.
+    pub(super) fn served_by(&self, connection: &Arc<Connection>) -> Result<(), Full> {
+        let Some(place) = &self.place else { return Ok(()) };
+        let mut places = self.gate.places.lock();
+        if places.closed {
+            return Err("the server is closing");
+        }
+        places.served.insert(place.number, Arc::downgrade(connection));
+        Ok(())
+    }
+
+    /// Whether so many bytes more could be held now.
+    pub(super) fn check_room(&self, bytes: u64) -> Result<(), Full> {
+        let held = self.gate.bytes.load(Ordering::Relaxed) as u64;
+        if held.saturating_add(bytes) > self.gate.bounds.bytes as u64 { Err(TOO_MUCH) } else { Ok(()) }
+    }
+
+    /// Holds so many bytes more. They count as they come, and not as they are announced: who announces much and sends nothing
+    /// takes nothing from others.
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Full> {
+        let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        if held.saturating_add(bytes) > self.gate.bounds.bytes {
+            return Err(TOO_MUCH);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        if let Some(Place { number, principal, streams }) = self.place.take() {
+            let mut places = self.gate.places.lock();
+            let Places { requests, streams: open, served, .. } = &mut *places;
+            let count = if streams { open } else { requests };
+            count.leave(principal.as_ref());
+            served.remove(&number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate() -> Arc<Gate> {
+        Gate::new(Bounds { requests: 3, streams: 2, of_principal: 2, bytes: 10 })
+    }
+
+    fn enter(gate: &Arc<Gate>, principal: Option<&str>) -> Option<Permit> {
+        let mut permit = gate.permit();
+        permit.take_place(principal).ok().map(|()| permit)
+    }
+
+    #[test]
+    fn places_are_bounded_in_all_and_for_each_principal() {
+        let gate = gate();
+        let (_a, b) = (enter(&gate, Some("ada")).unwrap(), enter(&gate, Some("ada")).unwrap());
+        assert!(enter(&gate, Some("ada")).is_none());
+        let _c = enter(&gate, Some("bob")).unwrap();
+        assert!(enter(&gate, None).is_none());
+        drop(b);
+        let mut d = enter(&gate, Some("ada")).unwrap();
+        d.take_place(Some("ada")).unwrap();
+        assert!(enter(&gate, None).is_none(), "one place for one message");
+        drop(d);
+        assert!(enter(&gate, None).is_some());
+    }
+
+    #[test]
+    fn streams_have_places_of_their_own() {
+        let gate = gate();
+        let mut streams: Vec<_> = (0..3).map(|_| enter(&gate, None).unwrap()).collect();
+        streams[0].becomes_stream().unwrap();
+        streams[0].becomes_stream().unwrap();
+        streams[1].becomes_stream().unwrap();
+        assert!(streams[2].becomes_stream().is_err());
+        let (_d, _e) = (enter(&gate, None).unwrap(), enter(&gate, None).unwrap());
+        assert!(enter(&gate, None).is_none());
+        drop(streams);
+        let places = gate.places.lock();
+        assert_eq!((places.requests.all, places.streams.all), (2, 0));
+    }
+
+    #[test]
+    fn bytes_are_held_until_the_message_is_done() {
+        let gate = gate();
+        let (mut a, mut b) = (gate.permit(), gate.permit());
+        a.hold(6).unwrap();
+        assert!(b.check_room(4).is_ok() && b.check_room(5).is_err());
+        b.hold(4).unwrap();
+        assert!(b.hold(1).is_err());
+        drop(b);
+        assert!(a.check_room(4).is_ok());
+        drop(a);
+        assert_eq!(gate.bytes.load(Ordering::Relaxed), 0);
+        assert!(gate.permit().check_room(10).is_ok());
+    }
+}

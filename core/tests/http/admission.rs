@@ -1,0 +1,153 @@
+//! What an endpoint lets in: requests without a session, and bytes of bodies.
+
+use crate::{support::*, tasks::named};
+use serde_json::{Value, json};
+use std::{sync::atomic::Ordering, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+use trunkline::{engine::Limits, server::ServerOptions, transport::HttpOptions};
+
+fn wait(milliseconds: u64) -> Value {
+    call("wait", json!({"milliseconds": milliseconds}))
+}
+
+fn assert_busy(answer: &Answer) {
+    let error = &answer.json()["error"];
+    assert_eq!((answer.status, &error["code"], &error["data"]["reason"]), (503, &json!(-32603), &json!("busy")));
+    assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+/// The head of a POST whose body never comes.
+async fn head(fixture: &Fixture, headers: &str) -> Answer {
+    let mut socket = TcpStream::connect(fixture.address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nConnection: close\r\n{headers}\r\n",
+        fixture.address
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut received = Vec::new();
+    let read = timeout(PATIENCE, socket.read_to_end(&mut received)).await;
+    read.expect("it waits for the body").unwrap();
+    Answer::parse(&received)
+}
+
+#[tokio::test]
+async fn requests_without_a_session_are_bounded_and_refused_before_their_body() {
+    let options = HttpOptions { max_requests: 2, ..HttpOptions::default() };
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let session = fixture.session("2025-11-25").await;
+    let first = fixture.modern("tools/call", wait(60_000)).start().await;
+    let second = fixture.modern("tools/call", wait(60_000)).start().await;
+    let tools = || fixture.modern("tools/list", json!({})).send();
+    eventually_async("both are in", async || tools().await.status == 503).await;
+    assert_busy(&tools().await);
+    assert_busy(&head(&fixture, "Content-Length: 100\r\nMCP-Protocol-Version: 2026-07-28\r\n").await);
+    assert_busy(&head(&fixture, "Content-Length: 100\r\n").await);
+    let listed = fixture.post(&[("Mcp-Session-Id", &session)], &request("tools/list", json!({}))).await;
+    assert_eq!(listed.status, 200, "a session has bounds of its own");
+    // In the modern era the end of the response is the end of the call.
+    drop(first);
+    eventually_async("one has left", async || tools().await.status == 200).await;
+    drop(second);
+    eventually("both were cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 2).await;
+}
+
+#[tokio::test]
+async fn a_call_counts_until_it_has_ended_and_not_only_its_response() {
+    let options = HttpOptions { max_requests: 2, stateless: true, ..HttpOptions::default() };
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    for _ in 0..2 {
+        let stream = fixture.ask("POST").json(&request("tools/call", wait(1_000))).start().await;
+        sleep(Duration::from_millis(100)).await;
+        // Nobody waits for it any more, but up to 2025-11-25 that cancels nothing (HTTP-22).
+        drop(stream);
+    }
+    let tools = || async { fixture.post(&[], &request("tools/list", json!({}))).await };
+    assert_busy(&tools().await);
+    eventually("they go on", || fixture.ends.finished.load(Ordering::SeqCst) == 2).await;
+    eventually_async("there is room again", async || tools().await.status == 200).await;
+}
+
+#[tokio::test]
+async fn one_principal_has_no_more_than_a_session_would() {
+    let limits = Limits { max_running: 1, max_waiting: 1, ..Limits::default() };
+    let fixture = Fixture::with(named(), ServerOptions { limits, ..ServerOptions::default() }).await;
+    let ask =
+        |who: &str, params| fixture.modern("tools/call", params).header("Authorization", &format!("Bearer {who}"));
+    let _running = [ask("alice", wait(60_000)).start().await, ask("alice", wait(60_000)).start().await];
+    let echo = || call("echo", json!({"text": "x"}));
+    eventually_async("both are in", async || ask("alice", echo()).send().await.status == 503).await;
+    assert_busy(&ask("alice", echo()).send().await);
+    assert_eq!(ask("bob", echo()).send().await.status, 200);
+}
+
+#[tokio::test]
+async fn streams_of_change_notifications_take_no_place_of_a_call() {
+    let options = HttpOptions { max_requests: 1, ..HttpOptions::default() };
+    let fixture = Fixture::with(options, ServerOptions { max_sessions: 1, ..ServerOptions::default() }).await;
+    let listen = || fixture.modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    let mut stream = listen().start().await;
+    stream.until("acknowledged").await;
+    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
+    assert_busy(&listen().send().await);
+    drop(stream);
+    eventually_async("it may listen again", async || {
+        let mut stream = listen().start().await;
+        stream.until("HTTP/1.1 ").await;
+        stream.text().starts_with("HTTP/1.1 200")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bodies_are_bounded_together_until_their_calls_have_ended() {
+    let limits = Limits { max_message_bytes: 4_000, ..Limits::default() };
+    let options = HttpOptions { max_body_bytes: 6_000, ..HttpOptions::default() };
+    let fixture = Fixture::with(options, ServerOptions { limits, ..ServerOptions::default() }).await;
+    let session = fixture.session("2025-11-25").await;
+    let mut params = wait(60_000);
+    params["_meta"]["padding"] = "x".repeat(3_000).into();
+    let running = fixture.modern("tools/call", params).start().await;
+    let large = json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "padding": "x".repeat(3_000)});
+    let small = request("ping", json!({}));
+    let ping = async |body| fixture.post(&[("Mcp-Session-Id", &session)], body).await;
+    eventually_async("the first is held", async || ping(&large).await.status == 503).await;
+    assert_busy(&ping(&large).await);
+    assert_busy(&head(&fixture, &format!("Content-Length: 3500\r\nMcp-Session-Id: {session}\r\n")).await);
+    assert_eq!(ping(&small).await.status, 200, "there is room for small ones");
+    drop(running);
+    eventually_async("there is room again", async || ping(&large).await.status == 200).await;
+}
+
+/// HTTP-47
+#[tokio::test]
+async fn a_session_that_is_none_is_told_before_the_body_is_read() {
+    let fixture = Fixture::new().await;
+    let answer = head(&fixture, "Content-Length: 100\r\nMcp-Session-Id: nobody\r\n").await;
+    assert_eq!(answer.error(), (404, -32600));
+}
+
+#[tokio::test]
+async fn calls_without_a_session_are_cancelled_at_the_end() {
+    for disconnects in [false, true] {
+        let options = HttpOptions { stateless: true, ..HttpOptions::default() };
+        let fixture = Fixture::with(options, ServerOptions::default()).await;
+        let stream = fixture.ask("POST").json(&request("tools/call", wait(600_000))).start().await;
+        sleep(Duration::from_millis(100)).await;
+        let stream = Some(stream).filter(|_| !disconnects);
+        fixture.listener.close(Duration::from_millis(200)).await;
+        eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
+        drop(stream);
+    }
+
+    // One that nobody waits for may end until the deadline, as every call may.
+    let options = HttpOptions { stateless: true, ..HttpOptions::default() };
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    drop(fixture.ask("POST").json(&request("tools/call", wait(400))).start().await);
+    sleep(Duration::from_millis(100)).await;
+    fixture.listener.close(PATIENCE).await;
+    assert_eq!(fixture.ends.finished.load(Ordering::SeqCst), 1);
+}
