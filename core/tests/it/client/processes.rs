@@ -104,7 +104,11 @@ async fn a_server_that_closes_its_input_ends_the_connection() {
     .await;
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains("closed its standard input"), "{error}");
-    assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), ClientError::Closed);
+    assert_eq!(
+        soon(client.call_tool("any", json!({}))).await.unwrap_err(),
+        error,
+        "whoever calls later hears why as well"
+    );
 }
 
 #[tokio::test]
