@@ -4,9 +4,12 @@ import os
 import statistics
 import subprocess
 import sys
+import threading
 from typing import Any
 
 from workloads import VENVS
+
+DEADLINE = 60
 
 IMPORTS = {
     "(nothing)": ("bench-ours", "pass"),
@@ -54,7 +57,10 @@ def _one(python: str, code: str) -> tuple[float, float]:
     # Packages that pip installed have their compiled files; ours may write its own in the first round.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     process = subprocess.Popen([python, "-c", code], stdin=subprocess.DEVNULL, env=env)  # noqa: S603
+    killer = threading.Timer(DEADLINE, process.kill)
+    killer.start()
     _, status, usage = os.wait4(process.pid, 0)
+    killer.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{python} -c {code!r} ended with {process.returncode}")

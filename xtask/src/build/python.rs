@@ -30,8 +30,9 @@ pub(crate) fn install_tools(house: &House) -> Result<()> {
 /// Makes a virtual environment, or keeps it; installs what the file lists.
 pub(crate) fn make_venv(house: &House, name: &str, requirements: Option<&Path>) -> Result<()> {
     let python = system::python()?;
+    let version = system::python_version(&python)?;
     let interpreter = house.venv_program(name, "python");
-    Stamp::new(house, &format!("venv-{name}")).on(&python).unless_done(&interpreter, || {
+    Stamp::new(house, &format!("venv-{name}")).on(&version).unless_done(&interpreter, || {
         let mut command = house.command(&python);
         command.args(["-m", "venv", "--clear"]).arg(house.venv(name));
         must(command, DEADLINE).map(drop)
@@ -40,7 +41,7 @@ pub(crate) fn make_venv(house: &House, name: &str, requirements: Option<&Path>) 
         return Ok(());
     };
     let done = house.venv(name).join("installed");
-    Stamp::new(house, &format!("venv-{name}-packages")).on(&python).on_files(requirements)?.unless_done(&done, || {
+    Stamp::new(house, &format!("venv-{name}-packages")).on(&version).on_files(requirements)?.unless_done(&done, || {
         let mut pip = house.command(&interpreter);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
         must(pip, DEADLINE)?;

@@ -36,6 +36,12 @@ pub(crate) fn python() -> Result<String> {
     Ok((*python).to_owned())
 }
 
+/// Which Python a name stands for now: the same name is another interpreter after an upgrade.
+pub(crate) fn python_version(python: &str) -> Result<String> {
+    says(python, &["-c", "import sys; print(sys.version, sys.base_prefix)"])
+        .with_context(|| format!("{python} does not tell its version"))
+}
+
 fn new_enough(answer: &str) -> bool {
     let mut numbers = answer.split_whitespace().map(str::parse::<u32>);
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= OLDEST_PYTHON)
@@ -102,6 +108,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     } else {
         bail!("{advice}");
     };
+    eprintln!("installing with apt-get what is missing on this system: {names}");
     let apt = |arguments: &[&str]| {
         let words: Vec<&str> = prefix
             .iter()

@@ -8,7 +8,7 @@ use crate::test::{Choice, Count};
 /// What a reader can run, so that it has to name its file.
 const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
 
-/// The documents whose code is checked.
+/// The documents whose code is checked. The READMEs of the bindings are checked by their bindings' tests.
 const PAGES: [&str; 2] = ["README.md", "docs/frameworks.md"];
 
 /// Blocks begin with ```` ```python examples/python/server.py ````.
