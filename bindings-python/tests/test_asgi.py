@@ -26,7 +26,7 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from support import DEADLINE, REVISIONS, Heard, environment, run, until
-from trunkline import Client, Context, Server, SyncClient, TransportError
+from trunkline import Client, Context, InvalidArgument, Server, SyncClient, TransportError
 
 JSON = {"accept": "application/json, text/event-stream"}
 
@@ -432,6 +432,36 @@ def test_websockets_are_closed_and_unknown_scopes_refused() -> None:
             await app({"type": "telnet"}, connection.receive, connection.send)
 
     run(check())
+
+
+def test_options_that_are_wrong_hold_nothing() -> None:
+    site = Site()
+    app = site.server.asgi(replay_events=-1)
+
+    async def check() -> None:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            for _ in range(3):
+                with pytest.raises(InvalidArgument, match="expected usize"):
+                    await client.post("/", headers=JSON, content="{}")
+
+    run(check())
+    assert site.server._users == []
+    assert site.server._bind().loop is None
+
+
+def test_loops_that_are_closed_are_not_kept() -> None:
+    site = Site()
+    app = site.server.asgi()
+
+    async def ask() -> None:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            assert (await client.post("/", headers=JSON, content="no JSON")).status_code == 415
+
+    for _ in range(5):
+        run(ask())
+    assert len(site.server._users) == len(app._loops) == 1
 
 
 def test_two_loops_at_once() -> None:

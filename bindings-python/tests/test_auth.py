@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support import REVISIONS, run
+from support import REVISIONS, run, until
 from trunkline import (
     AccessToken,
     Auth,
@@ -178,6 +178,34 @@ def test_an_asgi_application_is_guarded_too() -> None:
         await app(scope, receive, send)
         assert sent[0]["status"] == 401
         await app.close()
+
+    run(check())
+
+
+def test_verifiers_end_with_their_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trunkline.port._ON_THEIR_WAY", 0.01)
+
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+        async def __call__(self, _token: AccessToken) -> Identity:
+            return Identity("ada")
+
+    async def check() -> None:
+        server = guarded()
+        async with Client(server):
+            port = server._bind()
+            before = len(port.handlers)
+            for _ in range(3):
+                auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=Unhashable())
+                async with server.serve("http", port=0, auth=auth):
+                    assert len(port.handlers) > before
+                await until(lambda: len(port.handlers) == before, "the end of the verifier")
+            app = server.asgi(auth=Auth(RESOURCE, authorization_servers=[ISSUER], verifier=Unhashable()))
+            app._open(asyncio.get_running_loop())
+            assert len(port.handlers) == before + 1
+            await app.close()
+            await until(lambda: len(port.handlers) == before, "the end of the verifier")
 
     run(check())
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+import types
+import weakref
 from typing import Any
 
 import pytest
 
-from support import REVISIONS, Heard, ignore, run, until
+from support import DEADLINE, REVISIONS, Heard, ignore, run, until
 from trunkline import (
     Client,
     ConnectionClosed,
@@ -254,3 +257,49 @@ def test_a_tool_added_from_another_thread_is_called_at_once() -> None:
 
 async def _quick() -> str:
     return "quick"
+
+
+def test_what_was_taken_away_answers_what_was_on_its_way_and_is_then_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trunkline.port._ON_THEIR_WAY", 0.2)
+    server, go_on = Server("test", version="1", max_threads=1), threading.Event()
+
+    def work() -> str:
+        go_on.wait(DEADLINE)
+        return "done"
+
+    async def check() -> None:
+        async with Client(server) as client:
+            port = server._bind()
+            for _ in range(3):
+                go_on.clear()
+                function = types.FunctionType(work.__code__, globals(), "work", closure=work.__closure__)
+                kept = weakref.ref(function)
+                server.add_tool(function)
+                del function
+                calls = [asyncio.ensure_future(client.call_tool("work")) for _ in range(3)]
+                await asyncio.sleep(0.05)
+                server.remove_tool("work")
+                go_on.set()
+                assert [(await call).text for call in calls] == ["done"] * 3
+                await until(lambda kept=kept: gc.collect() >= 0 and kept() is None, "the end of the function")
+            assert port.handlers == {}
+
+    run(check())
+
+
+def test_calls_that_are_cancelled_before_they_begin_are_forgotten() -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        async with Client(slow.server) as client:
+            for _ in range(20):
+                call = asyncio.ensure_future(client.call_tool("later"))
+                await asyncio.sleep(0)
+                call.cancel()
+                # So that the call and its cancellation come together.
+                time.sleep(0.01)
+                with pytest.raises(asyncio.CancelledError):
+                    await call
+            await until(lambda: slow.server._bind()._tasks == {}, "the end of all calls")
+
+    run(check())

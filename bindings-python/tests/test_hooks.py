@@ -432,3 +432,27 @@ def test_options_of_a_server_are_checked() -> None:
         Server("test", version="1", cache_scope=wrong)
     with pytest.raises(InvalidArgument, match="ttl must be a number of seconds"):
         Server("test", version="1", ttl=-1)
+
+
+def test_middleware_need_not_be_hashable() -> None:
+    class Shout:
+        __hash__ = None  # type: ignore[assignment]
+
+        async def __call__(self, request: Request, next: Any, ctx: Context) -> dict[str, Any]:
+            result = await next()
+            result["content"][0]["text"] += "!"
+            return result
+
+    server, shout = Server("test", version="1"), Shout()
+    server.add_tool(lambda: "hello", name="hello")
+    server.add_middleware(shout, "tools/call")
+    with pytest.raises(InvalidArgument, match="already"):
+        server.add_middleware(shout)
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert (await client.call_tool("hello")).text == "hello!"
+            server.remove_middleware(shout)
+            assert (await client.call_tool("hello")).text == "hello"
+
+    run(check())

@@ -37,6 +37,7 @@ class ASGIApp:
         self._drain_deadline = drain_deadline
         self._port: Port | None = None
         self._listener = 0
+        self._verifier: int | None = None
         # The loops that requests came from: more than one only if they follow or stand beside each other.
         self._loops: set[AbstractEventLoop] = set()
 
@@ -62,6 +63,7 @@ class ASGIApp:
             return
         deadline = self._drain_deadline if deadline is None else checked_time("deadline", deadline)
         await port.close_mounted(self._listener, deadline)
+        self._server._forget(port, self._verifier)
         for loop in loops:
             await self._server._release(port, loop, deadline)
 
@@ -84,17 +86,25 @@ class ASGIApp:
         if port is not None and loop in self._loops and not port.is_inherited:
             return port, self._listener
         with self._server._lock:
-            port, server = self._server._acquire(loop)
-            if port is not self._port:  # the first request, or the first one in a forked process
-                opening = {"server": server, "transport": self._server._transport(self._transport)}
-                try:
-                    self._listener = port.native.open(opening)
-                except _native.NativeError as error:
-                    reraise(error)
-                self._port = port
-                self._loops = set()
+            if self._server._bind() is not self._port:  # the first request, or the first one in a forked process
+                self._mount()
+            port, _ = self._server._acquire(loop)
             self._loops = {known for known in self._loops if not known.is_closed()} | {loop}
             return port, self._listener
+
+    def _mount(self) -> None:
+        """Opens the listener. It needs no loop yet: if this fails, nobody uses the server."""
+        port = self._server._bind()
+        transport, self._verifier = self._server._transport(port, self._transport)
+        try:
+            self._listener = port.native.open({"server": self._server._handle, "transport": transport})
+        except BaseException as error:
+            self._server._forget(port, self._verifier)
+            if isinstance(error, _native.NativeError):
+                reraise(error)
+            raise
+        self._port = port
+        self._loops = set()
 
     async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         from asyncio import get_running_loop, wait

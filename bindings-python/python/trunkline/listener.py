@@ -28,6 +28,7 @@ class Listener:
         self._port: Port | None = None
         self._loop: AbstractEventLoop
         self._handle = 0
+        self._verifier: int | None = None
         self._result: dict[str, Any] = {}
 
     @property
@@ -64,15 +65,15 @@ class Listener:
                 raise InvalidArgument(
                     "another event loop serves this server already; a SyncClient of it connects after serve()"
                 )
-            self._handle = port.open({"server": server, "transport": self._server._transport(self._transport)})
+            transport, self._verifier = self._server._transport(port, self._transport)
+            self._handle = port.open({"server": server, "transport": transport})
             result = await port.opened(self._handle)
             if self._port is not port:
                 raise ConnectionClosed("the listener was closed while it was starting")
             self._result = result
         except BaseException:
             if self._port is port:  # otherwise `close` lets go of it
-                self._port = None
-                await self._server._release(port, loop, 0)
+                await self._let_go(port, 0)
             raise
 
     async def wait(self) -> None:
@@ -92,8 +93,13 @@ class Listener:
         deadline = self._drain_deadline if deadline is None else checked_time("deadline", deadline)
         await port.close(self._handle, deadline)
         if self._port is not None:
-            self._port = None
-            await self._server._release(port, self._loop, deadline)
+            await self._let_go(port, deadline)
+
+    async def _let_go(self, port: Port, deadline: float) -> None:
+        self._port = None
+        verifier, self._verifier = self._verifier, None
+        self._server._forget(port, verifier)
+        await self._server._release(port, self._loop, deadline)
 
     def __repr__(self) -> str:
         return f"Listener({self._result.get('url', self._transport['type'])!r})"

@@ -6,7 +6,8 @@ import os
 import sys
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
+from inspect import CORO_CREATED, getcoroutinestate
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from . import _native
 from .bell import make_bell
@@ -42,6 +43,8 @@ WATCH: Final = 10
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
+# How long calls of something that was taken away may still come, in seconds: as long as clients wait for an answer.
+_ON_THEIR_WAY: Final = 60.0
 # Added to a deadline of the core before the host stops believing in it.
 _GRACE: Final = 10.0
 
@@ -101,8 +104,15 @@ class Port:
         return handle
 
     def unregister(self, handle: int) -> None:
-        """Takes a thing back; calls of it that run already go on."""
+        """Takes a thing back; calls of it that have begun already, even if they still wait for their turn, go on."""
         self.native.unregister(handle)
+        if (loop := self.loop) is not None:
+            try:
+                loop.call_soon_threadsafe(_after, loop, _ON_THEIR_WAY, self.handlers.pop, handle, None)
+                return
+            except RuntimeError:
+                pass  # it is closed, and with it all that was on its way
+        self.handlers.pop(handle, None)
 
     def attach(self, loop: AbstractEventLoop) -> None:
         """Lets `loop` handle the events, unless another loop that is still running does."""
@@ -431,11 +441,7 @@ class Port:
             elif not loop.is_closed():
                 loop.call_soon_threadsafe(receive, name, body, ticket)
         elif kind == CANCEL:
-            if (task := self._tasks.get(ticket)) is not None:
-                if (loop := task.get_loop()) is self.loop:
-                    task.cancel(body or None)
-                elif not loop.is_closed():
-                    loop.call_soon_threadsafe(task.cancel, body or None)
+            self._cancel_call(ticket, body or None)
         elif kind == SESSION_CLOSED:
             self._listeners.pop(handle, None)
             if (end := self._known(self._ends, handle)) is not None:
@@ -474,6 +480,17 @@ class Port:
             self._tasks.pop(ticket, None)
             self._linger_soon()
 
+    def _cancel_call(self, ticket: int, reason: str | None) -> None:
+        task = self._tasks.get(ticket)
+        if task is None:
+            return
+        if (loop := task.get_loop()) is self.loop:
+            task.cancel(reason)
+            if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
+                self._tasks.pop(ticket, None)  # it ends without having begun
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(task.cancel, reason)
+
     def handler(self, handle: int) -> Handler | None:
         """What answers calls of `handle`."""
         return self._known(self.handlers, handle)
@@ -491,6 +508,10 @@ class Port:
             _set_result(future, result)
         elif not loop.is_closed():
             loop.call_soon_threadsafe(_set_result, future, result)
+
+
+def _after(loop: AbstractEventLoop, seconds: float, action: Callable[..., object], *arguments: object) -> None:
+    loop.call_later(seconds, action, *arguments)
 
 
 def _ignore(_method: str, _params: Any, _ticket: int) -> None:

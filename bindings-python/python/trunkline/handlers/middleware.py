@@ -12,7 +12,7 @@ from ..errors import InvalidArgument
 from ..jsonable import jsonable
 from ..parameters import name_of
 from ..results import INPUT, RESULT
-from .base import Answer, Handler
+from .base import Answer, Handler, key_of
 
 if TYPE_CHECKING:
     from ..port import Port
@@ -50,7 +50,7 @@ class MiddlewareHandler(Handler):
         called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
         if not inspect.iscoroutinefunction(called):
             raise InvalidArgument(f"{name_of(function)}: middleware is an async def function of (request, next, ctx)")
-        super().__init__(function, {"methods": [*methods]} if methods else {}, in_thread=False)
+        super().__init__(key_of(function), {"methods": [*methods]} if methods else {}, in_thread=False)
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any) -> Answer:

@@ -10,7 +10,7 @@ from ..auth import AccessToken, Identity, InsufficientScope, InvalidToken, Verif
 from ..errors import InvalidArgument
 from ..jsonable import jsonable
 from ..results import OBJECT, VALUE
-from .base import Answer, Handler
+from .base import Answer, Handler, key_of
 
 if TYPE_CHECKING:
     from ..port import Port
@@ -27,7 +27,7 @@ class VerifierHandler(Handler):
         if not callable(function):
             raise InvalidArgument(f"a verifier must be a function of an AccessToken, not {type(function).__qualname__}")
         called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-        super().__init__(function, {}, in_thread=not inspect.iscoroutinefunction(called))
+        super().__init__(key_of(function), {}, in_thread=not inspect.iscoroutinefunction(called))
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002

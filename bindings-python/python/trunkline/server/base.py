@@ -61,21 +61,29 @@ class Base:
             except _native.NativeError as error:
                 reraise(error)
 
-    def _transport(self, transport: dict[str, Any]) -> dict[str, Any]:
-        """A transport as the core opens it; the verifier of its tokens is known to the port from now on."""
+    def _transport(self, port: Port, transport: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
+        """A transport as the core opens it, and the verifier of its tokens if it has one: `_forget` takes that back."""
         auth: Auth | None = transport.get("auth")
         if auth is None:
-            return transport
+            return transport, None
         if auth.verifier is None:
-            return {**transport, "auth": auth.to_json(None)}
+            return {**transport, "auth": auth.to_json(None)}, None
         from ..handlers.verifier import VerifierHandler
 
         handler = VerifierHandler(auth.verifier)
-        key = (handler.kind, handler.key)
-        with self._lock:
-            if self._bind() and key not in self._things:
-                self._add(handler, "this verifier")
-            return {**transport, "auth": auth.to_json(self._handles[key])}
+        try:
+            verifier = port.register(handler.kind, {"server": self._handle, **handler.registration}, handler)
+        except _native.NativeError as error:
+            reraise(error)
+        return {**transport, "auth": auth.to_json(verifier)}, verifier
+
+    def _forget(self, port: Port, verifier: int | None) -> None:
+        """Takes the verifier of a listener that is closed back."""
+        if verifier is not None and not port.is_inherited:
+            try:
+                port.unregister(verifier)
+            except _native.NativeError:
+                pass  # gone with the port
 
     def _tell(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Tells the clients of the server something."""
@@ -96,7 +104,8 @@ class Base:
                 port.attach(loop)
             else:
                 self._keep_served(port)
-            self._users.append(loop)
+            # A loop that was closed took its users with it.
+            self._users = [*self._open_users(), loop]
             return port, self._handle
 
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
@@ -139,8 +148,7 @@ class Base:
                 return False, None
             if loop in self._users:
                 self._users.remove(loop)
-            # A loop that was closed took its users with it.
-            self._users = [user for user in self._users if user is None or not user.is_closed()]
+            self._users = self._open_users()
             if self._users:
                 if loop is not None and loop is port.loop and loop not in self._users:
                     # It may end now, and the others go on.
@@ -149,6 +157,9 @@ class Base:
             self._port = None
             background, self._background = self._background, None
             return True, background
+
+    def _open_users(self) -> list[AbstractEventLoop | None]:
+        return [user for user in self._users if user is None or not user.is_closed()]
 
     def _keep_served(self, port: Port) -> None:
         """Makes sure that some loop handles the events, for a blocking client."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
 
 from ..errors import InvalidArgument
+from ..handlers.base import key_of
 from ..handlers.middleware import MiddlewareHandler
 from ..handlers.provider import ProviderHandler
 from .base import Base
@@ -97,7 +98,7 @@ class Hooks(Base):
         Raises:
             InvalidArgument: if it is not there.
         """
-        self._remove("middleware", function, "such middleware")
+        self._remove("middleware", key_of(function), "such middleware")
 
     def list_changed(self, category: Category) -> None:
         """Tells clients that what a provider lists has changed. What is added and removed here is told by itself."""
