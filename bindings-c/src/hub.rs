@@ -2,8 +2,7 @@
 //!
 //! Any thread that waits may take events from the bridge and sort them (`pump`); outcomes of
 //! blocking calls go straight to their waiters, everything that needs a callback becomes due work.
-//! Due work is run by one thread at a time, so callbacks of a port never run at the same time. One
-//! waiting thread sleeps on the alarm, the others on a condition variable.
+//! Due work is run by one thread at a time, so callbacks of a port never run at the same time.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +15,8 @@ use trunkline::bridge::{Bell, Event, Lane, Port};
 use crate::alarm::Alarm;
 use crate::callback::ProgressCallback;
 use crate::error::Failure;
-use crate::sync::{Condvar, Mutex};
+use crate::sleepers::Sleepers;
+use crate::sync::Mutex;
 use crate::work::{Session, State, Waiter, Work, outcome, report_progress};
 
 /// How many events cross at a time.
@@ -39,20 +39,10 @@ pub(crate) struct Hub {
     pid: u32,
     alarm: Arc<Alarm>,
     state: Mutex<State>,
-    sleep: Mutex<Sleep>,
-    changed: Condvar,
+    sleepers: Sleepers,
     wakes: AtomicU64,
     wakes_seen: AtomicU64,
     dispatch_must_return: AtomicBool,
-}
-
-#[derive(Default)]
-struct Sleep {
-    /// Moves with each change that a sleeper must look at.
-    generation: u64,
-    sleepers: usize,
-    /// One of the sleepers waits on the alarm.
-    on_alarm: bool,
 }
 
 /// The right to run callbacks, which one thread has at a time.
@@ -66,7 +56,7 @@ impl Drop for Turn<'_> {
         let waited_for = std::mem::take(&mut state.progress_waits) || is_due;
         drop(state);
         if waited_for {
-            self.0.nudge();
+            self.0.sleepers.nudge(&self.0.alarm);
         }
         if is_due {
             self.0.alarm.set();
@@ -91,8 +81,7 @@ impl Hub {
             pid: std::process::id(),
             alarm,
             state: Mutex::default(),
-            sleep: Mutex::default(),
-            changed: Condvar::default(),
+            sleepers: Sleepers::default(),
             wakes: AtomicU64::new(0),
             wakes_seen: AtomicU64::new(0),
             dispatch_must_return: AtomicBool::new(false),
@@ -176,7 +165,7 @@ impl Hub {
     /// Has a callback run that is due for another reason than an event.
     pub(crate) fn add_due(&self, work: Work) -> Result<(), Failure> {
         self.state()?.due.push(work);
-        self.nudge();
+        self.sleepers.nudge(&self.alarm);
         self.alarm.set();
         Ok(())
     }
@@ -236,7 +225,7 @@ impl Hub {
         reply
     }
 
-    fn check_process(&self) -> Result<(), Failure> {
+    pub(crate) fn check_process(&self) -> Result<(), Failure> {
         if self.pid == std::process::id() { Ok(()) } else { Err(Failure::forked()) }
     }
 
@@ -256,7 +245,7 @@ impl Hub {
         self.check_may_wait()?;
         let mut total = 0;
         loop {
-            let generation = self.sleep.lock().generation;
+            let generation = self.sleepers.generation();
             self.alarm.clear();
             self.pump()?;
             let ran = self.run_due();
@@ -272,7 +261,7 @@ impl Hub {
                 return Ok(None);
             }
             if ran == 0 {
-                self.wait(generation, left.min(LONGEST_WAIT));
+                self.sleepers.wait(&self.alarm, generation, left.min(LONGEST_WAIT));
             }
         }
     }
@@ -296,7 +285,7 @@ impl Hub {
             }
         }
         if news {
-            self.nudge();
+            self.sleepers.nudge(&self.alarm);
         }
         Ok(())
     }
@@ -322,39 +311,6 @@ impl Hub {
     fn take_turn(&self, mut state: MutexGuard<'_, State>) -> Turn<'_> {
         state.running = true;
         Turn(self)
-    }
-
-    /// Tells the sleepers to look again.
-    fn nudge(&self) {
-        let mut sleep = self.sleep.lock();
-        sleep.generation += 1;
-        if sleep.sleepers > 0 {
-            self.changed.notify_all();
-        }
-        if sleep.on_alarm {
-            self.alarm.set();
-        }
-    }
-
-    fn wait(&self, generation: u64, timeout: Duration) {
-        let mut sleep = self.sleep.lock();
-        if sleep.generation != generation {
-            return;
-        }
-        if sleep.on_alarm {
-            sleep.sleepers += 1;
-            sleep = self.changed.wait_for(sleep, timeout);
-            sleep.sleepers -= 1;
-            return;
-        }
-        sleep.on_alarm = true;
-        drop(sleep);
-        self.alarm.wait(timeout);
-        let mut sleep = self.sleep.lock();
-        sleep.on_alarm = false;
-        sleep.generation += 1;
-        // Another sleeper has to take over the alarm.
-        self.changed.notify_all();
     }
 }
 

@@ -37,6 +37,7 @@ mod request;
 mod server;
 mod server_options;
 mod sigpipe;
+mod sleepers;
 mod sync;
 mod text;
 mod work;

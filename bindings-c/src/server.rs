@@ -110,6 +110,10 @@ impl Serving {
 
 impl Drop for trunkline_server {
     fn drop(&mut self) {
+        // In a forked child there is nothing to close, and the locks may be held by threads that are not there.
+        if self.hub().check_process().is_err() {
+            return;
+        }
         for listener in self.serving.listeners.lock().iter() {
             listener.close_now();
         }
