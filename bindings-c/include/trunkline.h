@@ -1364,8 +1364,8 @@ enum trunkline_result trunkline_server_resource_updated(struct trunkline_server 
                                                         struct trunkline_error **error);
 
 /**
- * Tells clients that a list has changed that a provider gives: "tools", "resources" or "prompts". What is added and removed
- * here is told without it.
+ * Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". What is
+ * added and removed here is told without it.
  */
 enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
                                                     struct trunkline_str category,

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn trunkline_call_elicit(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = AnswerCallback::required(callback, user_data)?;
-        handle!(call).ask_for_input("elicitation/create", text!(params), text!(key), callback)
+        handle!(call).ask_for_input("elicit", text!(params), text!(key), callback)
     })
 }
 
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn trunkline_call_sample(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = AnswerCallback::required(callback, user_data)?;
-        handle!(call).ask_for_input("sampling/createMessage", text!(params), text!(key), callback)
+        handle!(call).ask_for_input("sample", text!(params), text!(key), callback)
     })
 }
 
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn trunkline_call_roots(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = AnswerCallback::required(callback, user_data)?;
-        handle!(call).ask_for_input("roots/list", "", text!(key), callback)
+        handle!(call).ask_for_input("roots", "", text!(key), callback)
     })
 }
 

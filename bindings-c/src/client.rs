@@ -20,12 +20,6 @@ use crate::server::trunkline_server;
 use crate::text::{Text, trunkline_str, trunkline_text};
 use crate::work::{Session, Waiter};
 
-// The only protocol words of this crate: the methods that have C functions of their own
-// (`TRUNKLINE_METHOD_*` in the header).
-const CALL_TOOL: &str = "tools/call";
-const LIST_TOOLS: &str = "tools/list";
-const PING: &str = "ping";
-
 /// A connection to a server. Its functions may be used on any thread. Freed with
 /// `trunkline_client_free`.
 pub struct trunkline_client {
@@ -206,7 +200,7 @@ pub unsafe extern "C" fn trunkline_client_call_tool(
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
         let params = tool_call(text!(name), text!(arguments))?;
-        let json = client.request(Prepared::new(CALL_TOOL, Some(&params), settled!(options))?)?;
+        let json = client.request(Prepared::new("callTool", Some(&params), settled!(options))?)?;
         result.put(Text::copy(&json).give());
         Ok(())
     })
@@ -231,7 +225,7 @@ pub unsafe extern "C" fn trunkline_client_start_call_tool(
     guard(error, || {
         let completion = ReplyCallback::new(callback, user_data);
         let params = tool_call(text!(name), text!(arguments))?;
-        let request = Prepared::new(CALL_TOOL, Some(&params), settled!(options))?;
+        let request = Prepared::new("callTool", Some(&params), settled!(options))?;
         handle!(client).connection.start(request, completion, told!(ticket))
     })
 }
@@ -248,7 +242,7 @@ pub unsafe extern "C" fn trunkline_client_list_tools(
 ) -> trunkline_result {
     guard(error, || {
         let (client, tools) = (handle!(client).connection.clone(), out!(tools));
-        let json = client.request(Prepared::list(LIST_TOOLS, settled!(options))?)?;
+        let json = client.request(Prepared::list("listTools", settled!(options))?)?;
         let listed: Tools<'_> =
             serde_json::from_slice(&json).map_err(|reason| Failure::internal(reason.to_string()))?;
         tools.put(Text::copy(listed.tools.get().as_bytes()).give());
@@ -265,7 +259,7 @@ pub unsafe extern "C" fn trunkline_client_ping(
 ) -> trunkline_result {
     guard(error, || {
         let client = handle!(client).connection.clone();
-        client.request(Prepared::new(PING, None, settled!(options))?).map(drop)
+        client.request(Prepared::new("ping", None, settled!(options))?).map(drop)
     })
 }
 

@@ -78,12 +78,8 @@ impl trunkline_server {
         self.remove(found.ok_or_else(|| Failure::not_found(format!("there is no {kind} {name:?}")))?)
     }
 
-    fn notify(&self, method: &str, params: Option<Value>) -> Result<(), Failure> {
-        let mut notification = json!({"method": method});
-        if let Some(params) = params {
-            notification["params"] = params;
-        }
-        Ok(self.hub().port.notify(self.handle(), notification.to_string().as_bytes())?)
+    fn tell(&self, notice: &Value) -> Result<(), Failure> {
+        Ok(self.hub().port.notify(self.handle(), notice.to_string().as_bytes())?)
     }
 }
 
@@ -338,18 +334,18 @@ pub unsafe extern "C" fn trunkline_server_resource_updated(
     uri: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).notify("notifications/resources/updated", Some(json!({"uri": text!(uri)}))))
+    guard(error, || handle!(server).tell(&json!({"resourceUpdated": text!(uri)})))
 }
 
-/// Tells clients that a list has changed that a provider gives: "tools", "resources" or "prompts". What is added and removed
-/// here is told without it.
+/// Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". What is
+/// added and removed here is told without it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_list_changed(
     server: *mut trunkline_server,
     category: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).notify(&format!("notifications/{}/list_changed", text!(category)), None))
+    guard(error, || handle!(server).tell(&json!({"listChanged": text!(category)})))
 }
 
 /// Tells the client that was sent to a page that it is done there; `id` is the `elicitationId` of the elicitation.
@@ -359,8 +355,5 @@ pub unsafe extern "C" fn trunkline_server_elicitation_complete(
     id: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let params = json!({"elicitationId": text!(id)});
-        handle!(server).notify("notifications/elicitation/complete", Some(params))
-    })
+    guard(error, || handle!(server).tell(&json!({"elicitationComplete": text!(id)})))
 }

@@ -76,8 +76,8 @@ export class Runtime {
   }
 
   /** Tells the clients of a server something. */
-  notify(server: number, method: string, params: object): void {
-    const json = stringify({ method, params }, "the notification");
+  tell(server: number, notice: object): void {
+    const json = stringify(notice, "the notification");
     attempt(() => {
       this.#port.notify(server, json);
     });

@@ -90,18 +90,17 @@ export class Server {
 
   /** Tells those who subscribed to a resource that its contents have changed. */
   resourceUpdated(uri: string): void {
-    this.#runtime.notify(handleOf(this), "notifications/resources/updated", { uri });
+    this.#runtime.tell(handleOf(this), { resourceUpdated: uri });
   }
 
   /** Tells clients that a list has changed. Only what providers list needs this; what is registered or removed is told by itself. */
   listChanged(category: Category): void {
-    const list = category === "resourceTemplates" ? "resources" : category;
-    this.#runtime.notify(handleOf(this), `notifications/${list}/list_changed`, {});
+    this.#runtime.tell(handleOf(this), { listChanged: category });
   }
 
   /** Tells the client that was sent to a page (`elicitUrl`) that the user is done there. Only revision 2025-11-25 has this. */
   elicitationComplete(elicitationId: string): void {
-    this.#runtime.notify(handleOf(this), "notifications/elicitation/complete", { elicitationId });
+    this.#runtime.tell(handleOf(this), { elicitationComplete: elicitationId });
   }
 
   /** Serves the client at the other end of stdin and stdout until stdin ends. From now on, what the program prints goes to stderr. */

@@ -340,6 +340,15 @@ pub(super) struct CallNoticeConfig {
     pub(super) task_message: Option<String>,
 }
 
+/// What a server tells its clients.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ServerNoticeConfig {
+    pub(super) list_changed: Option<String>,
+    pub(super) resource_updated: Option<String>,
+    pub(super) elicitation_complete: Option<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LogConfig {

@@ -2,13 +2,9 @@
 
 use super::{
     BridgeError,
-    config::{CallNoticeConfig, NotificationConfig},
+    config::{self, CallNoticeConfig, ServerNoticeConfig},
 };
-use crate::{
-    protocol::method,
-    server::{CallFacts, Category, Server},
-};
-use serde_json::Value;
+use crate::server::{CallFacts, Server};
 
 /// What a handler says while it runs.
 pub(super) fn of_call(facts: &CallFacts, given: CallNoticeConfig) {
@@ -33,19 +29,15 @@ pub(super) fn of_call(facts: &CallFacts, given: CallNoticeConfig) {
 }
 
 /// What a server tells its clients beyond what its catalog says by itself.
-pub(super) fn of_server(server: &Server, given: NotificationConfig) -> Result<(), BridgeError> {
-    let text = |member: &str| {
-        let params = given.params.as_ref();
-        let text = params.and_then(|params| params.get(member)).and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| BridgeError::invalid(format!("notify: {} needs the string params.{member}", given.method)))
-    };
-    match given.method.as_str() {
-        method::RESOURCES_UPDATED => server.resource_updated(&text("uri")?),
-        method::ELICITATION_COMPLETE => drop(server.elicitation_complete(&text("elicitationId")?)),
-        method::TOOLS_LIST_CHANGED => server.list_changed(Category::Tools),
-        method::RESOURCES_LIST_CHANGED => server.list_changed(Category::Resources),
-        method::PROMPTS_LIST_CHANGED => server.list_changed(Category::Prompts),
-        other => return Err(BridgeError::invalid(format!("notify: a server does not send {other} by itself"))),
+pub(super) fn of_server(server: &Server, given: ServerNoticeConfig) -> Result<(), BridgeError> {
+    if let Some(list) = given.list_changed {
+        server.list_changed(config::category(&list)?);
+    }
+    if let Some(uri) = given.resource_updated {
+        server.resource_updated(&uri);
+    }
+    if let Some(id) = given.elicitation_complete {
+        server.elicitation_complete(&id);
     }
     Ok(())
 }

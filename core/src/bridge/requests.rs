@@ -10,7 +10,7 @@ use super::{
 use crate::{
     client::{Client, RequestOptions},
     engine::Limits,
-    protocol::{RawJson, RpcError},
+    protocol::{RawJson, RpcError, method::Method},
     server::{AskError, CallFacts},
 };
 use bytes::Bytes;
@@ -74,7 +74,7 @@ impl PortInner {
             on_progress: None,
         };
         let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default() };
-        let (method, params, reply) = (&*given.method, params_of(given), Arc::new(reply));
+        let (method, params, reply) = (Method::named_by(&given.method), params_of(given), Arc::new(reply));
         let started = if given.all {
             client.start_all(method, params, &options, given.progress, reply)
         } else {
@@ -98,7 +98,8 @@ impl PortInner {
                 "request: all is for the lists of a server, not for the client of a call",
             ));
         }
-        let timeout = millis(given.timeout_ms, facts.patience_for(&given.method));
+        let method = Method::named_by(&given.method);
+        let timeout = millis(given.timeout_ms, facts.patience_for(method));
         let max = millis(given.max_timeout_ms, Limits::default().max_request_timeout).max(timeout);
         let port = Arc::downgrade(self);
         let answered = move |outcome: Result<RawJson, BridgeError>| {
@@ -113,7 +114,7 @@ impl PortInner {
         }
         let asked = move |outcome: Result<RawJson, AskError>| answered(outcome.map_err(BridgeError::from));
         let asking = facts
-            .ask(&given.method, given.key.as_deref(), params_of(given).as_ref(), timeout, max, asked)
+            .ask(method, given.key.as_deref(), params_of(given).as_ref(), timeout, max, asked)
             .map_err(BridgeError::from)?;
         if !self.note_sent(ticket, Sent::ToClient(facts.clone(), asking.clone())) {
             facts.cancel_asked(&asking, "");

@@ -18,6 +18,8 @@ pub enum Role {
 pub struct Method {
     /// The name on the wire.
     pub name: &'static str,
+    /// What bindings may call it, whose native parts know no names of the wire.
+    pub word: Option<&'static str>,
     /// Whether it expects a response.
     pub kind: Kind,
     /// The roles that may send it.
@@ -64,6 +66,11 @@ impl Method {
     /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header have such methods.
     pub fn name_parameter(name: &str) -> Option<&'static str> {
         METHODS.iter().find_map(|method| method.name_parameter.filter(|_| method.name == name))
+    }
+
+    /// The name on the wire of what a binding asks for: by its [`Method::word`], or by that name itself.
+    pub fn named_by(word: &str) -> &str {
+        METHODS.iter().find(|method| method.word == Some(word)).map_or(word, |method| method.name)
     }
 
     /// The member that holds a page of the list that a method gives, if it gives one.
@@ -143,6 +150,7 @@ const fn row(name: &'static str, kind: Kind, senders: &'static [Role], span: (Re
         takes_input: false,
         augmentable: false,
         list_member: None,
+        word: None,
     }
 }
 const fn request(name: &'static str, senders: &'static [Role], span: (Revision, Revision)) -> Method {
@@ -159,6 +167,9 @@ impl Method {
     const fn cacheable(self) -> Self {
         Self { cacheable: true, ..self }
     }
+    const fn called(self, word: &'static str) -> Self {
+        Self { word: Some(word), ..self }
+    }
     const fn listing(self, member: &'static str) -> Self {
         Self { list_member: Some(member), ..self }
     }
@@ -174,8 +185,8 @@ impl Method {
 }
 
 static METHODS: &[Method] = &[
-    request(TOOLS_CALL, CLIENT, ALL).named("name").taking_input().augmentable(),
-    request(TOOLS_LIST, CLIENT, ALL).cacheable().listing("tools"),
+    request(TOOLS_CALL, CLIENT, ALL).called("callTool").named("name").taking_input().augmentable(),
+    request(TOOLS_LIST, CLIENT, ALL).called("listTools").cacheable().listing("tools"),
     notification(PROGRESS, BOTH, LEGACY),
     notification(PROGRESS, SERVER, MODERN),
     notification(CANCELLED, BOTH, ALL),
@@ -199,10 +210,10 @@ static METHODS: &[Method] = &[
     request(COMPLETION_COMPLETE, CLIENT, ALL),
     request(LOGGING_SET_LEVEL, CLIENT, LEGACY),
     notification(LOG_MESSAGE, SERVER, ALL),
-    request(ROOTS_LIST, SERVER, LEGACY),
+    request(ROOTS_LIST, SERVER, LEGACY).called("roots"),
     notification(ROOTS_LIST_CHANGED, CLIENT, LEGACY),
-    request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY).augmentable(),
-    request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)).augmentable(),
+    request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY).called("sample").augmentable(),
+    request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)).called("elicit").augmentable(),
     notification(ELICITATION_COMPLETE, SERVER, (V2025_11_25, V2025_11_25)),
     request(TASKS_GET, BOTH, CORE_TASKS),
     request(TASKS_RESULT, BOTH, CORE_TASKS),
@@ -274,6 +285,14 @@ mod tests {
         }
         assert_eq!(Method::name_parameter(RESOURCES_READ), Some("uri"));
         assert_eq!(Method::name_parameter(SKILLS_GET), None);
+    }
+
+    #[test]
+    fn words_of_bindings_name_one_method_and_nothing_of_the_wire() {
+        let words: Vec<_> = METHODS.iter().filter_map(|method| method.word).collect();
+        assert_eq!(words, ["callTool", "listTools", "roots", "sample", "elicit"]);
+        assert!(words.iter().all(|word| METHODS.iter().all(|method| method.name != *word)));
+        assert_eq!((Method::named_by("elicit"), Method::named_by("x/y")), (ELICITATION_CREATE, "x/y"));
     }
 
     #[test]

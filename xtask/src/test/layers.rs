@@ -1,4 +1,5 @@
-//! Proves the layers of the core: imports only run downwards, and the pure modules do no input or output, read no clock and spawn nothing.
+//! Proves the layers: imports of the core only run downwards, its pure modules do no input or output, read no clock and spawn nothing, and the
+//! native parts of bindings know no method of the protocol.
 
 use std::path::Path;
 
@@ -96,7 +97,59 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
             }
         }
     }
+    check_natives(house, &mut count)?;
     Ok(count)
+}
+
+/// The native parts of bindings, which pass methods through and name none (the charter in `docs/bridge.md`).
+const NATIVES: [&str; 3] = ["bindings-python/src", "bindings-node/native", "bindings-c/src"];
+/// Where the methods stand.
+const METHODS: &str = "core/src/protocol/method.rs";
+
+fn check_natives(house: &House, count: &mut Count) -> Result<()> {
+    let table = house.path(METHODS);
+    let table = std::fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
+    let methods = methods_in(&table);
+    if methods.is_empty() {
+        count.failed += 1;
+        count.said.push_str(&format!("{METHODS} names no method that xtask/src/test/layers.rs could find\n"));
+    }
+    for folder in NATIVES {
+        for file in files_under(&house.path(folder))?.iter().filter(|file| is_code(file)) {
+            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+            let words = protocol_words(&methods, &text);
+            match words.is_empty() {
+                true => count.passed += 1,
+                false => count.failed += 1,
+            }
+            let place = file.strip_prefix(house.path(""))?;
+            for (line, word) in words {
+                let fault =
+                    format!("{}:{line}: `{word}` is a word of the protocol, for the core to know\n", place.display());
+                count.said.push_str(&fault);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The methods whose names are of the wire alone: with a slash.
+fn methods_in(table: &str) -> Vec<&str> {
+    let rows = table.lines().filter_map(|line| line.trim().strip_suffix("\",")?.split_once(" = \""));
+    rows.map(|(_, name)| name).filter(|name| name.contains('/') && !name.contains(' ')).collect()
+}
+
+/// The methods that stand in the code of a file; every notification counts, known or put together.
+fn protocol_words(methods: &[&str], text: &str) -> Vec<(usize, String)> {
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default()).enumerate();
+    let words = methods.iter().copied().chain(["notifications/"]);
+    lines
+        .flat_map(|(index, line)| {
+            let found: Vec<_> = words.clone().filter(|word| line.contains(word)).collect();
+            found.into_iter().take(1).map(move |word| (index + 1, word.to_owned()))
+        })
+        .collect()
 }
 
 /// Where the modules that are there and those known here differ: a module that moved would silently be checked no more.
@@ -236,6 +289,15 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn methods_of_the_protocol_are_found_in_native_code() {
+        let table = "names! {\n    PING = \"ping\",\n    TOOLS_LIST = \"tools/list\",\n}\n";
+        assert_eq!(methods_in(table), ["tools/list"]);
+        let text = "// tools/list\nask(\"tools/list\");\nformat!(\"notifications/{}\", x);\nask(\"ping\");";
+        let words: Vec<_> = protocol_words(&methods_in(table), text).into_iter().map(|(line, _)| line).collect();
+        assert_eq!(words, [2, 3]);
     }
 
     #[test]

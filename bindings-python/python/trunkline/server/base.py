@@ -85,12 +85,12 @@ class Base:
             except _native.NativeError:
                 pass  # gone with the port
 
-    def _tell(self, method: str, params: dict[str, Any] | None = None) -> None:
+    def _tell(self, notice: dict[str, Any]) -> None:
         """Tells the clients of the server something."""
         with self._lock:
             port, handle = self._bind(), self._handle
         try:
-            port.native.notify(handle, {"method": method} if params is None else {"method": method, "params": params})
+            port.native.notify(handle, notice)
         except _native.NativeError as error:
             reraise(error)
 

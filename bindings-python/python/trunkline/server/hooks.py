@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from ..errors import InvalidArgument
 from ..handlers.base import key_of
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 M = TypeVar("M", bound="Middleware")
-
-# What clients are told when a list has changed; templates belong to the resources.
-_CHANGED: Final = {"tools": "tools", "resources": "resources", "resourceTemplates": "resources", "prompts": "prompts"}
 
 
 class Hooks(Base):
@@ -102,10 +99,8 @@ class Hooks(Base):
 
     def list_changed(self, category: Category) -> None:
         """Tells clients that what a provider lists has changed. What is added and removed here is told by itself."""
-        if category not in _CHANGED:
-            raise InvalidArgument(f"{category!r} is none of {', '.join(_CHANGED)}")
-        self._tell(f"notifications/{_CHANGED[category]}/list_changed")
+        self._tell({"listChanged": category})
 
     def elicitation_complete(self, elicitation_id: str) -> None:
         """Tells the client that was sent to a page with this id that what happens there is done."""
-        self._tell("notifications/elicitation/complete", {"elicitationId": elicitation_id})
+        self._tell({"elicitationComplete": elicitation_id})

@@ -141,7 +141,7 @@ class Resources(Base):
 
     def resource_updated(self, uri: str) -> None:
         """Tells the clients that subscribed to this resource that it has changed."""
-        self._tell("notifications/resources/updated", {"uri": uri})
+        self._tell({"resourceUpdated": uri})
 
 
 def _check(uri: str, signature: TextSignature) -> None:

@@ -80,3 +80,30 @@ fn what_one_provider_does_not_know_the_next_is_asked_for() {
         assert_eq!(body(&ask("test://c"))["code"], code, "{method}");
     }
 }
+
+#[test]
+fn a_server_tells_its_clients_in_words_of_the_core() {
+    let host = Host::new();
+    let server = host.server();
+    for category in ["tools", "resources", "prompts"] {
+        host.register("provider", json!({"server": server, "of": category})).unwrap();
+    }
+    let connection = host.connection_of(server, "2025-11-25");
+    for (category, told) in [
+        ("tools", "notifications/tools/list_changed"),
+        ("resourceTemplates", "notifications/resources/list_changed"),
+        ("prompts", "notifications/prompts/list_changed"),
+    ] {
+        host.port.notify(server, json!({"listChanged": category}).to_string().as_bytes()).unwrap();
+        host.event(told, |event| event.handle == connection && event.name == told);
+    }
+    for wrong in [json!({"listChanged": "tolls"}), json!({"method": "notifications/tools/list_changed"})] {
+        let error = host.port.notify(server, wrong.to_string().as_bytes()).unwrap_err();
+        assert_eq!(error.kind, trunkline::bridge::ErrorKind::Invalid, "{error:?}");
+    }
+    host.port.notify(server, br#"{"resourceUpdated": "a:b", "elicitationComplete": "x"}"#).unwrap();
+    let list = host.request(connection, json!({"method": "listTools", "all": true}));
+    let asked = host.event("the list", |event| event.kind == EventKind::Call);
+    host.port.complete(asked.ticket, Shape::Value, br#"{"items": []}"#[..].into()).unwrap();
+    assert_eq!(body(&host.reply(list)), json!({"tools": []}));
+}
