@@ -1,5 +1,7 @@
 use super::*;
 use crate::protocol::envelope::{encode_error, encode_notification, encode_request, encode_result};
+use proptest::prelude::*;
+use serde_json::Value;
 
 const BOUNDS: FrameBounds = FrameBounds { nesting: 128, elements: 99 };
 
@@ -200,4 +202,34 @@ fn what_is_written_reads_back() {
         br#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}"#
     );
     assert_eq!(&encode_notification("n", None)[..], br#"{"jsonrpc":"2.0","method":"n"}"#);
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let text = || prop::collection::vec(prop::sample::select(vec!["[", "{", "}", "]", "\"", "\\", "x"]), 0..5);
+    let leaf = prop_oneof![text().prop_map(|parts| parts.concat().into()), Just(Value::Null)];
+    leaf.prop_recursive(8, 60, 4, move |inner| {
+        let members = prop::collection::vec((text(), inner.clone()), 0..4);
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(Value::Array),
+            members.prop_map(|members| members.into_iter().map(|(name, value)| (name.concat(), value)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    /// Exactly what nests deeper than the limit is refused for that, whatever its texts hold.
+    #[test]
+    fn nesting_is_counted_as_the_parser_would(value in values(), limit in 0_usize..10) {
+        for text in [value.to_string(), format!("{value:#}")] {
+            prop_assert_eq!(nests_deeper_than(text.as_bytes(), limit), depth(&value) > limit, "{}", text);
+        }
+    }
 }
