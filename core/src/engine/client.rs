@@ -1,33 +1,26 @@
 //! The client's side of one conversation.
 
-use super::outgoing::{Outgoing, Patience, one_line};
+use super::{
+    ClientIdentity,
+    outgoing::{Outgoing, Patience, one_line},
+    params::{self, is_object},
+};
 use crate::protocol::{
     Era, Feature, RawJson, RequestId, Revision, RpcError,
     envelope::{self, Message, NoResult, Notification, Request, Response},
-    meta::{self, CommonParams},
     method::{self, Kind, Method, Role},
 };
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
-
-/// Who the client is, as it says of itself.
-#[derive(Debug, Clone)]
-pub struct ClientIdentity {
-    /// The Implementation object.
-    pub info: RawJson,
-    /// The capabilities object.
-    pub capabilities: RawJson,
-}
+use std::time::{Duration, Instant};
 
 /// The state of one conversation. `T` travels with each request.
 #[derive(Debug)]
 pub struct ClientConversation<T> {
     identity: ClientIdentity,
+    /// The identity as the revision has it.
+    spoken: ClientIdentity,
     revision: Option<Revision>,
     /// `initialize` is on its way, or answered and not settled yet.
     opening: bool,
@@ -82,11 +75,12 @@ pub enum ClientReceived<T> {
 impl<T: Clone> ClientConversation<T> {
     /// A conversation that has not settled on a revision yet.
     pub fn new(identity: ClientIdentity) -> Self {
-        Self { identity, revision: None, opening: false, outgoing: Outgoing::default() }
+        Self { spoken: identity.clone(), identity, revision: None, opening: false, outgoing: Outgoing::default() }
     }
 
     /// The revision that is spoken from now on.
     pub fn settle(&mut self, revision: Revision) {
+        self.spoken = self.identity.at(revision);
         self.revision = Some(revision);
     }
 
@@ -97,18 +91,15 @@ impl<T: Clone> ClientConversation<T> {
 
     /// Makes `initialize` (LIFE-01).
     pub fn initialize(&mut self, now: Instant, patience: Patience, revision: Revision, item: T) -> SentRequest {
-        let params = format!(
-            r#"{{"protocolVersion":"{revision}","capabilities":{},"clientInfo":{}}}"#,
-            String::from_utf8_lossy(self.identity.capabilities.as_bytes()),
-            String::from_utf8_lossy(self.identity.info.as_bytes()),
-        );
+        let params = self.identity.at(revision).initialize_params(revision);
         self.opening = true;
         self.start(now, patience, None, method::INITIALIZE, params.as_bytes(), item)
     }
 
     /// Makes `server/discover` under a revision that is not settled yet.
     pub fn discover(&mut self, now: Instant, patience: Patience, revision: Revision, item: T) -> SentRequest {
-        let params = format!("{{{}}}", self.modern_meta(revision, None));
+        let meta = self.identity.at(revision).meta(revision, None).unwrap_or_default();
+        let params = format!(r#"{{"_meta":{{{meta}}}}}"#);
         self.opening = false;
         self.start(now, patience, Some(revision), method::DISCOVER, params.as_bytes(), item)
     }
@@ -128,15 +119,13 @@ impl<T: Clone> ClientConversation<T> {
     ) -> Result<SentRequest, RpcError> {
         let revision = self.known(method, Kind::Request)?;
         let id = self.outgoing.start(now, patience, Sent { revision: Some(revision), method: method.into(), item });
-        match self.params_of(revision, params, with_progress.then_some(&id)) {
-            Ok(params) => {
-                let params = params.as_deref().map(one_line);
-                Ok(SentRequest {
-                    message: envelope::encode_request(&id, method, params.as_deref()),
-                    alone: self.outgoing.len() == 1,
-                    id,
-                })
-            }
+        let meta = self.spoken.meta(revision, with_progress.then_some(&id));
+        match params::sent(method, revision, params, meta.as_deref()) {
+            Ok(params) => Ok(SentRequest {
+                message: envelope::encode_request(&id, method, params.as_deref()),
+                alone: self.outgoing.len() == 1,
+                id,
+            }),
             Err(error) => {
                 self.outgoing.finish(&id);
                 Err(error)
@@ -149,11 +138,8 @@ impl<T: Clone> ClientConversation<T> {
     /// # Errors
     /// As for [`Self::request`].
     pub fn notification(&self, method: &str, params: Option<&RawJson>) -> Result<Bytes, RpcError> {
-        self.known(method, Kind::Notification)?;
-        if params.is_some_and(|params| !is_object(params)) {
-            return Err(RpcError::invalid_params("The params must be an object"));
-        }
-        let params = params.map(|params| one_line(params.as_bytes()));
+        let revision = self.known(method, Kind::Notification)?;
+        let params = params::sent(method, revision, params, None)?;
         Ok(envelope::encode_notification(method, params.as_deref()))
     }
 
@@ -177,53 +163,6 @@ impl<T: Clone> ClientConversation<T> {
         let id = self.outgoing.start(now, patience, Sent { revision, method: method.into(), item });
         let message = envelope::encode_request(&id, method, Some(&one_line(params)));
         SentRequest { message, alone: self.outgoing.len() == 1, id }
-    }
-
-    fn params_of(
-        &self,
-        revision: Revision,
-        params: Option<&RawJson>,
-        token: Option<&RequestId>,
-    ) -> Result<Option<Vec<u8>>, RpcError> {
-        if params.is_some_and(|params| !is_object(params)) {
-            return Err(RpcError::invalid_params("The params must be an object"));
-        }
-        let own = match revision.era() {
-            Era::Modern => self.modern_meta(revision, token),
-            Era::Legacy => match token {
-                Some(token) => format!(r#""_meta":{{"{}":{token}}}"#, meta::PROGRESS_TOKEN),
-                None => return Ok(params.map(|params| params.as_bytes().to_vec())),
-            },
-        };
-        let Some(params) = params else { return Ok(Some(format!("{{{own}}}").into_bytes())) };
-        let common: CommonParams<'_> = params
-            .parse()
-            .map_err(|error| RpcError::invalid_params(format!("The params must be an object: {error}")))?;
-        if common.meta.is_some() {
-            return merge_meta(params, &own).map(Some);
-        }
-        // The object's own members follow ours; most calls pass here and nothing is parsed twice.
-        let members = params.as_bytes().trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-        let comma = if members.trim_ascii_start().starts_with(b"}") { "" } else { "," };
-        let mut text = Vec::with_capacity(own.len() + members.len() + 2);
-        text.push(b'{');
-        text.extend_from_slice(own.as_bytes());
-        text.extend_from_slice(comma.as_bytes());
-        text.extend_from_slice(members);
-        Ok(Some(text))
-    }
-
-    /// The member `_meta` of a modern request (DISC-06..08).
-    fn modern_meta(&self, revision: Revision, token: Option<&RequestId>) -> String {
-        let token = token.map(|token| format!(r#","{}":{token}"#, meta::PROGRESS_TOKEN)).unwrap_or_default();
-        format!(
-            r#""_meta":{{"{}":"{revision}","{}":{},"{}":{}{token}}}"#,
-            meta::PROTOCOL_VERSION,
-            meta::CLIENT_INFO,
-            String::from_utf8_lossy(self.identity.info.as_bytes()),
-            meta::CLIENT_CAPABILITIES,
-            String::from_utf8_lossy(self.identity.capabilities.as_bytes()),
-        )
     }
 
     /// Takes a message in.
@@ -313,10 +252,6 @@ impl<T: Clone> ClientConversation<T> {
     }
 }
 
-fn is_object(params: &RawJson) -> bool {
-    params.as_bytes().trim_ascii_start().starts_with(b"{")
-}
-
 /// RPC-21: a result type that nobody negotiated is an invalid result; RPC-20: none means complete.
 fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, NoResult> {
     #[derive(Deserialize)]
@@ -339,22 +274,6 @@ fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, 
     }
 }
 
-/// Our `_meta` over the caller's: the caller's other keys stay.
-fn merge_meta(params: &RawJson, own: &str) -> Result<Vec<u8>, RpcError> {
-    let wrong =
-        |error: serde_json::Error| RpcError::invalid_params(format!("The member _meta must be an object: {error}"));
-    // Keys may be written with escapes, so they are not borrowed.
-    let mut members: BTreeMap<String, &RawValue> = params.parse().map_err(wrong)?;
-    let mut merged: BTreeMap<String, &RawValue> =
-        members.get("_meta").map_or(Ok(BTreeMap::new()), |raw| serde_json::from_str(raw.get())).map_err(wrong)?;
-    let own = format!("{{{own}}}");
-    let own: BTreeMap<&str, BTreeMap<String, &RawValue>> = serde_json::from_str(&own).map_err(wrong)?;
-    merged.extend(own.into_values().flatten());
-    let merged = serde_json::value::to_raw_value(&merged).map_err(wrong)?;
-    members.insert("_meta".into(), &merged);
-    serde_json::to_vec(&members).map_err(wrong)
-}
-
 #[derive(Deserialize)]
 struct ProgressOf<'a> {
     #[serde(borrow, rename = "progressToken")]
@@ -364,7 +283,10 @@ struct ProgressOf<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{engine::Limits, protocol::envelope::Frame};
+    use crate::{
+        engine::Limits,
+        protocol::{envelope::Frame, meta},
+    };
     use serde_json::{Value, json};
 
     const PATIENCE: Patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
@@ -426,6 +348,18 @@ mod tests {
             sent(Revision::V2024_11_05, Some(json!({"_meta": {"a": 1}})), true)["params"],
             json!({"_meta": {"a": 1, "progressToken": 1}})
         );
+    }
+
+    #[test]
+    fn a_meta_that_is_no_object_is_refused_before_it_is_sent() {
+        for meta in [json!(null), json!([]), json!("x")] {
+            let mut conversation = conversation(Revision::V2026_07_28);
+            let params = RawJson::from_value(&json!({"name": "t", "_meta": meta})).unwrap();
+            let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), false, "x");
+            let error = sent.unwrap_err();
+            assert!(error.code == -32602 && error.message.contains("_meta"), "{error}");
+            assert_eq!(conversation.in_flight(), 0);
+        }
     }
 
     #[test]

@@ -10,15 +10,17 @@ mod limits;
 mod modern;
 mod negotiation;
 mod outgoing;
+mod params;
 mod scope;
 mod server;
 
-pub use client::{ClientConversation, ClientIdentity, ClientReceived, SentRequest};
+pub use client::{ClientConversation, ClientReceived, SentRequest};
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
 pub use modern::{Mirror, MirroredParameters};
 pub use negotiation::{Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step, Verdict};
 pub use outgoing::Patience;
 pub(crate) use outgoing::later;
+pub use params::ClientIdentity;
 pub use scope::Scope;
 pub use server::{Progress, Received, Refusal, ServerConversation};

@@ -29,7 +29,7 @@ pub type ProgressToken = RequestId;
 #[derive(Debug, Default, Deserialize)]
 pub struct CommonParams<'a> {
     /// `_meta`
-    #[serde(borrow, default, rename = "_meta")]
+    #[serde(borrow, default, deserialize_with = "present", rename = "_meta")]
     pub meta: Option<&'a RawValue>,
 }
 

@@ -64,6 +64,14 @@ pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     }
 }
 
+/// How the parameters of a client's request are projected, if they have what not every revision knows.
+pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
+    match method {
+        method::COMPLETION_COMPLETE => Some(project_complete_params),
+        _ => None,
+    }
+}
+
 /// Removes what only results of newer revisions have.
 fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
     remove_fields(result, Object::Result, revision);

@@ -268,6 +268,50 @@ async fn what_exceeds_the_limits_is_not_sent() {
     answer.await.unwrap().unwrap();
 }
 
+/// CMP-06, TSK-01: what opens a conversation is also held against the schema of its revision, where it arrives.
+#[tokio::test]
+async fn what_a_client_says_of_itself_and_asks_is_in_words_of_the_revision() {
+    let raw = |value: Value| RawJson::from_value(&value).unwrap();
+    let info = json!({"name": "full", "version": "1", "title": "T", "description": "d", "websiteUrl": "https://a.example",
+        "icons": [{"src": "https://a.example/i.png"}]});
+    let capabilities = json!({"roots": {"listChanged": true}, "sampling": {"tools": {}, "context": {}},
+        "elicitation": {"form": {}, "url": {}}, "tasks": {"list": {}, "cancel": {}}});
+    for revision in Revision::ALL {
+        let fake = silent();
+        let options =
+            ClientOptions { info: raw(info.clone()), capabilities: raw(capabilities.clone()), ..pinned(revision) };
+        let client = fake.connect(options).await;
+        let params = raw(json!({"ref": {"type": "ref/prompt", "name": "p", "title": "P"},
+            "argument": {"name": "a", "value": ""}, "context": {"arguments": {"b": "c"}}}));
+        let asking = client.clone();
+        let asked = tokio::spawn(async move {
+            asking.request("completion/complete", Some(&params), &RequestOptions::default()).await
+        });
+        settle().await;
+        let sent = fake.last();
+        assert_eq!(sent["method"], "completion/complete");
+        assert_eq!(sent["params"].get("context").is_some(), revision >= Revision::V2025_06_18, "{revision}");
+        fake.peer().result(&sent, json!({"completion": {"values": []}}));
+        asked.await.unwrap().unwrap();
+        let (who, can) = match revision {
+            Revision::V2026_07_28 => {
+                let meta = sent["params"]["_meta"].clone();
+                let of = |key: &str| meta[format!("io.modelcontextprotocol/{key}")].clone();
+                (of("clientInfo"), of("clientCapabilities"))
+            }
+            _ => {
+                let opened = fake.seen.lock().unwrap()[0].1["params"].clone();
+                (opened["clientInfo"].clone(), opened["capabilities"].clone())
+            }
+        };
+        assert_eq!(who.get("title").is_some(), revision >= Revision::V2025_06_18, "{revision}");
+        assert_eq!(who.get("icons").is_some(), revision >= Revision::V2025_11_25, "{revision}");
+        assert_eq!(can.get("tasks").is_some(), revision == Revision::V2025_11_25, "{revision}");
+        assert_eq!(can.get("elicitation").is_some(), revision >= Revision::V2025_06_18, "{revision}");
+        assert_eq!(can["roots"].get("listChanged").is_some(), revision < Revision::V2026_07_28, "{revision}");
+    }
+}
+
 #[tokio::test]
 async fn wrong_arguments_are_found_before_anything_is_sent() {
     for revision in Revision::ALL {

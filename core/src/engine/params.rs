@@ -1,0 +1,118 @@
+//! What the requests of a client carry: who it is, in words of the revision, and the parameters with their `_meta`.
+
+use super::outgoing::one_line;
+use crate::protocol::{
+    Era, RawJson, RequestId, Revision, RpcError,
+    meta::{self, CommonParams},
+    project,
+};
+use serde_json::{Value, value::RawValue};
+use std::{borrow::Cow, collections::BTreeMap};
+
+/// Who the client is, as it says of itself.
+#[derive(Debug, Clone)]
+pub struct ClientIdentity {
+    /// The Implementation object.
+    pub info: RawJson,
+    /// The capabilities object.
+    pub capabilities: RawJson,
+}
+
+impl ClientIdentity {
+    /// What a server of this revision can know of it.
+    pub(super) fn at(&self, revision: Revision) -> Self {
+        Self {
+            info: projected(&self.info, revision, project::project_implementation),
+            capabilities: projected(&self.capabilities, revision, project::project_client_capabilities),
+        }
+    }
+
+    /// The parameters of `initialize` (LIFE-01).
+    pub(super) fn initialize_params(&self, revision: Revision) -> String {
+        let (info, capabilities) = (text_of(&self.info), text_of(&self.capabilities));
+        format!(r#"{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{info}}}"#)
+    }
+
+    /// The members of the `_meta` of a request: in the modern era who asks, too (DISC-06..08).
+    pub(super) fn meta(&self, revision: Revision, token: Option<&RequestId>) -> Option<String> {
+        let token = token.map(|token| format!(r#""{}":{token}"#, meta::PROGRESS_TOKEN));
+        if revision.era() == Era::Legacy {
+            return token;
+        }
+        let (info, capabilities) = (text_of(&self.info), text_of(&self.capabilities));
+        let (version, client, can) = (meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES);
+        let token = token.map(|token| format!(",{token}")).unwrap_or_default();
+        Some(format!(r#""{version}":"{revision}","{client}":{info},"{can}":{capabilities}{token}"#))
+    }
+}
+
+fn text_of(json: &RawJson) -> Cow<'_, str> {
+    String::from_utf8_lossy(json.as_bytes())
+}
+
+fn projected(json: &RawJson, revision: Revision, project: fn(&mut Value, Revision)) -> RawJson {
+    let value = json.parse::<Value>().and_then(|mut value| {
+        project(&mut value, revision);
+        RawJson::from_value(&value)
+    });
+    value.unwrap_or_else(|_| json.clone())
+}
+
+/// The parameters of a request or notification as they are sent: projected to the revision, in one line, with these members in
+/// their `_meta`.
+pub(super) fn sent(
+    method: &str,
+    revision: Revision,
+    params: Option<&RawJson>,
+    meta: Option<&str>,
+) -> Result<Option<Vec<u8>>, RpcError> {
+    if params.is_some_and(|params| !is_object(params)) {
+        return Err(RpcError::invalid_params("The params must be an object"));
+    }
+    let params = params.map(|params| match project::params_projection(method) {
+        Some(project) => Cow::Owned(projected(params, revision, project)),
+        None => Cow::Borrowed(params),
+    });
+    let text = match (params, meta) {
+        (None, None) => return Ok(None),
+        (None, Some(meta)) => format!(r#"{{"_meta":{{{meta}}}}}"#).into_bytes(),
+        (Some(params), None) => params.as_bytes().to_vec(),
+        (Some(params), Some(meta)) => with_meta(&params, meta)?,
+    };
+    let lined = match one_line(&text) {
+        Cow::Owned(lined) => Some(lined),
+        Cow::Borrowed(_) => None,
+    };
+    Ok(Some(lined.unwrap_or(text)))
+}
+
+pub(super) fn is_object(json: &RawJson) -> bool {
+    json.as_bytes().trim_ascii_start().starts_with(b"{")
+}
+
+fn with_meta(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
+    let common: CommonParams<'_> =
+        params.parse().map_err(|error| RpcError::invalid_params(format!("The params must be an object: {error}")))?;
+    if common.meta.is_some() {
+        return merged(params, meta);
+    }
+    // The object's own members follow ours; most calls pass here and nothing is parsed twice.
+    let members = params.as_bytes().trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+    let comma = if members.trim_ascii_start().starts_with(b"}") { "" } else { "," };
+    Ok([br#"{"_meta":{"#, meta.as_bytes(), b"}", comma.as_bytes(), members].concat())
+}
+
+/// Our `_meta` over the caller's: the caller's other keys stay.
+fn merged(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
+    let wrong = |_| RpcError::invalid_params("The member _meta of the params must be an object");
+    // Keys may be written with escapes, so they are not borrowed.
+    let mut members: BTreeMap<String, &RawValue> = params.parse().map_err(wrong)?;
+    let ours = format!("{{{meta}}}");
+    let ours: BTreeMap<String, &RawValue> = serde_json::from_str(&ours).map_err(wrong)?;
+    let mut all: BTreeMap<String, &RawValue> =
+        members.get("_meta").map_or(Ok(BTreeMap::new()), |raw| serde_json::from_str(raw.get())).map_err(wrong)?;
+    all.extend(ours);
+    let all = serde_json::value::to_raw_value(&all).map_err(wrong)?;
+    members.insert("_meta".into(), &all);
+    serde_json::to_vec(&members).map_err(wrong)
+}
