@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import functools
+import json
 from base64 import b64decode
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,8 +14,8 @@ import pydantic
 import pytest
 
 from raw import MODERN, Peer, Refused
-from support import REVISIONS, script
-from trunkline import Context, Field, InvalidArgument, Server, SyncContext
+from support import REVISIONS, run, script
+from trunkline import Client, Context, Field, InvalidArgument, ProtocolError, Server, SyncContext
 
 OFFER = """
 import datetime as dt, enum
@@ -191,6 +192,35 @@ def test_variables_of_a_template_become_parameters(offer: list[str], revision: s
             assert refused.value.code == -32602 and problem in refused.value.message
 
 
+def test_variables_that_may_be_absent_or_are_lists() -> None:
+    server = Server("test", version="1")
+
+    def files(path: list[str], page: int = 1, tag: Annotated[list[int] | None, "numbers"] = None) -> list[Any]:
+        return [path, page, tag]
+
+    def rest(path: Any = (), **others: Any) -> list[Any]:
+        return [path, others]
+
+    server.add_resource("files://{path*}{?page,tag*}", files)
+    server.add_resource("rest://x{/path*}{?more*}", rest)
+
+    async def check() -> None:
+        async with Client(server) as client:
+
+            async def read(uri: str) -> Any:
+                result = await client._request({"method": "resources/read", "params": {"uri": uri}})
+                return json.loads(result["contents"][0]["text"])
+
+            assert await read("files://a") == [["a"], 1, None]
+            assert await read("files://a,b%2Fc?tag=1&tag=2&page=3") == [["a", "b/c"], 3, [1, 2]]
+            assert await read("rest://x") == [[], {}]
+            assert await read("rest://x/a/b?more=1") == [["a", "b"], {"more": ["1"]}]
+            with pytest.raises(ProtocolError, match="'one' is not an integer"):
+                await read("files://a?tag=one")
+
+    run(check())
+
+
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_prm_01_prm_02_prompts_are_listed(offer: list[str], revision: str) -> None:
     with Peer(offer, revision) as peer:
@@ -317,6 +347,10 @@ def one(a: str) -> str:
     return a
 
 
+def several(a: list[str]) -> str:
+    return str(a)
+
+
 def positional(a: str, /) -> str:
     return a
 
@@ -327,6 +361,11 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("add_resource", ("notes://{b}", one), {}, "there are b"),
     ("add_resource", ("notes://{b}", nothing), {}, "no parameter takes the variable 'b'"),
     ("add_resource", ("notes://{b", nothing), {}, "uriTemplate"),
+    ("add_resource", ("notes://x{?a}", one), {}, "parameter 'a' needs a default"),
+    ("add_resource", ("notes://x{/a}", one), {}, "parameter 'a' needs a default"),
+    ("add_resource", ("notes://x{/a*}", one), {}, "its type is list"),
+    ("add_resource", ("notes://{a*}", one), {}, "its type is list"),
+    ("add_resource", ("notes://{a}", several), {}, "the type array cannot be checked"),
     ("add_resource", ("not a uri", nothing), {}, "Resource not a uri: uri"),
     ("add_resource", ("notes://{a}", one), {"size": 3}, "no one size"),
     ("add_resource", ("notes://x", 3), {}, "a resource must be a function, not int"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from . import _native
 from .errors import InvalidArgument
@@ -17,12 +18,16 @@ _SAID = frozenset({"type", "enum", "const", "format", "title", "description", "e
 
 
 class TextArgument:
-    """One parameter that is filled with a text."""
+    """One parameter that is filled with a text, or with a list of them."""
 
-    __slots__ = ("_make", "_node", "_types", "description", "is_required", "name", "title")
+    __slots__ = ("_is_list", "_make", "_node", "_types", "description", "is_required", "name", "title")
 
-    def __init__(self, name: str, node: Node, *, is_required: bool, make: Callable[[], Any] | None) -> None:
+    def __init__(
+        self, name: str, node: Node, *, is_required: bool, make: Callable[[], Any] | None, is_list: bool
+    ) -> None:
+        """`node`: of the value, or of each in the list."""
         self.name = name
+        self._is_list = is_list
         self.title: str | None = node.schema.get("title")
         self.description: str | None = node.schema.get("description")
         self.is_required = is_required
@@ -30,14 +35,15 @@ class TextArgument:
         self._node = node
         self._types = _types(node.schema)
 
-    def fill(self, texts: dict[str, str], arguments: dict[str, Any]) -> None:
+    def fill(self, texts: dict[str, Any], arguments: dict[str, Any]) -> None:
         """Adds the value of this parameter.
 
         Raises:
             BadArgument: if the text is none of what the annotation allows.
         """
         if self.name in texts:
-            arguments[self.name] = self._read(texts[self.name])
+            given = texts[self.name]
+            arguments[self.name] = [self._read(text) for text in given] if self._is_list else self._read(given)
         elif self._make is not None:
             arguments[self.name] = self._make()
 
@@ -52,15 +58,16 @@ class TextArgument:
 
 
 class TextSignature:
-    """The plan of a function that is called with texts."""
+    """The plan of a function that is called with texts; `lists` are the parameters that get several."""
 
-    __slots__ = ("arguments", "parameters")
+    __slots__ = ("_lists", "arguments", "parameters")
 
-    def __init__(self, function: Callable[..., Any], noun: str) -> None:
+    def __init__(self, function: Callable[..., Any], noun: str, lists: frozenset[str] = frozenset()) -> None:
         self.parameters = Parameters(function, noun)
+        self._lists = lists
         self.arguments = [self._argument(parameter) for parameter in self.parameters.named]
 
-    def bind(self, texts: dict[str, str]) -> dict[str, Any]:
+    def bind(self, texts: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments for the function; names that it does not have are left out.
 
         Raises:
@@ -74,14 +81,30 @@ class TextSignature:
     def _argument(self, parameter: inspect.Parameter) -> TextArgument:
         given = self.parameters.read(parameter)
         where = f"{self.parameters.where}: parameter {parameter.name!r}"
+        annotation, is_list = given.annotation, parameter.name in self._lists
+        if is_list and (annotation := _item(annotation)) is None:
+            raise InvalidArgument(f"{where}: it is filled with a list of texts, so its type is list[...]")
         try:
             builder = Builder("input")
-            node = builder.node(given.annotation)
+            node = builder.node(annotation)
         except UnsupportedType as error:
             raise InvalidArgument(f"{where}: {error}") from error
         if unchecked := _unchecked(builder.resolve(node.schema)):
             raise InvalidArgument(f"{where}: it is filled with text, for which {unchecked} cannot be checked")
-        return TextArgument(parameter.name, node, is_required=given.is_required, make=given.make)
+        return TextArgument(parameter.name, node, is_required=given.is_required, make=given.make, is_list=is_list)
+
+
+def _item(annotation: Any) -> Any:
+    """The type of the items, if the annotation is one of a list; `list | None` is one, too."""
+    if annotation is Any or annotation is list:
+        return str
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _item(args[0])
+    if origin in (Union, UnionType):
+        others = [arg for arg in args if arg is not type(None)]
+        return _item(others[0]) if len(others) == 1 else None
+    return args[0] if origin in (list, Sequence) else None
 
 
 def _unchecked(schema: dict[str, Any]) -> str:

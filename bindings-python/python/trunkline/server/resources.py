@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 # The expressions of a URI template (RFC 6570). The core checks the whole; here only the names matter.
-_EXPRESSION: Final = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
+_EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 
 
 class Resources(Base):
@@ -86,7 +86,8 @@ class Resources(Base):
 
         The function returns text, bytes, `ResourceContents` or a list of them, a `ReadResourceResult`, or any other
         value, which becomes JSON. The variables of a template are its parameters, by name; annotations say what the
-        texts become (`int`, `float`, `bool`, enums, dates and the like).
+        texts become (`int`, `float`, `bool`, enums, dates and the like). Variables that a URI may leave out, such as
+        that of `{?page}`, need a default; those with several values, such as that of `{/path*}`, are a `list`.
 
         Args:
             uri: the URI, or a URI template (RFC 6570) such as `notes://{name}`.
@@ -105,9 +106,10 @@ class Resources(Base):
         Raises:
             InvalidArgument: if the URI is wrong or taken, or the function does not fit it.
         """
-        signature = TextSignature(function, "a resource")
-        is_template = "{" in uri
-        _check(uri, signature)
+        is_template, variables = "{" in uri, _variables(uri)
+        lists = frozenset(name for name, variable in variables.items() if variable.is_list)
+        signature = TextSignature(function, "a resource", lists)
+        _check(uri, variables, signature)
         descriptor = camel_case(
             name=own_name(function, name),
             title=title,
@@ -144,16 +146,44 @@ class Resources(Base):
         self._tell({"resourceUpdated": uri})
 
 
-def _check(uri: str, signature: TextSignature) -> None:
+class _Variable:
+    """A variable of a URI template: whether a URI may leave it out, and whether it has a list of values."""
+
+    __slots__ = ("is_list", "may_be_absent")
+
+    def __init__(self, *, may_be_absent: bool, is_list: bool) -> None:
+        self.may_be_absent = may_be_absent
+        self.is_list = is_list
+
+
+def _variables(uri: str) -> dict[str, _Variable]:
+    found: dict[str, _Variable] = {}
+    for operator, names in _EXPRESSION.findall(uri):
+        for index, given in enumerate(names.split(",")):
+            name = given.partition(":")[0].rstrip("*")
+            # Only plain expressions are always there, and of several values the first.
+            may_be_absent = operator not in ("", "+") or index > 0
+            earlier = found.get(name)
+            found[name] = _Variable(
+                may_be_absent=may_be_absent and (earlier is None or earlier.may_be_absent),
+                is_list=given.endswith("*") or (earlier is not None and earlier.is_list),
+            )
+    return found
+
+
+def _check(uri: str, variables: dict[str, _Variable], signature: TextSignature) -> None:
     """Raises InvalidArgument if function and URI do not speak of the same variables."""
     where, takes = signature.parameters.where, {argument.name: argument for argument in signature.arguments}
-    names = [
-        name.split(":")[0].rstrip("*") for expression in _EXPRESSION.findall(uri) for name in expression.split(",")
-    ]
     for name, argument in takes.items():
-        if name not in names and argument.is_required:
-            there = f"there are {', '.join(names)}" if names else "there is none"
+        if not argument.is_required:
+            continue
+        if name not in variables:
+            there = f"there are {', '.join(variables)}" if variables else "there is none"
             raise InvalidArgument(f"{where}: parameter {name!r} is no variable of {uri!r}: {there}")
-    for name in names:
+        if variables[name].may_be_absent:
+            raise InvalidArgument(
+                f"{where}: parameter {name!r} needs a default, for {uri!r} also stands for URIs without"
+            )
+    for name in variables:
         if name not in takes and not signature.parameters.takes_all:
             raise InvalidArgument(f"{where}: no parameter takes the variable {name!r} of {uri!r}")
