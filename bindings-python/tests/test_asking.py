@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import gc
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
@@ -459,3 +461,20 @@ def test_the_primitive_says_what_it_asks() -> None:
         },
         "state": [1, 2],
     }
+
+
+def test_forms_are_not_kept_for_ever() -> None:
+    def make() -> weakref.ref[type]:
+        @dataclass
+        class Local:
+            name: str
+
+        assert elicit("Who?", Local).params == elicit("Who?", Local).params
+        return weakref.ref(Local)
+
+    made = [make() for _ in range(200)]
+    gc.collect()
+    assert sum(one() is not None for one in made) < 100
+    nonsense: Any = [str]
+    with pytest.raises(InvalidArgument, match="no dataclass"):
+        elicit("Who?", nonsense)

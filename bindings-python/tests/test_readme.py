@@ -1,4 +1,4 @@
-"""What the README shows works as it stands."""
+"""What the README shows works as it stands, and what goes into the package with it is what it should be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raw import MODERN, Peer
-from support import script
+from support import finish, script
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -48,3 +48,35 @@ def test_tasks_skills_and_user_interfaces(tmp_path: Path) -> None:
         assert [one["uri"] for one in peer.request("skills/list")["skills"]] == ["skill://reading-reports/SKILL.md"]
     with Peer(script(tmp_path, program), "2025-06-18") as peer:
         assert peer.call("report") == "all is well"
+
+
+def test_the_clients(tmp_path: Path) -> None:
+    """Both, of one served over HTTP and one started; only the address and the command are others."""
+    server = script(tmp_path, section("A server"), "weather.py")
+    program = section("A client")
+    assert '"http://127.0.0.1:8000/mcp"' in program and program.count('["python", "weather.py"]') == 2
+    first, second = program.split("\n\n", 1)[1].split("\n\n")
+    source = f"""
+import asyncio, sys, weather
+{program.partition(chr(10))[0]}
+
+async def main():
+    async with weather.server.serve("http", port=0) as listener:
+        url = listener.url
+        {first.replace('"http://127.0.0.1:8000/mcp"', "url", 1).replace(chr(10), chr(10) + "        ")}
+        print(result.text)
+
+asyncio.run(main())
+{second.replace('["python", "weather.py"]', repr(server))}
+print(result.text)
+"""
+    done = finish(script(tmp_path, source))
+    assert (done.returncode, done.stdout) == (0, '["Oslo: sunny","Oslo: sunny","Oslo: sunny"]\n' * 2), done.stderr
+
+
+def test_the_licenses_in_the_package_are_those_of_the_project() -> None:
+    here = README.parent
+    assert 'license-files = ["LICENSE-*"]' in (here / "pyproject.toml").read_text(encoding="utf-8")
+    texts = {path.name: path.read_bytes() for path in here.glob("LICENSE-*")}
+    assert texts == {path.name: path.read_bytes() for path in here.parent.glob("LICENSE-*")}
+    assert set(texts) == {"LICENSE-APACHE", "LICENSE-MIT"}

@@ -17,7 +17,7 @@ import pydantic
 import pytest
 from typing_extensions import NotRequired, Required, TypeAliasType
 
-from trunkline import Context, Field, InvalidArgument, SyncContext
+from trunkline import Context, Field, InvalidArgument, Server, SyncContext, parameters
 from trunkline.results import Returns
 from trunkline.schema import Builder, UnsupportedType
 from trunkline.signature import Signature
@@ -433,3 +433,26 @@ BAD_FUNCTIONS: list[tuple[Any, str]] = [
 def test_a_bad_function_is_named(function: Any, text: str) -> None:
     with pytest.raises(InvalidArgument, match=text):
         Signature(function)
+
+
+def test_annotations_that_are_evaluated_late_may_fail_then() -> None:
+    """As from Python 3.14 on (PEP 649)."""
+
+    class Late:
+        @property
+        def __annotations__(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+            raise NameError("name 'Missing' is not defined")
+
+    assert "'Missing' is not defined" in parameters._unresolved(Late(), {}, NameError("name 'Missing' is not defined"))
+
+    class Signed:
+        __name__ = "signed"
+
+        @property
+        def __signature__(self) -> Any:
+            raise NameError("name 'Missing' is not defined")
+
+        def __call__(self) -> None: ...
+
+    with pytest.raises(InvalidArgument, match="'Missing' is not defined"):
+        Server("test", version="1").add_tool(Signed(), name="signed")

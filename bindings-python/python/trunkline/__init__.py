@@ -12,7 +12,7 @@ from .asking import (
     roots,
     sample,
 )
-from .auth import AccessToken, Auth, Identity, InsufficientScope, InvalidToken
+from .auth import AccessToken, Auth, Identity, InsufficientScope, InvalidToken, Verify
 from .client import Client
 from .completions import Completion
 from .content import (
@@ -43,7 +43,7 @@ from .errors import (
     VersionError,
 )
 from .fields import Field
-from .handlers.middleware import Request
+from .handlers.middleware import Middleware, Next, Request
 from .listener import Listener
 from .messages import GetPromptResult, Message, assistant, user
 from .results import CallToolResult
@@ -85,6 +85,8 @@ __all__ = [
     "InvalidToken",
     "Listener",
     "Message",
+    "Middleware",
+    "Next",
     "OtherContent",
     "ProtocolError",
     "ReadResourceResult",
@@ -105,6 +107,7 @@ __all__ = [
     "ToolPage",
     "TransportError",
     "TrunklineError",
+    "Verify",
     "VersionError",
     "__version__",
     "assistant",

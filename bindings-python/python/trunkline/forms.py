@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from .errors import InvalidArgument
@@ -39,28 +40,30 @@ class Form:
         """
         if isinstance(source, Mapping):
             return cls(cast("Mapping[str, Any]", source), None)
-        if (known := _forms.get(source)) is not None:
-            return known
-        builder = Builder("input")
-        where = getattr(source, "__qualname__", repr(source))
         try:
-            node = builder.node(source)
-        except UnsupportedType as error:
-            raise InvalidArgument(f"the form {where}: {error}") from error
-        schema = builder.resolve(node.schema)
-        if schema.get("type") != "object" or "properties" not in schema:
-            raise InvalidArgument(f"the form {where} must be a dataclass, a TypedDict or a pydantic model")
-        fields = {name: _field(builder, f"{where}.{name}", field) for name, field in schema["properties"].items()}
-        flat: Schema = {"type": "object", "properties": fields}
-        if required := schema.get("required"):
-            flat["required"] = required
-        form = cls(flat, node.convert)
-        _forms[source] = form
-        return form
+            hash(source)
+        except TypeError:
+            raise InvalidArgument(f"{source!r} is no dataclass, TypedDict, pydantic model or JSON Schema") from None
+        return _form(source)
 
 
-# Made once for each class.
-_forms: dict[Any, Form] = {}
+# Handlers ask with the same few classes; what is made inside a handler is not kept for ever.
+@lru_cache(maxsize=64)
+def _form(source: Any) -> Form:
+    builder = Builder("input")
+    where = getattr(source, "__qualname__", repr(source))
+    try:
+        node = builder.node(source)
+    except UnsupportedType as error:
+        raise InvalidArgument(f"the form {where}: {error}") from error
+    schema = builder.resolve(node.schema)
+    if schema.get("type") != "object" or "properties" not in schema:
+        raise InvalidArgument(f"the form {where} must be a dataclass, a TypedDict or a pydantic model")
+    fields = {name: _field(builder, f"{where}.{name}", field) for name, field in schema["properties"].items()}
+    flat: Schema = {"type": "object", "properties": fields}
+    if required := schema.get("required"):
+        flat["required"] = required
+    return Form(flat, node.convert)
 
 
 def _field(builder: Builder, where: str, given: Schema) -> Schema:

@@ -150,7 +150,7 @@ def _is_async(function: Callable[..., Any], where: str, noun: str) -> bool:
 def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:
     try:
         parameters = [*inspect.signature(function).parameters.values()]
-    except (TypeError, ValueError) as error:
+    except (NameError, TypeError, ValueError) as error:
         raise InvalidArgument(f"{where}: its signature cannot be read: {error}") from error
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -195,7 +195,11 @@ def _caller_names() -> dict[str, Any]:
 
 
 def _unresolved(function: Any, local_names: dict[str, Any], error: NameError) -> str:
-    for name, annotation in getattr(function, "__annotations__", {}).items():
+    try:
+        annotations: dict[str, Any] = getattr(function, "__annotations__", {})
+    except NameError:  # from 3.14 on, where they are evaluated as a whole
+        return f"its annotations cannot be resolved: {error}"
+    for name, annotation in annotations.items():
         if isinstance(annotation, str):
             try:
                 eval(annotation, getattr(function, "__globals__", {}), local_names)  # noqa: S307 - as get_type_hints does
