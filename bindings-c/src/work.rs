@@ -180,8 +180,8 @@ impl State {
                 }
                 false
             }
-            // Only for hosts that ask to read pipes themselves.
-            EventKind::Watch => false,
+            // `Watch` is for hosts that ask to read pipes themselves, and what was taken away here was forgotten at once.
+            EventKind::Watch | EventKind::Freed => false,
         }
     }
 

@@ -40,6 +40,7 @@ HTTP_HEAD: Final = 7
 HTTP_CHUNK: Final = 8
 HTTP_END: Final = 9
 WATCH: Final = 10
+FREED: Final = 11
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
@@ -450,6 +451,8 @@ class Port:
             write_logs(body)
         elif kind == WATCH:
             self._read_here(handle)
+        elif kind == FREED:
+            self.handlers.pop(handle, None)
         elif self._stopped is not None:
             self._settle(self._stopped, None)
 

@@ -45,6 +45,8 @@ pub(super) enum Entry {
     Call {
         call: Option<Call>,
         facts: CallFacts,
+        /// Kept for as long as the host may look for what is called.
+        _target: Arc<HostTarget>,
     },
     Request {
         slot: Option<Arc<Slot>>,
@@ -116,6 +118,15 @@ pub(super) struct HostTarget {
     pub(super) lane: Lane,
 }
 
+impl Drop for HostTarget {
+    /// It was taken away, and its last call is over: the host can forget it.
+    fn drop(&mut self) {
+        if let (Some(port), Some(&handle)) = (self.port.upgrade(), self.handle.get()) {
+            port.push(Lane::Queue, Event { kind: EventKind::Freed, handle, ok: true, ..Event::default() });
+        }
+    }
+}
+
 /// The handler that the server keeps for a [`HostTarget`].
 pub(super) struct HostHandler(pub(super) Arc<HostTarget>);
 
@@ -124,7 +135,7 @@ impl Handler for HostHandler {
         let (Some(port), Some(&handle)) = (self.0.port.upgrade(), self.0.handle.get()) else { return };
         let body = call.input().clone().into_bytes();
         let facts = call.facts().clone();
-        let entry = Entry::Call { call: Some(call), facts: facts.clone() };
+        let entry = Entry::Call { call: Some(call), facts: facts.clone(), _target: Arc::clone(&self.0) };
         let Ok(ticket) = port.insert(entry) else { return };
         let lane = self.0.lane;
         port.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: String::new(), body });

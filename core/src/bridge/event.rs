@@ -47,6 +47,8 @@ pub enum EventKind {
     HttpEnd = 9,
     /// The host may read a pipe itself.
     Watch = 10,
+    /// Nothing calls a registered thing any more.
+    Freed = 11,
 }
 
 /// How the bytes given to `complete` are to be read.

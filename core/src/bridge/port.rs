@@ -426,13 +426,15 @@ impl PortInner {
     }
 
     fn take_call(&self, ticket: u64) -> Option<Call> {
-        let mut table = self.table.lock();
-        match table.get_mut(ticket) {
-            Some(Entry::Call { call, .. }) => {
-                let call = call.take();
-                table.remove(ticket);
-                call
+        let entry = {
+            let mut table = self.table.lock();
+            match table.get(ticket) {
+                Some(Entry::Call { .. }) => table.remove(ticket),
+                _ => None,
             }
+        };
+        match entry {
+            Some(Entry::Call { call, .. }) => call,
             _ => None,
         }
     }

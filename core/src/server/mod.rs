@@ -230,11 +230,11 @@ impl Server {
 
     /// Takes something away. Requests that run go on. `false` if it is not there.
     pub fn remove(&self, registration: &Registration) -> bool {
-        let changed = {
+        // What is dropped with the old snapshot may tell its owner: not under the lock.
+        let (changed, _old) = {
             let _edit = self.inner.edit.lock();
             let Some((next, changed)) = self.inner.catalog.load().without(registration) else { return false };
-            self.inner.catalog.store(Arc::new(next));
-            changed
+            (changed, self.inner.catalog.swap(Arc::new(next)))
         };
         self.tell_all(&Notices::of_lists(changed));
         true

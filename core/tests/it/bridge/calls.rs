@@ -489,4 +489,34 @@ fn misc_10_what_no_revision_defines_is_handed_on_as_it_is() {
     assert_eq!(host.describe(call)["clientCapabilities"], capabilities);
     host.port.complete(call, Shape::Text, "x".into()).unwrap();
     assert_eq!(host.response(exchange).status, 200);
+
+fn what_is_not_called_any_more_is_told_when_its_last_call_is_over() {
+    let host = Host::new();
+    let server = host.server();
+    let tool = host.tool(server, "t");
+    let connection = host.connection(server);
+    let requests: Vec<_> = (0..2).map(|_| host.call(connection, "t", json!({}))).collect();
+    let calls = host.events("calls", 2, |event| event.kind == EventKind::Call && event.handle == tool);
+    host.port.unregister(tool).unwrap();
+    for (call, answer) in calls.iter().zip(["first", "second"]) {
+        assert!(!host.kinds().contains(&EventKind::Freed));
+        assert!(host.port.complete(call.ticket, Shape::Text, answer.into()).unwrap());
+    }
+    for (request, expected) in requests.into_iter().zip(["first", "second"]) {
+        assert_eq!(text(&body(&host.reply(request))), expected);
+    }
+    host.event("that the tool is free", |event| event.kind == EventKind::Freed && event.handle == tool);
+}
+
+#[test]
+fn what_a_server_offered_is_free_with_it() {
+    let host = Host::new();
+    let server = host.server();
+    let tools = [host.tool(server, "a"), host.tool(server, "b")];
+    let connection = host.connection(server);
+    host.port.unregister(server).unwrap();
+    host.port.close(connection, 0).unwrap();
+    for tool in tools {
+        host.event("that a tool is free", |event| event.kind == EventKind::Freed && event.handle == tool);
+    }
 }
