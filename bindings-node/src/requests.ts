@@ -1,4 +1,6 @@
 // Requests of this thread: to the servers of its connections, and to the clients of its calls.
+import { AsyncLocalStorage } from "node:async_hooks";
+
 import { CancelledError, type TrunklineError, aborted, attempt, errorOf, stringify } from "./errors.js";
 import type { Progress } from "./model.js";
 import type { NativePort } from "./native.js";
@@ -77,7 +79,8 @@ export class Requests {
   reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
     this.#keeper.hold();
     return new Promise<unknown>((resolve, reject) => {
-      this.#waiters.set(ticket, { resolve, reject, onProgress });
+      // Progress is heard where it was asked for, as the answer is.
+      this.#waiters.set(ticket, { resolve, reject, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
     });
   }
 

@@ -1,5 +1,7 @@
 // The port of this thread and the loop that empties it. Everything that arrives goes to the object that waits for it; what the events mean is in
 // docs/bridge.md.
+import { AsyncLocalStorage } from "node:async_hooks";
+
 import { Calls } from "./calls.js";
 import { type TrunklineError, attempt, errorOf, stringify, thrownBy } from "./errors.js";
 import { Exchanges } from "./exchanges.js";
@@ -14,13 +16,16 @@ const batch = 512;
 const exitMs = 2000;
 
 /** The kinds of events, by the numbers of the contract. */
-const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6, HttpHead: 7, HttpEnd: 9, Watch: 10 } as const;
+const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6, HttpHead: 7, HttpEnd: 9, Watch: 10, Freed: 11 } as const;
 
 /** Whoever owns a listener or a connection. */
 export interface Owner {
   notified?(method: string, params: unknown): void;
   closed(error?: TrunklineError): void;
 }
+
+/** Runs what it is given outside of whatever happens to be going on: events belong to nobody's request, and must not see one's AsyncLocalStorage. */
+const outside = AsyncLocalStorage.snapshot();
 
 let current: Runtime | undefined;
 
@@ -37,7 +42,9 @@ export class Runtime {
   readonly #calls: Calls;
   readonly #owners = new Map<number, Owner>();
   readonly #drain = (): void => {
-    this.#takeBatch();
+    outside(() => {
+      this.#takeBatch();
+    });
   };
   readonly #watched = new Set<number>();
   #holds = 0;
@@ -46,7 +53,7 @@ export class Runtime {
 
   constructor() {
     const { Port } = native();
-    this.#port = new Port(this.#drain);
+    this.#port = outside(() => new Port(this.#drain));
     this.requests = new Requests(this.#port, this);
     this.exchanges = new Exchanges(this.#port, this);
     this.#calls = new Calls(this.#port, this.requests);
@@ -69,7 +76,7 @@ export class Runtime {
   }
 
   unregister(handle: number): void {
-    this.#callables.delete(handle);
+    // What is called for it goes with the event `Freed`: calls that were let in before may still come.
     attempt(() => {
       this.#port.unregister(handle);
     });
@@ -173,6 +180,9 @@ export class Runtime {
       case Kind.Watch:
         this.#watch(handle);
         break;
+      case Kind.Freed:
+        this.#callables.delete(handle);
+        break;
     }
   }
 
@@ -181,7 +191,7 @@ export class Runtime {
     if (this.#watched.has(handle)) return;
     const watched = this.#port.watch(handle, (watched) => {
       if (!watched) this.#watched.delete(handle);
-      this.#takeBatch();
+      this.#drain();
     });
     if (watched) this.#watched.add(handle);
   }
