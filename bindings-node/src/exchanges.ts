@@ -43,10 +43,11 @@ export class Exchanges {
     this.#keeper = keeper;
   }
 
-  /** Gives a request to a mounted listener; the receiver hears of the response from the next turn of the event loop on. */
-  start(listener: number, head: RequestHead, receiver: Receiver): Exchange {
+  /** Gives a request to a mounted listener, which may not want it; the receiver hears of the response from the next turn of the event loop on. */
+  start(listener: number, head: RequestHead & { optional?: boolean }, receiver: Receiver): Exchange | undefined {
     const json = stringify(head, "the head of the request");
     const ticket = attempt(() => this.#port.httpRequest(listener, json, false));
+    if (ticket === 0) return undefined;
     this.#receivers.set(ticket, receiver);
     this.#keeper.hold();
     return new Exchange(this.#port, ticket);

@@ -1,30 +1,34 @@
 // A server for node:http and the frameworks on top of it, such as Express.
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { CancelledError, thrownBy, TrunklineError } from "./errors.js";
+import { CancelledError, ClosedError, invalid, stringify, thrownBy, TrunklineError } from "./errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
-/** Answers a request of `node:http`; as middleware, it leaves other paths than its own to `next`. */
+/** Answers a request of `node:http`; as middleware, it leaves to `next` what is at none of its paths. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
 
 export function nodeHandler(mount: Mount): NodeHandler {
   return (request, response, next) => {
     const head = headOf(request);
-    if (next && mount.path !== undefined && !isAt(mount.path, head.path)) {
-      next();
-      return;
-    }
     const answering = new Answering(response);
-    mount.request(head, answering).then(
-      (exchange) => {
+    const failed = (error: unknown): void => {
+      // A server that is closed knows no paths any more.
+      if (error instanceof ClosedError && next && mount.path !== undefined && !isAt(mount.path, head.path)) next();
+      else if (error instanceof ClosedError || !next) answering.fail(error instanceof TrunklineError ? error : thrownBy(error));
+      else next(error);
+    };
+    mount.request({ ...head, optional: next !== undefined }, answering).then((exchange) => {
+      if (!exchange) {
+        next?.();
+        return;
+      }
+      try {
         answering.start(exchange, request);
-      },
-      (error: unknown) => {
-        if (next) next(error);
-        else answering.end(error instanceof TrunklineError ? error : thrownBy(error));
-      },
-    );
+      } catch (error) {
+        failed(error);
+      }
+    }, failed);
   };
 }
 
@@ -59,6 +63,7 @@ class Answering implements Receiver {
     this.#response = response;
   }
 
+  /** Throws if the body cannot be had; then the exchange is over. */
   start(exchange: Exchange, request: IncomingMessage): void {
     this.#exchange = exchange;
     const gone = (): void => {
@@ -67,14 +72,23 @@ class Answering implements Receiver {
     this.#response.on("close", gone);
     // A socket that breaks is a client that is gone; the closing tells.
     this.#response.on("error", () => undefined);
-    if (this.#response.destroyed) gone();
-    else feed(exchange, request, gone);
+    if (this.#response.destroyed) {
+      gone();
+      return;
+    }
+    try {
+      feed(exchange, request, gone);
+    } catch (error) {
+      this.#ended = true;
+      exchange.cancel();
+      throw error;
+    }
   }
 
   head(head: ResponseHead): void {
-    this.#head = head;
     const response = this.#response;
-    if (response.headersSent) return;
+    if (this.#ended || response.headersSent) return;
+    this.#head = head;
     response.statusCode = head.status;
     const values = new Map<string, string[]>();
     for (const [name, value] of head.headers) values.set(name, [...(values.get(name) ?? []), value]);
@@ -84,7 +98,7 @@ class Answering implements Receiver {
   }
 
   chunk(bytes: Uint8Array): void {
-    if (this.#response.destroyed) return;
+    if (this.#ended || this.#response.destroyed) return;
     if (this.#response.write(bytes)) {
       this.#exchange?.grant(bytes.byteLength);
       return;
@@ -100,37 +114,58 @@ class Answering implements Receiver {
   }
 
   end(error?: TrunklineError): void {
+    if (this.#ended) return;
     this.#ended = true;
     const response = this.#response;
     if (error instanceof CancelledError || (error && this.#head && hasLength(this.#head))) {
       // What is missing must show.
       response.destroy();
-    } else if (error && !this.#head) {
-      const { status, text } = unavailable(error);
-      response.statusCode = status;
-      response.setHeader("content-type", "text/plain; charset=utf-8");
-      response.end(text);
-    } else response.end();
+    } else if (error && !this.#head) this.fail(error);
+    else response.end();
+  }
+
+  /** Says that there is no response. */
+  fail(error: Error): void {
+    this.#ended = true;
+    if (this.#response.headersSent) return;
+    const { status, text } = unavailable(error);
+    this.#response.statusCode = status;
+    this.#response.setHeader("content-type", "text/plain; charset=utf-8");
+    this.#response.end(text);
   }
 }
 
 /** Takes the body of a request to the core. Where a framework has read it already, what it made of it is written again. */
 function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): void {
   const { body } = request as { body?: unknown };
-  if (body !== undefined && request.readableDidRead) {
-    if (exchange.body(bytesOf(body))) exchange.bodyEnd();
+  if (request.readableDidRead) {
+    if (body === undefined && hasBody(request)) throw alreadyRead();
+    if (body === undefined || exchange.body(bytesOf(body))) exchange.bodyEnd();
     return;
   }
+  let wanted = true;
   request.on("data", (chunk: Uint8Array) => {
-    if (!exchange.body(chunk)) request.pause();
+    // What is not wanted is read all the same: a client that has not said everything may not look for the answer.
+    wanted &&= exchange.body(chunk);
   });
   request.on("end", () => {
-    exchange.bodyEnd();
+    if (wanted) exchange.bodyEnd();
   });
   request.on("error", gone);
 }
 
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+function alreadyRead(): Error {
+  return invalid(
+    "the body of this request has been read before the handler got it: call handler(request, response) before anything reads the body, or put what was read " +
+      "into request.body first (Fastify: request.raw.body = request.body; Koa: ctx.req.body = ctx.request.body)",
+  );
+}
+
 function bytesOf(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
-  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return Buffer.from(typeof body === "string" ? body : stringify(body as object, "request.body"));
 }

@@ -1,5 +1,5 @@
 // A server inside a web framework. Nothing is opened before the first request.
-import { ClosedError, type TrunklineError } from "./errors.js";
+import { ClosedError } from "./errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { runtime } from "./runtime.js";
 import type { Session } from "./session.js";
@@ -15,8 +15,13 @@ export class Mount {
     this.#open = open;
   }
 
-  /** Gives a request to the core; rejected if the server is closed, or the options are wrong. */
-  async request(head: RequestHead, receiver: Receiver): Promise<Exchange> {
+  /**
+   * Gives a request to the core; rejected if the server is closed, or the options are wrong. With `optional` it is not taken, and this gives nothing,
+   * where nothing is served.
+   */
+  async request(head: RequestHead, receiver: Receiver): Promise<Exchange>;
+  async request(head: RequestHead & { optional: boolean }, receiver: Receiver): Promise<Exchange | undefined>;
+  async request(head: RequestHead & { optional?: boolean }, receiver: Receiver): Promise<Exchange | undefined> {
     this.#session ??= this.#opened();
     const { handle } = await this.#session;
     return runtime().exchanges.start(handle, head, receiver);
@@ -45,6 +50,6 @@ export function hasLength({ headers }: ResponseHead): boolean {
 }
 
 /** What is told if there is no response: only a server that is closed has none. */
-export function unavailable(error: TrunklineError): { status: number; text: string } {
+export function unavailable(error: Error): { status: number; text: string } {
   return { status: error instanceof ClosedError ? 503 : 500, text: error.message };
 }

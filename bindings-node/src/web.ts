@@ -1,5 +1,5 @@
 // A server for everything that speaks web-standard requests and responses, such as Hono.
-import { CancelledError, type TrunklineError } from "./errors.js";
+import { CancelledError, ClosedError, invalid, type TrunklineError } from "./errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
@@ -8,9 +8,14 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 
 export function fetchHandler(mount: Mount): FetchHandler {
   return async (request) => {
+    if (request.bodyUsed) throw invalid("the body of this request has been read already: read a request.clone() instead, and give the server the request");
     const answering = new Answering();
-    const exchange = await mount.request(headOf(request), answering);
-    answering.start(exchange, request);
+    try {
+      answering.start(await mount.request(headOf(request), answering), request);
+    } catch (error) {
+      if (!(error instanceof ClosedError)) throw error;
+      answering.end(error);
+    }
     return answering.response;
   };
 }

@@ -322,6 +322,9 @@ pub(super) struct RequestHead {
     pub(super) path: String,
     pub(super) query: Option<String>,
     pub(super) headers: Vec<(String, String)>,
+    /// The framework has something else to ask where nothing is served.
+    #[serde(default)]
+    pub(super) optional: bool,
 }
 
 /// What a handler says while it runs.

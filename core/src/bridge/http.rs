@@ -92,6 +92,10 @@ impl PortInner {
         })?;
         let process = self.process()?;
         let (feed, body) = BodyFeed::new(mounted.max_body());
+        let request = request_of(head, body);
+        if head.optional && !request.as_ref().is_ok_and(|request| mounted.serves(request)) {
+            return Ok(0);
+        }
         if end {
             feed.feed(Bytes::new(), true);
         }
@@ -110,7 +114,7 @@ impl PortInner {
             complete: false,
             exchange: mounted.enter(),
         };
-        let task = self.spawn(&process, told.run(request_of(head, body)));
+        let task = self.spawn(&process, told.run(request));
         answering.runs_as(task.abort_handle());
         Ok(ticket)
     }

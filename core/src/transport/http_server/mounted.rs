@@ -40,6 +40,11 @@ impl MountedListener {
         Self { service, max_body, open: watch::channel(0).0, cut: watch::channel(false).0 }
     }
 
+    /// Whether there is anything for a request at its path.
+    pub(crate) fn serves<B>(&self, request: &Request<B>) -> bool {
+        self.service.serves(request)
+    }
+
     /// A request has come.
     pub(crate) fn enter(self: &Arc<Self>) -> Exchange {
         let mut too_many = false;

@@ -21,7 +21,7 @@ use crate::{
     server::{Connection, Outbound, Outgoing, Server},
     wire_log::{Direction, Exchange, Side, Transport},
 };
-use http::{Method, Request, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header, request::Parts};
 use http_body::Body;
 use std::{
     convert::Infallible,
@@ -154,6 +154,14 @@ impl HttpService {
         response
     }
 
+    /// Whether there is anything for a request at its path.
+    pub(super) fn serves<B>(&self, request: &Request<B>) -> bool {
+        let shared = &self.shared;
+        let metadata = |auth: &Authorization| auth.metadata(request.uri().path(), shared.routes.endpoint()).is_some();
+        shared.auth.as_ref().is_some_and(metadata)
+            || shared.place(request.method(), request.uri(), request.headers()) != Place::Nowhere
+    }
+
     /// Takes no more messages; streams end, calls go on.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.store(true, Ordering::Release);
@@ -193,7 +201,7 @@ impl Shared {
             return Ok(authorization::metadata(document, parts));
         }
         let caller = Caller::of(self.auth.as_ref(), parts, &self.runtime).await?;
-        let place = self.place(parts);
+        let place = self.place(&parts.method, &parts.uri, &parts.headers);
         if place == Place::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());
             return Err(Rejection::of_http(StatusCode::NOT_FOUND, text));
@@ -208,10 +216,10 @@ impl Shared {
         }
     }
 
-    fn place(&self, parts: &Parts) -> Place {
-        let in_session = parts.headers.contains_key(headers::SESSION_ID);
-        let addressed = routes::session_of(parts.uri.query()).is_some();
-        self.routes.find(parts.uri.path(), parts.method == Method::GET, in_session, addressed)
+    fn place(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Place {
+        let in_session = headers.contains_key(headers::SESSION_ID);
+        let addressed = routes::session_of(uri.query()).is_some();
+        self.routes.find(uri.path(), method == Method::GET, in_session, addressed)
     }
 
     /// A session of HTTP+SSE ends with its stream, which keeps this.

@@ -311,3 +311,30 @@ fn sse_02_below_a_prefix_messages_are_posted_beside_the_stream() {
         host.of(stream, EventKind::HttpEnd);
     }
 }
+
+#[test]
+fn aus_01_sse_01_what_is_served_nowhere_is_left_to_the_framework_if_it_says_so() {
+    let host = Host::new();
+    let server = host.server();
+    let auth = json!({"resource": "https://mcp.example/mcp", "issuer": "https://auth.example"});
+    let listener = host.mount(server, json!({"path": "/mcp", "auth": auth}));
+    let offered = |method: &str, path: &str| {
+        let mut head = head(method, path, &[]);
+        head["optional"] = true.into();
+        host.port.http_request(listener, head.to_string().as_bytes(), true).unwrap()
+    };
+    for path in ["/", "/mcp/x", "/other", "/.well-known/oauth-protected-resource/other", "/a b"] {
+        assert_eq!(offered("GET", path), 0, "{path}");
+        assert_eq!(offered("POST", path), 0, "{path}");
+    }
+    for (path, status) in [
+        ("/mcp", 401),
+        ("/mcp/", 401),
+        ("/sse", 401),
+        ("/.well-known/oauth-protected-resource", 200),
+        ("/.well-known/oauth-protected-resource/mcp", 200),
+    ] {
+        assert_eq!(host.response(offered("GET", path)).status, status, "{path}");
+    }
+    assert_eq!(host.response(offered("POST", "/messages")).status, 401);
+}
