@@ -52,8 +52,8 @@ impl Port {
 
     /// Closes a listener, a connection or, with handle 0, the port.
     #[napi(catch_unwind)]
-    pub fn close(&self, handle: i64, deadline_ms: u32) -> Result<()> {
-        self.inner.close(handle as u64, deadline_ms.into()).map_err(thrown)
+    pub fn close(&self, handle: i64, deadline_ms: i64) -> Result<()> {
+        self.inner.close(handle as u64, deadline_ms.try_into().unwrap_or(0)).map_err(thrown)
     }
 
     /// Sends a request on a connection; its ticket.

@@ -18,10 +18,14 @@ impl AsRef<str> for Kind {
     }
 }
 
-/// What napi itself complains about is a wrong argument.
+/// What napi itself complains about is a wrong argument; a panic that it contained, or what fails inside of it, is not.
 impl From<Status> for Kind {
-    fn from(_: Status) -> Self {
-        Self(ErrorKind::Invalid.as_str())
+    fn from(status: Status) -> Self {
+        let kind = match status {
+            Status::Ok | Status::GenericFailure | Status::PendingException | Status::Unknown => ErrorKind::Internal,
+            _ => ErrorKind::Invalid,
+        };
+        Self(kind.as_str())
     }
 }
 

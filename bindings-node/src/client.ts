@@ -1,11 +1,12 @@
 import { EventEmitter } from "node:events";
 
-import { ProtocolError, type TrunklineError, invalid } from "./errors.js";
+import { ClosedError, TransportError, type TrunklineError, invalid } from "./errors.js";
 import type { CallToolResult, Implementation, JsonObject, Notification, Tool, ToolPage } from "./model.js";
-import type { RequestOptions, SendOptions } from "./requests.js";
+import type { ListOptions, RequestOptions, SendOptions } from "./requests.js";
 import { runtime } from "./runtime.js";
-import { handleOf, Server } from "./server.js";
+import { join, Server } from "./server.js";
 import { Session } from "./session.js";
+import { milliseconds, within } from "./times.js";
 
 /** A revision of the protocol to speak without asking, an era to negotiate in, or `auto`, which finds out. */
 export type Revision = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
@@ -45,6 +46,8 @@ export interface ConnectOptions {
    * this does; over HTTP that costs a stream that stays open.
    */
   onToolsChanged?: () => void;
+  /** Called for each notification of the server, from the first on: those that come with the end of the handshake are too early for the event. */
+  onNotification?: (notification: Notification) => void;
   /** Gives up connecting. */
   signal?: AbortSignal;
 }
@@ -59,14 +62,11 @@ export interface CallOptions extends SendOptions {
 export type ClientEvents = {
   /** The server's tools have changed. Heard only by clients that were connected with `onToolsChanged`; to listen without it is an error. */
   toolsChanged: [];
-  /** Any notification of the server. */
+  /** Any notification of the server. The option `onNotification` misses none. */
   notification: [notification: Notification];
   /** The connection ended: by `close`, or by an error. */
   close: [error?: TrunklineError];
 };
-
-/** A list that is longer does not end. */
-const mostPages = 10_000;
 
 interface Opened {
   revision: string;
@@ -82,19 +82,30 @@ export class Client extends EventEmitter<ClientEvents> {
     this.#notified(method, params as JsonObject);
   });
   #opened: Opened = { revision: "" };
+  /** Requests in flight to a server of this process, which waits for them when it closes. */
+  readonly #running = new Set<Promise<unknown>>();
+  #local = false;
+  #leaving = false;
 
   /** Connects and negotiates. */
   static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-    const { info, revision, connectTimeout, probeTimeout, timeout, maxTimeout, headers, onToolsChanged, signal, ...limits } = options;
-    const client = new Client(onToolsChanged);
-    const times = { connectTimeoutMs: connectTimeout, probeTimeoutMs: probeTimeout, timeoutMs: timeout, maxTimeoutMs: maxTimeout };
+    const { info, revision, connectTimeout, probeTimeout, timeout, maxTimeout, headers, onToolsChanged, onNotification, signal, ...limits } = options;
+    const client = new Client(onToolsChanged, onNotification);
+    const times = {
+      connectTimeoutMs: milliseconds(connectTimeout, "connectTimeout"),
+      probeTimeoutMs: milliseconds(probeTimeout, "probeTimeout"),
+      timeoutMs: milliseconds(timeout, "timeout"),
+      maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout"),
+    };
     const about = { info, revision, listen: onToolsChanged && true, options: { ...limits, ...times } };
-    client.#opened = (await client.#session.open({ client: about, transport: transportOf(target, headers) }, signal)) as Opened;
+    const transport = target instanceof Server ? client.#join(target, headers) : transportOf(target, headers);
+    client.#opened = (await client.#session.open({ client: about, transport }, signal)) as Opened;
     return client;
   }
 
-  private constructor(onToolsChanged: (() => void) | undefined) {
+  private constructor(onToolsChanged: ConnectOptions["onToolsChanged"], onNotification: ConnectOptions["onNotification"]) {
     super();
+    if (onNotification) this.on("notification", onNotification);
     if (onToolsChanged) this.on("toolsChanged", onToolsChanged);
     else (this as EventEmitter).on("newListener", refuseToolsChanged);
     void this.#session.end.then((error) => this.emit("close", error));
@@ -122,20 +133,15 @@ export class Client extends EventEmitter<ClientEvents> {
 
   /** All tools, from all pages. */
   async listTools(options: RequestOptions = {}): Promise<Tool[]> {
-    const tools: Tool[] = [];
-    let cursor: string | undefined;
-    for (let pages = 0; pages < mostPages; pages++) {
-      const page = await this.listToolsPage(cursor, options);
-      tools.push(...page.tools);
-      cursor = page.nextCursor;
-      if (cursor === undefined) return tools;
-    }
-    throw new ProtocolError(`the server's list of tools does not end: it has more than ${mostPages} pages`);
+    const { tools } = (await this.#request("tools/list", undefined, { ...options, all: true })) as ToolPage;
+    return tools;
   }
 
   /** One page of tools: the first, or the one that `cursor` of the page before stands for. */
   async listToolsPage(cursor?: string, options: RequestOptions = {}): Promise<ToolPage> {
-    return (await this.#request("tools/list", { cursor }, options)) as ToolPage;
+    const page = (await this.#request("tools/list", { cursor }, options)) as ToolPage;
+    if (!Array.isArray(page.tools)) throw new TransportError("the server's answer to tools/list has no list of tools");
+    return page;
   }
 
   /** Calls a tool. A tool that fails gives a result with `isError`. */
@@ -150,7 +156,7 @@ export class Client extends EventEmitter<ClientEvents> {
 
   /** Ends the connection and the requests in flight. A program that was started gets `deadline` milliseconds to end by itself (2000 by default). */
   async close({ deadline = 2000 }: { deadline?: number } = {}): Promise<void> {
-    await this.#session.close(deadline);
+    await this.#session.close(milliseconds(deadline, "deadline"));
   }
 
   /** Keeps the event loop alive while connected. This is how a client starts. */
@@ -169,8 +175,32 @@ export class Client extends EventEmitter<ClientEvents> {
     await this.close();
   }
 
-  #request(method: string, params: object | undefined, options: SendOptions): Promise<unknown> {
-    return this.#runtime.requests.send(this.#session.handle, method, params, options);
+  #request(method: string, params: object | undefined, options: SendOptions & ListOptions): Promise<unknown> {
+    const send = (): Promise<unknown> => this.#runtime.requests.send(this.#session.handle, method, params, options);
+    return this.#local ? this.#locally(send) : send();
+  }
+
+  async #locally(send: () => Promise<unknown>): Promise<unknown> {
+    if (this.#leaving) throw new ClosedError("the server is closed");
+    const answer = send();
+    this.#running.add(answer);
+    try {
+      return await answer;
+    } finally {
+      this.#running.delete(answer);
+    }
+  }
+
+  /** Connects to a server of this process, which ends the connection when it closes. */
+  #join(server: Server, headers: ConnectOptions["headers"]): object {
+    if (headers) throw onlyForUrls();
+    this.#local = true;
+    const leave = async (deadlineMs: number): Promise<void> => {
+      this.#leaving = true;
+      await within(deadlineMs, Promise.allSettled(this.#running));
+      await this.#session.close(0);
+    };
+    return { type: "memory", server: join(server, { leave }, this.#session.end) };
   }
 
   #notified(method: string, params: JsonObject): void {
@@ -184,14 +214,17 @@ function refuseToolsChanged(event: string | symbol): void {
   if (event === "toolsChanged") throw invalid('the event "toolsChanged" needs the option onToolsChanged of Client.connect: newer servers tell only clients that asked when they connected');
 }
 
-function transportOf(target: ConnectTarget, headers: ConnectOptions["headers"]): object {
+function transportOf(target: Exclude<ConnectTarget, Server>, headers: ConnectOptions["headers"]): object {
   if (typeof target === "string" || target instanceof URL) return { type: "http", url: String(target), headers };
-  if (headers) throw invalid("headers are for connections to a URL");
-  if (target instanceof Server) return { type: "memory", server: handleOf(target) };
+  if (headers) throw onlyForUrls();
   if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
   if (typeof target === "object" && "command" in target) {
     const { command, args = [], env, inheritEnv, cwd } = target;
     return { type: "child", command: [command, ...args], env, inheritEnv, cwd };
   }
   throw invalid("connect to a URL, a command (an array, or an object with command and args), or a Server");
+}
+
+function onlyForUrls(): Error {
+  return invalid("headers are for connections to a URL");
 }

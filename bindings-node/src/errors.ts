@@ -129,23 +129,24 @@ const classes = {
   internal: InternalError,
 } satisfies Record<ErrorKind, unknown>;
 
-/** The error for an error object of the core. */
-export function errorOf(body: string): TrunklineError {
+/** The error for an error object of the core. `kind`: of what is no such object. */
+export function errorOf(body: string, kind: unknown = "internal"): TrunklineError {
   let fields: { kind?: ErrorKind; message?: string; code?: number; data?: unknown };
   try {
     fields = JSON.parse(body) as typeof fields;
   } catch {
     // A contained panic of the native code, or an argument that never reached the core, comes as plain text.
-    return new InternalError(body);
+    fields = { kind: kind as ErrorKind, message: body };
   }
-  const { kind = "internal", message = body, code, data } = fields;
-  if (kind === "protocol") return new ProtocolError(message, { ...(code === undefined ? {} : { code }), data });
-  return new (Object.hasOwn(classes, kind) ? classes[kind] : InternalError)(message);
+  const { kind: named = "internal", message = body, code, data } = fields;
+  if (named === "protocol") return new ProtocolError(message, { ...(code === undefined ? {} : { code }), data });
+  return new (Object.hasOwn(classes, named) ? classes[named] : InternalError)(message);
 }
 
 /** What the native code threw, as an error of this package. */
 export function thrownBy(error: unknown): TrunklineError {
-  return errorOf(error instanceof Error ? error.message : String(error));
+  // The code of a native error is its kind.
+  return error instanceof Error ? errorOf(error.message, (error as { code?: unknown }).code) : errorOf(String(error));
 }
 
 /** Runs native code, whose errors become errors of this package. */
@@ -154,7 +155,6 @@ export function attempt<T>(call: () => T): T {
     return call();
   } catch (error) {
     const thrown = thrownBy(error);
-    // The code of a native error is its kind.
     throw (error as { code?: unknown }).code === "suspended" ? new Suspended(thrown.message) : thrown;
   }
 }

@@ -1,5 +1,6 @@
 // How a server is reached over HTTP.
 import type { AuthOptions } from "./auth.js";
+import { milliseconds } from "./times.js";
 
 /** What listening and being mounted in a web framework have in common. All times are in milliseconds. */
 export interface HttpOptions {
@@ -49,5 +50,5 @@ export interface MountOptions extends HttpOptions {
 
 /** The same in the words of the contract, with the handle of the verifier in the place of the function. */
 export function describeHttp({ retry, auth, ...same }: ListenOptions | MountOptions, verifier: number | undefined): object {
-  return { type: "http", ...same, retryMs: retry, auth: auth && { ...auth, verifier } };
+  return { type: "http", ...same, retryMs: milliseconds(retry, "retry"), auth: auth && { ...auth, verifier } };
 }

@@ -1,4 +1,5 @@
 import type { Session } from "./session.js";
+import { milliseconds } from "./times.js";
 
 /** What the core says of a listener. */
 export interface Address {
@@ -29,7 +30,7 @@ export class Listener {
 
   /** Stops listening. Calls in flight get `deadline` milliseconds (the server's `drainDeadline` by default), then they are cancelled. */
   async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
-    await this.#session.close(deadline);
+    await this.#session.close(milliseconds(deadline, "deadline"));
   }
 
   /** Keeps the event loop alive while listening. This is how a listener starts. */

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { CancelledError, type TrunklineError, aborted, attempt, errorOf, stringify } from "./errors.js";
 import type { Progress } from "./model.js";
 import type { NativePort } from "./native.js";
+import { milliseconds } from "./times.js";
 
 /** All times are in milliseconds. */
 export interface RequestOptions {
@@ -30,6 +31,12 @@ export interface AskOptions extends RequestOptions {
   key?: string;
 }
 
+/** How lists are asked for. */
+export interface ListOptions {
+  /** All pages, as one. */
+  all?: boolean;
+}
+
 /** What keeps the event loop alive while someone waits. */
 export interface Keeper {
   hold(): void;
@@ -53,10 +60,11 @@ export class Requests {
   }
 
   /** Sends a request to the server of a connection or the client of a call; its result. */
-  async send(target: number, method: string, params: object | undefined, options: SendOptions & AskOptions): Promise<unknown> {
-    const { signal, timeout, maxTimeout, onProgress, key } = options;
+  async send(target: number, method: string, params: object | undefined, options: SendOptions & AskOptions & ListOptions): Promise<unknown> {
+    const { signal, timeout, maxTimeout, onProgress, key, all } = options;
     if (signal?.aborted) throw aborted(signal);
-    const json = stringify({ method, params, key, timeoutMs: timeout, maxTimeoutMs: maxTimeout, progress: onProgress && true }, "the arguments");
+    const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
+    const json = stringify({ method, params, key, all, ...times, progress: onProgress && true }, "the arguments");
     const ticket = attempt(() => this.#port.request(target, json));
     const result = this.reply(ticket, onProgress);
     if (!signal) return result;

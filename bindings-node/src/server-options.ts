@@ -1,6 +1,7 @@
 // What a server says of itself, and its limits and habits.
 import { base64 } from "./content.js";
 import type { CacheScope, Implementation, JsonObject } from "./model.js";
+import { milliseconds } from "./times.js";
 
 /** Who the server is. */
 export type ServerInfo = Implementation;
@@ -62,14 +63,14 @@ export interface ServerOptions {
 export function describeServer(info: ServerInfo, options: ServerOptions): object {
   const { instructions, sessionIdle, drainDeadline, keepAlive, ttl, stateKeys, stateLifetime, inputTimeout, taskTtl, taskPollInterval, ...same } = options;
   const times = {
-    sessionIdleMs: sessionIdle,
-    drainDeadlineMs: drainDeadline,
-    keepAliveMs: keepAlive,
-    ttlMs: ttl,
-    stateLifetimeMs: stateLifetime,
-    inputTimeoutMs: inputTimeout,
-    taskTtlMs: taskTtl,
-    taskPollIntervalMs: taskPollInterval,
+    sessionIdleMs: milliseconds(sessionIdle, "sessionIdle"),
+    drainDeadlineMs: milliseconds(drainDeadline, "drainDeadline"),
+    keepAliveMs: milliseconds(keepAlive, "keepAlive"),
+    ttlMs: milliseconds(ttl, "ttl"),
+    stateLifetimeMs: milliseconds(stateLifetime, "stateLifetime"),
+    inputTimeoutMs: milliseconds(inputTimeout, "inputTimeout"),
+    taskTtlMs: milliseconds(taskTtl, "taskTtl"),
+    taskPollIntervalMs: milliseconds(taskPollInterval, "taskPollInterval"),
   };
   return { info, instructions, options: { ...same, ...times, stateKeys: stateKeys?.map(base64) } };
 }

@@ -17,30 +17,44 @@ import { runtime } from "./runtime.js";
 import type { Schema } from "./schema.js";
 import { describeServer, type ServerInfo, type ServerOptions } from "./server-options.js";
 import { Session } from "./session.js";
+import { milliseconds } from "./times.js";
 import type { StandardSchemaV1 } from "./standard.js";
 import { fetchHandler, type FetchHandler } from "./web.js";
 
-const handles = new WeakMap<Server, number>();
-
-/** The handle of a server, for a connection in memory. */
-export function handleOf(server: Server): number {
-  const handle = handles.get(server);
-  if (handle === undefined) throw closed();
-  return handle;
+/** Whoever is connected to a server in memory. */
+export interface Local {
+  /** The server closes: no more requests, and those in flight get so many milliseconds. */
+  leave(deadlineMs: number): Promise<void>;
 }
+
+/** Connects someone to a server in memory, for as long as `end` is pending: the server's handle. */
+export let join: (server: Server, local: Local, end: Promise<unknown>) => number;
 
 /** Offers tools, resources, prompts and skills to clients of every revision. */
 export class Server {
   readonly #runtime = runtime();
   readonly #sessions = new Set<Session>();
+  readonly #locals = new Set<Local>();
   readonly #deadlineMs: number;
+  /** Until the server is closed. */
+  #handle: number | undefined;
+  #closing = false;
+
+  static {
+    join = (server, local, end) => {
+      const handle = server.#openHandle();
+      server.#locals.add(local);
+      void end.then(() => server.#locals.delete(local));
+      return handle;
+    };
+  }
 
   /** Answers web-standard requests: `export default { fetch: server.fetch }`. With options: {@link fetchHandler}. */
   readonly fetch: FetchHandler = this.fetchHandler();
 
   constructor(info: ServerInfo, options: ServerOptions = {}) {
-    this.#deadlineMs = options.drainDeadline ?? 5000;
-    handles.set(this, this.#runtime.registerServer(describeServer(info, options)));
+    this.#deadlineMs = milliseconds(options.drainDeadline, "drainDeadline") ?? 5000;
+    this.#handle = this.#runtime.registerServer(describeServer(info, options));
   }
 
   /** Adds a tool, also while clients are connected, as everything here. The arguments of the handler have the type of the schema. */
@@ -90,17 +104,17 @@ export class Server {
 
   /** Tells those who subscribed to a resource that its contents have changed. */
   resourceUpdated(uri: string): void {
-    this.#runtime.tell(handleOf(this), { resourceUpdated: uri });
+    this.#runtime.tell(this.#known(), { resourceUpdated: uri });
   }
 
   /** Tells clients that a list has changed. Only what providers list needs this; what is registered or removed is told by itself. */
   listChanged(category: Category): void {
-    this.#runtime.tell(handleOf(this), { listChanged: category });
+    this.#runtime.tell(this.#known(), { listChanged: category });
   }
 
   /** Tells the client that was sent to a page (`elicitUrl`) that the user is done there. Only revision 2025-11-25 has this. */
   elicitationComplete(elicitationId: string): void {
-    this.#runtime.tell(handleOf(this), { elicitationComplete: elicitationId });
+    this.#runtime.tell(this.#known(), { elicitationComplete: elicitationId });
   }
 
   /** Serves the client at the other end of stdin and stdout until stdin ends. From now on, what the program prints goes to stderr. */
@@ -129,13 +143,19 @@ export class Server {
     return fetchHandler(this.#mount(options));
   }
 
-  /** Closes all listeners and forgets what was registered. Calls in flight get `deadline` milliseconds (`drainDeadline` by default). */
-  async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
-    await Promise.all([...this.#sessions].map((session) => session.close(deadline)));
-    const handle = handles.get(this);
-    if (handle === undefined) return;
-    handles.delete(this);
-    this.#runtime.unregister(handle);
+  /**
+   * Closes all listeners and the connections in memory, and forgets what was registered. Calls in flight get `deadline` milliseconds (`drainDeadline` by
+   * default). Nobody can connect from now on: that is a {@link ClosedError}, and over HTTP the status 503.
+   */
+  async close({ deadline }: { deadline?: number } = {}): Promise<void> {
+    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#deadlineMs;
+    this.#closing = true;
+    const sessions = [...this.#sessions].map((session) => session.close(deadlineMs));
+    const locals = [...this.#locals].map((local) => local.leave(deadlineMs));
+    await Promise.all([...sessions, ...locals]);
+    if (this.#handle === undefined) return;
+    this.#runtime.unregister(this.#handle);
+    this.#handle = undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -143,14 +163,26 @@ export class Server {
   }
 
   #offer(offer: Offer): Registration {
-    const handle = this.#runtime.register(handleOf(this), offer);
+    const handle = this.#runtime.register(this.#known(), offer);
     let registered = true;
     return {
       remove: () => {
-        if (registered && handles.has(this)) this.#runtime.unregister(handle);
+        if (registered && this.#handle !== undefined) this.#runtime.unregister(handle);
         registered = false;
       },
     };
+  }
+
+  /** What is in flight may still use the server while it closes. */
+  #known(): number {
+    if (this.#handle === undefined) throw new ClosedError("the server is closed");
+    return this.#handle;
+  }
+
+  /** For whoever wants to connect. */
+  #openHandle(): number {
+    if (this.#closing) throw new ClosedError("the server is closed");
+    return this.#known();
   }
 
   #mount(options: MountOptions): Mount {
@@ -160,7 +192,7 @@ export class Server {
   async #openHttp(options: ListenOptions & { mounted?: true }): Promise<{ session: Session; result: unknown }> {
     const { verifier } = options.auth ?? {};
     if (!verifier) return this.#open(describeHttp(options, undefined));
-    const handle = this.#runtime.register(handleOf(this), verifierOffer(verifier));
+    const handle = this.#runtime.register(this.#openHandle(), verifierOffer(verifier));
     const forget = (): void => {
       this.#runtime.unregister(handle);
     };
@@ -175,14 +207,10 @@ export class Server {
   }
 
   async #open(transport: object): Promise<{ session: Session; result: unknown }> {
-    const server = handleOf(this);
+    const server = this.#openHandle();
     const session = new Session();
     this.#sessions.add(session);
     void session.end.then(() => this.#sessions.delete(session));
     return { session, result: await session.open({ server, transport }) };
   }
-}
-
-function closed(): ClosedError {
-  return new ClosedError("the server is closed");
 }

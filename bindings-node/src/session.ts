@@ -21,7 +21,10 @@ export class Session implements Owner {
 
   /** Opens; fulfilled with what the core says of it once it is open. Aborting the signal gives up. */
   async open(what: object, signal?: AbortSignal): Promise<unknown> {
-    if (signal?.aborted) throw aborted(signal);
+    if (signal?.aborted) {
+      this.closed();
+      throw aborted(signal);
+    }
     const { handle, result } = this.#begin(what);
     this.#handle = handle;
     this.ref();
@@ -30,7 +33,10 @@ export class Session implements Owner {
     };
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      return await result;
+      const opened = await result;
+      // It was open a moment before it was given up.
+      if (signal?.aborted) throw aborted(signal);
+      return opened;
     } catch (error) {
       this.closed();
       throw signal?.aborted ? aborted(signal) : error;

@@ -3,6 +3,7 @@ import { base64 } from "../content.js";
 import type { Context } from "../context.js";
 import type { Annotations, CacheScope, Icon, JsonObject } from "../model.js";
 import { answerOf, type Parts } from "../returns.js";
+import { milliseconds } from "../times.js";
 import { checkHandler, type Callable, type Offer } from "./offer.js";
 
 /** What a resource or resource template says of itself. */
@@ -60,7 +61,7 @@ export function resourceOffer(name: string, uri: string, config: ResourceConfig,
   checkHandler(handler, `resource ${JSON.stringify(name)}`);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
   const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
-  const hints = { ttlMs: ttl, cacheScope };
+  const hints = { ttlMs: milliseconds(ttl, "ttl"), cacheScope };
   if (!uri.includes("{")) {
     const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
     return { kind: "resource", description: { resource: { uri, name, ...rest }, ...hints }, callable: { run, answer } };

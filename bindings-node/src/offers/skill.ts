@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { base64 } from "../content.js";
 import { invalid } from "../errors.js";
 import type { CacheScope } from "../model.js";
+import { milliseconds } from "../times.js";
 import type { Offer } from "./offer.js";
 
 /** The folder of a skill, or its files by their paths within it, such as `references/factors.md`: a string is text in UTF-8. */
@@ -19,7 +20,7 @@ export interface SkillOptions {
 }
 
 export function skillOffer(files: SkillFiles, { root, ttl, cacheScope }: SkillOptions): Offer {
-  return { kind: "skill", description: { ...contentsOf(files), root, ttlMs: ttl, cacheScope } };
+  return { kind: "skill", description: { ...contentsOf(files), root, ttlMs: milliseconds(ttl, "ttl"), cacheScope } };
 }
 
 function contentsOf(files: SkillFiles): object {

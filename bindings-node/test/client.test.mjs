@@ -1,0 +1,43 @@
+// A client of servers that hurry, or make no sense.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Client, TransportError } from "trunkline";
+
+/** A program that answers each method with a JSON text of `answers`, and says `more` right behind its first answer. */
+function program(answers, more = []) {
+  const source = `
+    const answers = ${JSON.stringify(answers)}, more = ${JSON.stringify(more)};
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (id === undefined) return;
+      const result = method === "initialize" ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "odd", version: "1" } } : answers[method];
+      const lines = [{ id, result }, ...more.splice(0)].map((message) => JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+      process.stdout.write(lines.join(""));
+    });`;
+  return [process.execPath, "-e", source];
+}
+
+test("onNotification hears what comes right behind the handshake", async () => {
+  const notes = ["one", "two", "three"].map((data) => ({ method: "notifications/message", params: { level: "info", data } }));
+  const heard = [];
+  const client = await Client.connect(program({ ping: {} }, notes), { revision: "2025-06-18", onNotification: ({ params }) => heard.push(params.data) });
+  await client.ping();
+  assert.deepEqual(heard, ["one", "two", "three"]);
+  await client.close();
+});
+
+for (const [what, answer] of Object.entries({ "has no list": {}, "has something else as its list": { tools: "x" } })) {
+  test(`an answer that ${what} is the server's fault`, async () => {
+    const client = await Client.connect(program({ "tools/list": answer }), { revision: "2025-06-18" });
+    await assert.rejects(client.listTools(), TransportError);
+    await assert.rejects(client.listToolsPage(), TransportError);
+    await client.close();
+  });
+}
+
+test("a list without an end is the server's fault", async () => {
+  const client = await Client.connect(program({ "tools/list": { tools: [], nextCursor: "again" } }), { revision: "2025-06-18" });
+  await assert.rejects(client.listTools(), TransportError);
+  await client.close();
+});

@@ -1,0 +1,61 @@
+// Times are whole milliseconds for the core, and anything that is one for users.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Client, InvalidError, Server } from "trunkline";
+
+const info = { name: "s", version: "1" };
+
+test("what is no time is refused with the name of the option", async () => {
+  const server = new Server(info);
+  server.registerTool("t", {}, () => "hi");
+  const client = await Client.connect(server);
+  for (const wrong of [NaN, -1, -Infinity, "5", null, 5n, {}]) {
+    const refused = (name) => (error) => error instanceof InvalidError && error.message.startsWith(`${name} must be a number of milliseconds`);
+    for (const name of ["sessionIdle", "drainDeadline", "keepAlive", "ttl", "stateLifetime", "inputTimeout", "taskTtl", "taskPollInterval"]) {
+      assert.throws(() => new Server(info, { [name]: wrong }), refused(name));
+    }
+    for (const name of ["connectTimeout", "probeTimeout", "timeout", "maxTimeout"]) {
+      await assert.rejects(Client.connect(server, { [name]: wrong }), refused(name));
+    }
+    for (const name of ["timeout", "maxTimeout"]) await assert.rejects(client.callTool("t", {}, { [name]: wrong }), refused(name));
+    await assert.rejects(client.close({ deadline: wrong }), refused("deadline"));
+    await assert.rejects(server.close({ deadline: wrong }), refused("deadline"));
+    await assert.rejects(server.listen({ port: 0, retry: wrong }), refused("retry"));
+    assert.throws(() => server.registerResource("r", "a://b", { ttl: wrong }, () => ""), refused("ttl"));
+  }
+  await client.close();
+  await server.close();
+});
+
+test("fractions are rounded up, and Infinity is as long as possible", async () => {
+  const server = new Server(info, { drainDeadline: 1e9 + 0.5, sessionIdle: Infinity, ttl: 0 });
+  let finish;
+  server.registerTool("t", {}, () => new Promise((resolve) => (finish = resolve)));
+  const client = await Client.connect(server, { timeout: Infinity, maxTimeout: Infinity });
+  const answer = client.callTool("t", {}, { timeout: 60_000.5 });
+  while (!finish) await new Promise(setImmediate);
+  const closed = server.close({ deadline: Infinity });
+  // A timer that takes the longest time for none would end the call now.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  finish("done");
+  assert.equal((await answer).content[0].text, "done");
+  await closed;
+});
+
+test("a listener waits for its calls as long as its deadline says, also if that is Infinity", async () => {
+  const server = new Server(info);
+  let finish;
+  server.registerTool("t", {}, () => new Promise((resolve) => (finish = resolve)));
+  const listener = await server.listen({ port: 0 });
+  const client = await Client.connect(listener.url);
+  const answer = client.callTool("t");
+  while (!finish) await new Promise(setImmediate);
+  const closed = listener.close({ deadline: Infinity });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  finish("done");
+  assert.equal((await answer).content[0].text, "done");
+  await closed;
+  await client.close();
+  await server.close();
+});
