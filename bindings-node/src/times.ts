@@ -1,4 +1,6 @@
 // Times, which the core takes as whole milliseconds.
+import { inspect } from "node:util";
+
 import { invalid } from "./errors.js";
 
 /** A time of the user as the core takes it: whole, rounded up; what is longer than any time is the longest. `name` names it in the error. */
@@ -7,8 +9,7 @@ export function milliseconds(value: number | undefined, name: string): number | 
 export function milliseconds(value: unknown, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "number" && value >= 0) return Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
-  const given = typeof value === "number" ? value : JSON.stringify(value);
-  throw invalid(`${name} must be a number of milliseconds from 0 on (Infinity: as long as possible), not ${given}`);
+  throw invalid(`${name} must be a number of milliseconds from 0 on (Infinity: as long as possible), not ${inspect(value)}`);
 }
 
 /** The longest time of a timer of Node, which takes longer ones for none. */

@@ -16,6 +16,7 @@ let stopped;
 before(async () => {
   server = new Server({ name: "web", version: "1.0.0" });
   server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
+  server.registerTool("long", {}, () => "x".repeat(20_000));
   server.registerTool("wait", {}, async (_, ctx) => {
     await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => stopped?.());
     return "stopped";
@@ -72,7 +73,8 @@ for (const options of [{ json: true }, { stateless: true }, { json: true, statel
 test("an answer that is larger than the client takes is an error that names the limit", async () => {
   const client = await Client.connect(listener.url, { maxMessageBytes: 10_000 });
   try {
-    await assert.rejects(client.callTool("echo", { text: "x".repeat(20_000) }), { kind: "transport", message: /10000 bytes/ });
+    await assert.rejects(client.callTool("long"), { kind: "transport", message: /10000 bytes/ });
+    await assert.rejects(client.callTool("echo", { text: "x".repeat(20_000) }), { kind: "invalid", message: /10000 bytes/ });
     assert.equal((await client.callTool("echo", { text: "hi" })).content[0].text, "hi");
   } finally {
     await client.close();

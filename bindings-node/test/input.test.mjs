@@ -112,8 +112,9 @@ for (const revision of ["2025-11-25", modern]) {
 
 test("MRTR-10, MRTR-11, MRTR-12: keys of one's own, answers to something else, and nonsense", () =>
   withPeer({ revision: modern }, async (peer) => {
-    const call = (inputResponses) => peer.send("prompts/get", { name: "asking", inputResponses });
-    assert.deepEqual(Object.keys((await call({})).result.inputRequests), ["who"]);
+    const { requestState, inputRequests } = (await peer.send("prompts/get", { name: "asking" })).result;
+    assert.deepEqual(Object.keys(inputRequests), ["who"]);
+    const call = (inputResponses) => peer.send("prompts/get", { name: "asking", inputResponses, requestState });
     assert.deepEqual(Object.keys((await call({ other: { action: "accept", content: { name: "Ada" } } })).result.inputRequests), ["who"]);
     assert.deepEqual(Object.keys((await call({ who: { roots: [] } })).result.inputRequests), ["who"]);
     assert.equal((await call({ who: 1 })).error.code, -32602);

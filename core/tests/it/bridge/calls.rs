@@ -489,7 +489,9 @@ fn misc_10_what_no_revision_defines_is_handed_on_as_it_is() {
     assert_eq!(host.describe(call)["clientCapabilities"], capabilities);
     host.port.complete(call, Shape::Text, "x".into()).unwrap();
     assert_eq!(host.response(exchange).status, 200);
+}
 
+#[test]
 fn what_is_not_called_any_more_is_told_when_its_last_call_is_over() {
     let host = Host::new();
     let server = host.server();
