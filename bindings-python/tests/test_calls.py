@@ -259,8 +259,7 @@ async def _quick() -> str:
     return "quick"
 
 
-def test_what_was_taken_away_answers_what_was_on_its_way_and_is_then_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trunkline.port._ON_THEIR_WAY", 0.2)
+def test_what_was_taken_away_answers_what_was_on_its_way_and_is_then_forgotten() -> None:
     server, go_on = Server("test", version="1", max_threads=1), threading.Event()
 
     def work() -> str:

@@ -44,8 +44,6 @@ FREED: Final = 11
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
-# How long calls of something that was taken away may still come, in seconds: as long as clients wait for an answer.
-_ON_THEIR_WAY: Final = 60.0
 # Added to a deadline of the core before the host stops believing in it.
 _GRACE: Final = 10.0
 
@@ -107,13 +105,8 @@ class Port:
     def unregister(self, handle: int) -> None:
         """Takes a thing back; calls of it that have begun already, even if they still wait for their turn, go on."""
         self.native.unregister(handle)
-        if (loop := self.loop) is not None:
-            try:
-                loop.call_soon_threadsafe(_after, loop, _ON_THEIR_WAY, self.handlers.pop, handle, None)
-                return
-            except RuntimeError:
-                pass  # it is closed, and with it all that was on its way
-        self.handlers.pop(handle, None)
+        if self.loop is None:
+            self.handlers.pop(handle, None)  # otherwise the core says when its last call is over
 
     def attach(self, loop: AbstractEventLoop) -> None:
         """Lets `loop` handle the events, unless another loop that is still running does."""
@@ -511,10 +504,6 @@ class Port:
             _set_result(future, result)
         elif not loop.is_closed():
             loop.call_soon_threadsafe(_set_result, future, result)
-
-
-def _after(loop: AbstractEventLoop, seconds: float, action: Callable[..., object], *arguments: object) -> None:
-    loop.call_later(seconds, action, *arguments)
 
 
 def _ignore(_method: str, _params: Any, _ticket: int) -> None:
