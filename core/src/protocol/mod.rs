@@ -13,6 +13,7 @@ pub mod project;
 mod raw;
 mod revision;
 pub mod schema;
+mod surrogates;
 pub mod uri;
 pub mod uri_template;
 

@@ -1,5 +1,6 @@
 //! JSON text that nobody has had to read yet.
 
+use super::surrogates;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -34,6 +35,18 @@ impl RawJson {
     pub fn from_text(text: Bytes) -> serde_json::Result<Self> {
         serde_json::from_slice::<&RawValue>(&text)?;
         Ok(Self(text))
+    }
+
+    /// The same for text of a host, whose strings may hold halves of surrogate pairs: JavaScript's do. They have no UTF-8 form, so
+    /// nobody could read the text; each becomes U+FFFD.
+    ///
+    /// # Errors
+    /// As [`Self::from_text`].
+    pub(crate) fn from_host_text(text: Bytes) -> serde_json::Result<Self> {
+        Self::from_text(match surrogates::mended(&text) {
+            Some(mended) => mended.into(),
+            None => text,
+        })
     }
 
     /// Reads the value as a type.

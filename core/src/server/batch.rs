@@ -62,4 +62,8 @@ impl Outbound for BatchReply {
     fn auth(&self) -> Option<&RawJson> {
         self.reply.auth()
     }
+
+    fn grants(&self, scopes: &[String]) -> bool {
+        self.reply.grants(scopes)
+    }
 }

@@ -27,6 +27,7 @@ use crate::{
 use bytes::Bytes;
 use serde_json::Value;
 use std::{
+    cell::OnceCell,
     collections::{BTreeSet, HashMap},
     future::poll_fn,
     sync::{
@@ -182,11 +183,6 @@ impl Connection {
     /// The lists that this session was told of.
     pub(super) fn declared(&self) -> Changes {
         self.declared.get().copied().unwrap_or_default()
-    }
-
-    /// Whether anyone here may hear of changes now.
-    pub(super) fn may_be_told(&self) -> bool {
-        self.is_initialized() || !self.subscriptions.lock().is_empty()
     }
 
     pub(super) fn conversation(&self) -> MutexGuard<'_, ServerConversation<Reply, Asked>> {
@@ -460,9 +456,11 @@ impl Connection {
     }
 
     /// Tells how a task is to who asked for it: streams of the modern era, and the session that made it.
-    pub(super) fn tell_task(&self, task: &Task) {
-        let modern = task.to_json(Revision::LATEST);
-        self.subscriptions.lock().values().for_each(|subscription| subscription.tell_task(task.id(), &modern));
+    pub(super) fn tell_task(&self, task: &Task, shown: &OnceCell<Value>) {
+        for subscription in self.subscriptions.lock().values().filter(|subscription| subscription.names_task(task.id()))
+        {
+            subscription.tell_task(shown.get_or_init(|| task.to_json(Revision::LATEST)));
+        }
         if let Some(revision) = self.revision().filter(|revision| Task::is_core(*revision))
             && task.session() == Some(self.number)
         {
@@ -471,8 +469,17 @@ impl Connection {
         }
     }
 
-    pub(super) fn tell_subscriptions(&self, notices: &Notices) {
-        self.subscriptions.lock().values().for_each(|subscription| subscription.tell(notices));
+    /// Takes down what changed for the streams that asked for it. Whether any did.
+    pub(super) fn note_for_subscriptions(&self, notices: &Notices) -> bool {
+        let mut any = false;
+        for subscription in self.subscriptions.lock().values_mut() {
+            any |= subscription.note(notices);
+        }
+        any
+    }
+
+    pub(super) fn tell_subscriptions(&self) {
+        self.subscriptions.lock().values_mut().for_each(Subscription::tell);
     }
 
     /// Ends the conversation: subscriptions get their final result, calls are cancelled, later messages are dropped. Idempotent.

@@ -1,18 +1,35 @@
 //! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets (H26-36, H26-37).
 
-use super::catalog::RegisteredTool;
+use super::{catalog::RegisteredTool, serving::Serving, tools::CallParams};
 use crate::{
-    engine::Scope,
+    engine::MirroredParameters,
     protocol::{
-        RpcError,
+        RawJson, RpcError, method,
         schema::{HeaderParameter, HeaderType},
     },
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// Compares the headers with the arguments. Where headers repeat nothing, there is nothing to compare.
-pub(super) fn check(tool: &RegisteredTool, scope: &Scope, arguments: &Value) -> Result<(), RpcError> {
-    let Some(headers) = &scope.mirrored else { return Ok(()) };
+/// Compares the headers of a request with its body, whatever middleware makes of it later. Where headers repeat nothing, there is
+/// nothing to compare.
+pub(super) fn check(serving: &Serving) -> Result<(), RpcError> {
+    let Some(headers) = &serving.scope.mirrored else { return Ok(()) };
+    if serving.method != method::TOOLS_CALL {
+        return Ok(());
+    }
+    // What cannot be read is refused where it would be served.
+    let Some(Ok(called)) = serving.params.as_ref().map(RawJson::parse::<CallParams<'_>>) else { return Ok(()) };
+    match serving.snapshot.tools.get(&called.name).filter(|tool| !tool.mirrored.is_empty()) {
+        Some(tool) => match called.arguments.map(|text| serde_json::from_str(text.get())) {
+            Some(Ok(arguments)) => compare(tool, headers, &arguments),
+            Some(Err(_)) => Ok(()),
+            None => compare(tool, headers, &json!({})),
+        },
+        None => Ok(()),
+    }
+}
+
+fn compare(tool: &RegisteredTool, headers: &MirroredParameters, arguments: &Value) -> Result<(), RpcError> {
     for parameter in &tool.mirrored {
         let argument = match parameter.text(arguments) {
             Ok(argument) => argument,

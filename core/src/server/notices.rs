@@ -7,10 +7,11 @@ use super::{
     outbound::Outgoing,
     tasks::Task,
 };
-use crate::protocol::{Feature, Revision, RpcError, envelope, method};
+use crate::protocol::{Feature, RpcError, envelope, method};
 use crate::sync::Mutex;
 use serde_json::{Value, json};
 use std::{
+    cell::OnceCell,
     collections::BTreeSet,
     sync::{
         Arc,
@@ -35,17 +36,24 @@ impl Notices {
         Self { lists: Changes::NONE, resources: BTreeSet::from([uri.to_owned()]) }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.lists == Changes::NONE && self.resources.is_empty()
     }
 
-    fn add(&mut self, other: &Self) {
-        self.lists = self.lists.with(other.lists);
-        self.resources.extend(other.resources.iter().cloned());
+    /// Adds what of the other someone wants to hear; so it stays as small as what they asked for. Whether there was anything.
+    pub(super) fn add_wanted(&mut self, other: &Self, lists: Changes, resources: &BTreeSet<String>) -> bool {
+        let wanted = Self {
+            lists: other.lists.and(lists),
+            resources: other.resources.intersection(resources).cloned().collect(),
+        };
+        let any = !wanted.is_empty();
+        self.lists = self.lists.with(wanted.lists);
+        self.resources.extend(wanted.resources);
+        any
     }
 }
 
-/// What one connection watches, and what it has still to be told.
+/// What the session of a connection watches, and what it has still to be told.
 #[derive(Default)]
 pub(super) struct Watching {
     /// Resources that a session subscribed to.
@@ -90,8 +98,10 @@ impl Server {
 
     /// Tells how a task is now.
     pub(super) fn tell_task(&self, task: &Task) {
+        // Made when someone wants it, and once.
+        let shown = OnceCell::new();
         for connection in self.listeners() {
-            connection.tell_task(task);
+            connection.tell_task(task, &shown);
         }
     }
 
@@ -118,6 +128,7 @@ impl Connection {
 
     pub(super) fn unwatch_resource(&self, uri: &str) {
         self.watching().resources.lock().remove(uri);
+        self.watching().pending.lock().resources.remove(uri);
     }
 
     /// An elicitation by URL goes to this client; who completes it names it by id.
@@ -142,15 +153,20 @@ impl Connection {
 
     /// Something changed: everyone who asked is told, once for changes made close together.
     pub(super) fn tell(self: &Arc<Self>, notices: &Notices) {
-        let watching = self.watching();
-        watching.pending.lock().add(notices);
-        if !self.may_be_told() {
-            // LIFE-05: told when the session is initialized; that may have happened just now.
-            if !self.may_be_told() {
-                return;
-            }
+        // LIFE-05: a session hears nothing before it is initialized; then it is told what it missed.
+        let for_session = self.note_for_session(notices) && self.is_initialized();
+        if self.note_for_subscriptions(notices) || for_session {
+            self.tell_soon();
         }
-        self.tell_soon();
+    }
+
+    fn note_for_session(&self, notices: &Notices) -> bool {
+        if self.revision().is_none_or(|revision| revision.supports(Feature::ResultType)) {
+            return false;
+        }
+        let watching = self.watching();
+        let resources = watching.resources.lock();
+        watching.pending.lock().add_wanted(notices, self.declared(), &resources)
     }
 
     /// What was missed before the session was initialized is told now.
@@ -177,27 +193,21 @@ impl Connection {
     }
 
     fn tell_now(self: &Arc<Self>) {
-        let notices = std::mem::take(&mut *self.watching().pending.lock());
-        // LIFE-05: a session hears nothing before it is initialized, whatever streams of the other era are open.
-        match (self.revision(), self.is_initialized()) {
-            (Some(revision), true) => self.tell_session(&notices, revision),
-            (Some(_), false) => self.watching().pending.lock().add(&notices),
-            (None, _) => {}
+        // LIFE-05: whatever streams of the other era are open.
+        if self.is_initialized() {
+            self.tell_session();
         }
-        self.tell_subscriptions(&notices);
+        self.tell_subscriptions();
     }
 
-    fn tell_session(&self, notices: &Notices, revision: Revision) {
-        if revision.supports(Feature::ResultType) {
-            return;
-        }
+    fn tell_session(&self) {
+        let notices = std::mem::take(&mut *self.watching().pending.lock());
         for list in Changes::ALL {
-            if notices.lists.and(self.declared()).has(list) {
+            if notices.lists.has(list) {
                 self.notify_session(changed_method(list), None);
             }
         }
-        let watched: Vec<_> = notices.resources.intersection(&self.watching().resources.lock()).cloned().collect();
-        for uri in watched {
+        for uri in notices.resources {
             let params = json!({"uri": uri}).to_string();
             self.notify_session(method::RESOURCES_UPDATED, Some(params.as_bytes()));
         }
@@ -209,3 +219,6 @@ impl Connection {
         self.unrelated().send(outgoing);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,4 +78,10 @@ pub trait Outbound: Send + Sync + 'static {
     fn auth(&self) -> Option<&RawJson> {
         None
     }
+
+    /// Whether the same may do what needs these scopes. Where nobody is asked who he is, nothing is needed.
+    fn grants(&self, scopes: &[String]) -> bool {
+        let _ = scopes;
+        true
+    }
 }

@@ -9,7 +9,7 @@ use super::{
     completion,
     connection::Connection,
     handler::Handler,
-    lists, logging,
+    lists, logging, mirrored,
     outbound::{Outbound, Outgoing},
     outcome::{self, Outcome},
     prompts, resources,
@@ -111,7 +111,7 @@ impl Serving {
             may_become_task: AtomicBool::new(false),
             task: OnceLock::new(),
         });
-        match serving.rounds.resume(&serving) {
+        match mirrored::check(&serving).and_then(|()| serving.rounds.resume(&serving)) {
             Ok(()) => serving.step(0, serving.params.clone(), Sink::Client),
             Err(error) => {
                 serving.deliver(Sink::Client, Err(error));
@@ -328,7 +328,10 @@ impl Target for Link {
     fn render(&self, server: &Server, scope: &Scope, outcome: Outcome) -> Result<RawJson, RpcError> {
         match outcome {
             Outcome::Result(result) => {
-                let mut result = result.parse().map_err(|_| RpcError::internal())?;
+                let unread = |error: serde_json::Error| {
+                    outcome::error_of(server, "a middleware", Outcome::Internal(error.to_string()))
+                };
+                let mut result = result.parse().map_err(unread)?;
                 project::project_result(self.method, &mut result, scope.revision);
                 if self.cacheable && scope.revision.supports(Feature::CacheHints) {
                     complete_hints(&mut result, &server.options().cache);

@@ -16,6 +16,8 @@ pub(super) struct Subscription {
     lists: Changes,
     resources: BTreeSet<String>,
     tasks: BTreeSet<String>,
+    /// What changed since the stream was opened, and was not told yet.
+    pending: Notices,
     reply: Arc<dyn Outbound>,
 }
 
@@ -85,28 +87,37 @@ impl Subscription {
             honoured["taskIds"] = json!(seen);
             tasks = seen;
         }
-        let subscription = Self { id, lists, resources, tasks, reply };
+        let subscription = Self { id, lists, resources, tasks, pending: Notices::default(), reply };
         subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
         Ok(subscription)
     }
 
-    /// Tells what changed, as far as the stream asked for it (SUB-01).
-    pub(super) fn tell(&self, notices: &Notices) {
+    /// Takes down what changed, as far as the stream asked for it (SUB-01). Whether it did.
+    pub(super) fn note(&mut self, notices: &Notices) -> bool {
+        self.pending.add_wanted(notices, self.lists, &self.resources)
+    }
+
+    /// Tells what changed.
+    pub(super) fn tell(&mut self) {
+        let notices = std::mem::take(&mut self.pending);
         for list in Changes::ALL {
-            if self.lists.and(notices.lists).has(list) {
+            if notices.lists.has(list) {
                 self.send(changed_method(list), json!({}));
             }
         }
-        for uri in notices.resources.intersection(&self.resources) {
+        for uri in notices.resources {
             self.send(method::RESOURCES_UPDATED, json!({"uri": uri}));
         }
     }
 
-    /// Tells how a task is, if the stream asked for it (TKX-42, TKX-43).
-    pub(super) fn tell_task(&self, id: &str, task: &Value) {
-        if self.tasks.contains(id) {
-            self.send(method::TASKS_CHANGED, task.clone());
-        }
+    /// Whether the stream asked for a task (TKX-42, TKX-43).
+    pub(super) fn names_task(&self, id: &str) -> bool {
+        self.tasks.contains(id)
+    }
+
+    /// Tells how a task is.
+    pub(super) fn tell_task(&self, task: &Value) {
+        self.send(method::TASKS_CHANGED, task.clone());
     }
 
     /// Where the stream's messages go.

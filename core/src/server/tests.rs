@@ -2,7 +2,7 @@
 
 use super::{Connection, Opening, Origin, Outbound, Outgoing, Server, ServerBuilder};
 use crate::{
-    engine::Limits,
+    engine::Mirror,
     protocol::{RawJson, Revision, envelope::Frame, meta},
     runtime::{Runtime, Task},
     sync::Mutex,
@@ -47,24 +47,31 @@ impl Runtime for TestRuntime {
 /// A client that writes what it likes.
 pub(super) struct Peer {
     pub(super) connection: Arc<Connection>,
-    out: Arc<Out>,
+    pub(super) out: Arc<Out>,
     ids: AtomicU64,
 }
 
 pub(super) struct Out {
     pub(super) came: Mutex<VecDeque<Value>>,
+    /// The same as it was written, and whether or not it was taken.
+    pub(super) texts: Mutex<Vec<String>>,
     pub(super) auth: Option<RawJson>,
 }
 
 impl Outbound for Out {
     fn send(&self, outgoing: Outgoing) {
         if let Some(message) = outgoing.message() {
+            self.texts.lock().push(String::from_utf8_lossy(message).into_owned());
             self.came.lock().push_back(serde_json::from_slice(message).unwrap());
         }
     }
 
     fn auth(&self) -> Option<&RawJson> {
         self.auth.as_ref()
+    }
+
+    fn grants(&self, scopes: &[String]) -> bool {
+        scopes.iter().all(|scope| scope == "granted")
     }
 }
 
@@ -75,7 +82,7 @@ impl Peer {
 
     pub(super) fn with(server: &Server, transport: Transport, principal: Option<&str>) -> Self {
         let auth = principal.map(|principal| RawJson::from_value(&json!({"principal": principal})).unwrap());
-        let out = Arc::new(Out { came: Mutex::default(), auth });
+        let out = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth });
         let unrelated: Arc<dyn Outbound> = out.clone();
         let connection = server.connect(Arc::new(TestRuntime), transport, unrelated, Opening::Session, Origin::Server);
         Self { connection, out, ids: AtomicU64::new(1) }
@@ -91,17 +98,26 @@ impl Peer {
     }
 
     pub(super) fn send(&self, message: Value) {
+        self.send_with(message, None);
+    }
+
+    fn send_with(&self, message: Value, mirror: Option<&Mirror>) {
         let reply: Arc<dyn Outbound> = self.out.clone();
         let text = Bytes::from(message.to_string());
         self.connection
-            .receive(Frame::parse(&text, Limits::default().frame()), None, &reply)
+            .receive(Frame::parse(&text, self.connection.server().options().limits.frame()), mirror, &reply)
             .map(drop)
             .unwrap_or_else(|_| panic!("{message}"));
     }
 
     pub(super) fn request(&self, method: &str, params: Value) -> u64 {
+        self.request_with(method, params, None)
+    }
+
+    /// With headers that say what the body says.
+    pub(super) fn request_with(&self, method: &str, params: Value, mirror: Option<&Mirror>) -> u64 {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.send_with(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}), mirror);
         id
     }
 

@@ -6,7 +6,7 @@ use super::{
     catalog::{Category, Changes, RegisteredProvider, RegisteredTool, Snapshot},
     handler::Handler,
     input::lacking,
-    lists, mirrored,
+    lists,
     outcome::{self, Outcome, invalid_arguments},
     serving::{Prepared, Serving, Target},
     tasks,
@@ -16,17 +16,19 @@ use crate::{
     protocol::{Feature, RawJson, RpcError},
 };
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::{borrow::Cow, sync::Arc};
 
+/// What `tools/call` names.
+#[derive(Deserialize)]
+pub(super) struct CallParams<'a> {
+    #[serde(borrow)]
+    pub(super) name: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
 pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
-    #[derive(Deserialize)]
-    struct CallParams<'a> {
-        #[serde(borrow)]
-        name: Cow<'a, str>,
-        #[serde(borrow)]
-        arguments: Option<&'a RawValue>,
-    }
     let (server, scope, snapshot) = (serving.server(), &serving.scope, &serving.snapshot);
     if !snapshot.offered().has(Changes::TOOLS) {
         return Err(RpcError::method_not_found(serving.method));
@@ -41,7 +43,7 @@ pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let value: Value =
         arguments.parse().map_err(|error| RpcError::invalid_params(invalid_arguments(&tool.name, &error)))?;
-    mirrored::check(tool, scope, &value)?;
+    check_scopes(serving, tool)?;
     check_capabilities(tool, scope)?;
     match tool.input.validate(&value).map_err(|problem| invalid_arguments(&tool.name, &problem)) {
         Ok(()) => {
@@ -56,6 +58,15 @@ pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
         }
         Err(problem) => Err(RpcError::invalid_params(problem)),
     }
+}
+
+/// AUS-10: the transport has checked the tool that the request names; middleware may have made another of it.
+fn check_scopes(serving: &Serving, tool: &RegisteredTool) -> Result<(), RpcError> {
+    if tool.scopes.is_empty() || serving.reply.grants(&tool.scopes) {
+        return Ok(());
+    }
+    let text = format!("The tool {} needs the scopes {}", tool.name, tool.scopes.join(" "));
+    Err(RpcError::invalid_request(text).with_data(json!({"error": "insufficient_scope"})))
 }
 
 /// DISC-15: what the tool needs of the client must be declared.
@@ -127,3 +138,6 @@ impl Target for ProvidedTool {
         Some(Arc::new(Self::at(self.index + 1, &self.name, snapshot)?))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! Questions and their answers.
 
 use crate::{
-    engine::Limits,
     protocol::{
         Revision,
         envelope::Frame,
@@ -178,10 +177,10 @@ async fn a_question_that_is_answered_keeps_nothing() {
         })
         .build();
     let peer = Peer::of(&server).in_session(Revision::V2025_11_25, json!({"elicitation": {}})).await;
-    let stream = Arc::new(Out { came: Mutex::default(), auth: None });
+    let stream = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth: None });
     let reply: Arc<dyn Outbound> = stream.clone();
     let text = json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "twice"}}).to_string();
-    let _ = peer.connection.receive(Frame::parse(&Bytes::from(text), Limits::default().frame()), None, &reply);
+    let _ = peer.connection.receive(Frame::parse(&Bytes::from(text), server.options().limits.frame()), None, &reply);
     drop(reply);
     let mut seen = 0;
     for _ in 0..100 {

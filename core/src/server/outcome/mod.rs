@@ -103,6 +103,11 @@ pub(super) fn error_of(server: &Server, what: &str, outcome: Outcome) -> RpcErro
     }
 }
 
+/// What is said of something that cannot be read: text that is no JSON, or nested too deep.
+fn unreadable(error: impl fmt::Display) -> Outcome {
+    Outcome::Internal(format!("what it returned cannot be read: {error}"))
+}
+
 fn lossy(raw: &RawJson) -> String {
     String::from_utf8_lossy(raw.as_bytes()).into_owned()
 }

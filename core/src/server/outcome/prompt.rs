@@ -1,6 +1,6 @@
 //! What a prompt's outcome becomes.
 
-use super::{Outcome, error_of, lossy};
+use super::{Outcome, error_of, lossy, unreadable};
 use crate::{
     protocol::{RawJson, Revision, RpcError, project},
     server::Server,
@@ -16,14 +16,15 @@ pub(in crate::server) fn render_prompt(
     outcome: Outcome,
 ) -> Result<RawJson, RpcError> {
     let text = |text: String| json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]});
+    let unread = |error| error_of(server, &format!("the prompt {name}"), unreadable(error));
     let mut result = match outcome {
         Outcome::Text(content) => text(content),
         Outcome::Object(raw) | Outcome::Value(raw) => text(lossy(&raw)),
-        Outcome::Content(raw) => match raw.parse().map_err(|_| RpcError::internal())? {
+        Outcome::Content(raw) => match raw.parse().map_err(unread)? {
             Value::Array(messages) => json!({"messages": messages.into_iter().map(message).collect::<Vec<_>>()}),
             one => json!({"messages": [message(one)]}),
         },
-        Outcome::Result(raw) => raw.parse().map_err(|_| RpcError::internal())?,
+        Outcome::Result(raw) => raw.parse().map_err(unread)?,
         other => return Err(error_of(server, &format!("the prompt {name}"), other)),
     };
     if !result.get("messages").is_some_and(Value::is_array) {

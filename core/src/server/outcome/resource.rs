@@ -1,6 +1,6 @@
 //! What the outcome of reading a resource becomes.
 
-use super::{Outcome, error_of, lossy};
+use super::{Outcome, error_of, lossy, unreadable};
 use crate::{
     protocol::{Feature, RawJson, Revision, RpcError, project},
     server::{Server, cache::CacheHints},
@@ -22,14 +22,15 @@ pub(in crate::server) fn render_read(
     outcome: Outcome,
 ) -> Result<RawJson, RpcError> {
     let text = |text: String, fallback: &str| json!({"contents": [{"uri": of.uri, "mimeType": of.mime_type.unwrap_or(fallback), "text": text}]});
+    let unread = |error| error_of(server, &format!("the resource {}", of.uri), unreadable(error));
     let mut result = match outcome {
         Outcome::Text(content) => text(content, "text/plain"),
         Outcome::Object(raw) | Outcome::Value(raw) => text(lossy(&raw), "application/json"),
-        Outcome::Content(raw) => match raw.parse().map_err(|_| RpcError::internal())? {
+        Outcome::Content(raw) => match raw.parse().map_err(unread)? {
             Value::Array(contents) => json!({"contents": contents}),
             one => json!({"contents": [one]}),
         },
-        Outcome::Result(raw) => raw.parse().map_err(|_| RpcError::internal())?,
+        Outcome::Result(raw) => raw.parse().map_err(unread)?,
         other => return Err(error_of(server, &format!("the resource {}", of.uri), other)),
     };
     let fault =

@@ -5,7 +5,8 @@ use crate::{
     protocol::{Feature, RawJson, Revision, RpcError, project},
     server::{Server, catalog::Output},
 };
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json, value::RawValue};
 use std::fmt;
 
 const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
@@ -34,20 +35,15 @@ pub(in crate::server) fn render_tool(
         Outcome::Text(text) => {
             let structured = tool.output.map(|output| {
                 let text = Value::from(text.as_str());
-                if output.takes_objects { json!({"result": text}) } else { text }
+                Structured::of(if output.takes_objects { json!({"result": text}) } else { text })
             });
             finish(server, tool, revision, text_block(&text), structured, false)
         }
         Outcome::Content(raw) => content(server, tool, revision, &raw),
-        Outcome::Object(raw) => {
-            let structured = parsed_if(tool.output.is_some(), &raw)?;
-            finish(server, tool, revision, text_block(&lossy(&raw)), structured, false)
-        }
+        Outcome::Object(raw) => value(server, tool, revision, &raw, false),
         Outcome::Value(raw) => {
             let wrap = tool.output.is_some_and(|output| output.wrap || output.takes_objects);
-            let structured = parsed_if(tool.output.is_some(), &raw)?;
-            let structured = structured.map(|value| if wrap { json!({"result": value}) } else { value });
-            finish(server, tool, revision, text_block(&lossy(&raw)), structured, false)
+            value(server, tool, revision, &raw, wrap)
         }
         Outcome::Result(raw) => full_result(server, tool, revision, &raw),
         Outcome::ToolError(message) => finish(server, tool, revision, text_block(&message), None, true),
@@ -86,11 +82,52 @@ fn text_block(text: &str) -> Vec<u8> {
     out
 }
 
-fn parsed_if(needed: bool, raw: &RawJson) -> Result<Option<Value>, RpcError> {
-    if !needed {
-        return Ok(None);
+/// Structured content: as it is checked, and as it was written. Numbers beyond those of the machine are told exactly.
+struct Structured {
+    value: Value,
+    text: Vec<u8>,
+}
+
+impl Structured {
+    fn of(value: Value) -> Self {
+        Self { text: value.to_string().into(), value }
     }
-    raw.parse().map(Some).map_err(|_| RpcError::internal())
+
+    fn read(text: &[u8]) -> serde_json::Result<Self> {
+        let value = serde_json::from_slice(text)?;
+        // Between tokens, where alone JSON has line breaks, any space will do; on a pipe a line is a message.
+        let text = text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
+        Ok(Self { value, text })
+    }
+
+    fn wrapped(self) -> Self {
+        Self { value: json!({"result": self.value}), text: [br#"{"result":"#, &self.text[..], b"}"].concat() }
+    }
+}
+
+/// What a handler gave cannot be read: a fault of the tool.
+fn unreadable(
+    server: &Server,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    error: &dyn fmt::Display,
+) -> Result<RawJson, RpcError> {
+    render_tool(server, tool, revision, super::unreadable(error))
+}
+
+/// The text of a value and, if there is a schema of it, the value.
+fn value(
+    server: &Server,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    raw: &RawJson,
+    wrap: bool,
+) -> Result<RawJson, RpcError> {
+    let structured = match tool.output.map(|_| Structured::read(raw.as_bytes())).transpose() {
+        Ok(structured) => structured.map(|structured| if wrap { structured.wrapped() } else { structured }),
+        Err(error) => return unreadable(server, tool, revision, &error),
+    };
+    finish(server, tool, revision, text_block(&lossy(raw)), structured, false)
 }
 
 fn finish(
@@ -98,19 +135,19 @@ fn finish(
     tool: &ToolOf<'_>,
     revision: Revision,
     content: Vec<u8>,
-    structured: Option<Value>,
+    structured: Option<Structured>,
     is_error: bool,
 ) -> Result<RawJson, RpcError> {
     let mut members = Vec::with_capacity(content.len() + 256);
     members.extend_from_slice(br#""content":"#);
     members.extend_from_slice(&content);
     if let Some(structured) = structured {
-        if let Some(problem) = tool.output_problem(&structured) {
+        if let Some(problem) = tool.output_problem(&structured.value) {
             return output_failed(server, tool, revision, &problem);
         }
-        if may_carry(revision, &structured) {
+        if may_carry(revision, &structured.value) {
             members.extend_from_slice(br#","structuredContent":"#);
-            serde_json::to_writer(&mut members, &structured).map_err(|_| RpcError::internal())?;
+            members.extend_from_slice(&structured.text);
         }
     }
     if is_error {
@@ -127,42 +164,75 @@ fn may_carry(revision: Revision, structured: &Value) -> bool {
 
 /// TOOL-13: what does not conform to the output schema is not sent.
 fn output_failed(server: &Server, tool: &ToolOf<'_>, revision: Revision, problem: &str) -> Result<RawJson, RpcError> {
-    tracing::error!(target: "trunkline", "the tool {} returned what its output schema refuses: {problem}", tool.name);
     let text = format!("The tool {} returned what its output schema refuses: {problem}", tool.name);
+    tracing::error!(target: "trunkline", "{text}");
     finish(server, tool, revision, text_block(&text), None, true)
 }
 
 fn content(server: &Server, tool: &ToolOf<'_>, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
-    let blocks: Value = raw.parse().map_err(|_| RpcError::internal())?;
-    let blocks = if blocks.is_array() { blocks } else { Value::Array(vec![blocks]) };
-    full_result_value(server, tool, revision, json!({"content": blocks}))
+    match raw.parse() {
+        Ok(Value::Array(blocks)) => complete(server, tool, revision, json!({"content": blocks}), None),
+        Ok(block) => complete(server, tool, revision, json!({"content": [block]}), None),
+        Err(error) => unreadable(server, tool, revision, &error),
+    }
 }
 
 fn full_result(server: &Server, tool: &ToolOf<'_>, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
-    full_result_value(server, tool, revision, raw.parse().map_err(|_| RpcError::internal())?)
+    #[derive(Deserialize)]
+    struct Whole<'a> {
+        #[serde(borrow, default, rename = "structuredContent", deserialize_with = "present")]
+        structured: Option<&'a RawValue>,
+    }
+    // `null` is a value as others are.
+    fn present<'de, D: Deserializer<'de>>(text: D) -> Result<Option<&'de RawValue>, D::Error> {
+        Deserialize::deserialize(text).map(Some)
+    }
+    let read = || -> serde_json::Result<_> {
+        let structured = raw.parse::<Whole<'_>>()?.structured;
+        Ok((raw.parse()?, structured.map(|text| Structured::read(text.get().as_bytes())).transpose()?))
+    };
+    match read() {
+        Ok((result, structured)) => complete(server, tool, revision, result, structured),
+        Err(error) => unreadable(server, tool, revision, &error),
+    }
 }
 
-fn full_result_value(
+fn complete(
     server: &Server,
     tool: &ToolOf<'_>,
     revision: Revision,
     mut result: Value,
+    structured: Option<Structured>,
 ) -> Result<RawJson, RpcError> {
-    let Some(members) = result.as_object_mut() else { return Err(RpcError::internal()) };
+    let Some(members) = result.as_object_mut() else {
+        return unreadable(server, tool, revision, &"a result is an object");
+    };
     if !members.contains_key("content") {
         // TOOL-15: structured content is also told as text.
-        let blocks = members.get("structuredContent").map(|value| json!([{"type": "text", "text": value.to_string()}]));
-        members.insert("content".into(), blocks.unwrap_or_else(|| json!([])));
+        let block = |given: &Structured| json!([{"type": "text", "text": String::from_utf8_lossy(&given.text)}]);
+        members.insert("content".into(), structured.as_ref().map_or_else(|| json!([]), block));
     }
     let failed = members.get("isError") == Some(&Value::Bool(true));
-    if !failed
-        && let Some(structured) = members.get("structuredContent")
-        && let Some(problem) = tool.output_problem(structured)
-    {
+    let problem = match &structured {
+        Some(structured) => tool.output_problem(&structured.value),
+        None => tool.output.map(|_| "there is no structured content, though the tool has an output schema".to_owned()),
+    };
+    if let Some(problem) = problem.filter(|_| !failed) {
         return output_failed(server, tool, revision, &problem);
     }
     project::project_tool_result(&mut result, revision);
-    Ok(server.seal_object(result, revision))
+    let carried = result.as_object_mut().and_then(|members| members.remove("structuredContent")).and(structured);
+    let sealed = server.seal_object(result, revision);
+    Ok(match carried {
+        Some(structured) => with_structured(&sealed, &structured),
+        None => sealed,
+    })
+}
+
+/// The same with structured content as it was written; a result has other members always.
+fn with_structured(sealed: &RawJson, structured: &Structured) -> RawJson {
+    let members = sealed.as_bytes().strip_suffix(b"}").unwrap_or_default();
+    RawJson::trusted([members, br#","structuredContent":"#, &structured.text, b"}"].concat().into())
 }
 
 /// A result that says to the model why the tool failed.

@@ -114,6 +114,10 @@ impl Outbound for Signed {
     fn auth(&self) -> Option<&RawJson> {
         Some(&self.known.json)
     }
+
+    fn grants(&self, scopes: &[String]) -> bool {
+        self.known.authorization.permit(&self.known.identity, scopes).is_ok()
+    }
 }
 
 fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused: &Refused) -> Rejection {

@@ -24,6 +24,8 @@ fn every_shape_becomes_what_the_contract_says() {
     let tool = host
         .register("tool", json!({"server": server, "wrapOutput": true, "tool": {"name": "t", "outputSchema": schema}}))
         .unwrap();
+    // Blocks alone are what a tool without an output schema gives.
+    let plain = host.tool(server, "plain");
     let connection = host.connection(server);
     for (shape, given, expected, structured) in [
         (Shape::Text, "plain \"text\"", "plain \"text\"", json!({"result": "plain \"text\""})),
@@ -39,9 +41,10 @@ fn every_shape_becomes_what_the_contract_says() {
             json!({"result": 2}),
         ),
     ] {
-        let request = host.call(connection, "t", json!({}));
+        let (name, called) = if shape == Shape::Content { ("plain", plain) } else { ("t", tool) };
+        let request = host.call(connection, name, json!({}));
         let call = host.event("the call", |event| {
-            event.kind == EventKind::Call && event.handle == tool && !host.port.cancelled(event.ticket).unwrap()
+            event.kind == EventKind::Call && event.handle == called && !host.port.cancelled(event.ticket).unwrap()
         });
         assert!(host.port.complete(call.ticket, shape, given.into()).unwrap());
         let result = body(&host.reply(request));

@@ -1,0 +1,133 @@
+//! What a request names is checked as it came, and what is called as it is called.
+
+use crate::{
+    engine::Mirror,
+    protocol::{RawJson, Revision},
+    server::{
+        Call, Context, MiddlewareEntry, Next, Outcome, Server, ServerOptions, ToolEntry,
+        tests::{Peer, modern, server, text_of},
+    },
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn echo() -> ToolEntry {
+    let schema = json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
+    ToolEntry::new(json!({"name": "echo", "inputSchema": schema}), |call: Call| {
+        let text = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
+        call.complete(Outcome::Text(text));
+    })
+}
+
+fn mirror(region: &str) -> Mirror {
+    let parameters = Arc::new([("region".to_owned(), Ok(region.to_owned()))].into());
+    let (version, method) = (Some("2026-07-28".to_owned()), Some("tools/call".to_owned()));
+    Mirror { version, method, name: Some(Ok("echo".to_owned())), parameters }
+}
+
+/// H26-36, H26-37: whatever middleware does with the request, and though it never comes to the tool.
+#[tokio::test(start_paused = true)]
+async fn h26_37_headers_are_compared_with_the_body_that_came() {
+    let rewrites = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+        let mut params = next.params().cloned().unwrap_or_default();
+        params["arguments"]["region"] = "elsewhere".into();
+        Ok(next.run_with(params).await?)
+    });
+    let answers = MiddlewareEntry::from_fn(|_: Context, _: Next| async move {
+        Ok(json!({"content": [{"type": "text", "text": "mine"}]}))
+    });
+    for (middleware, said) in [(rewrites, r#"{"region":"elsewhere"}"#), (answers, "mine")] {
+        let server = server().entry(echo()).middleware(middleware.methods(["tools/call"])).build();
+        let peer = Peer::of(&server);
+        let params = modern(json!({"name": "echo", "arguments": {"region": "eu"}}), json!({}));
+        let id = peer.request_with("tools/call", params.clone(), Some(&mirror("eu")));
+        assert_eq!(text_of(&peer.answer(id).await), said);
+        let id = peer.request_with("tools/call", params, Some(&mirror("us")));
+        assert_eq!(peer.answer(id).await["error"]["code"], -32020);
+    }
+}
+
+/// AUS-10: a tool that middleware comes to under another name is still that tool.
+#[tokio::test(start_paused = true)]
+async fn aus_10_an_alias_grants_nothing() {
+    for (scope, is_granted) in [("granted", true), ("elsewhere", false)] {
+        let alias = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+            let mut params = next.params().cloned().unwrap_or_default();
+            params["name"] = "echo".into();
+            Ok(next.run_with(params).await?)
+        });
+        let peer = Peer::of(&server().entry(echo().scopes([scope])).middleware(alias.methods(["tools/call"])).build());
+        let answer = peer.ask("tools/call", modern(json!({"name": "alias", "arguments": {}}), json!({}))).await;
+        assert_eq!(answer["result"].is_object(), is_granted, "{answer}");
+        assert_eq!(answer["error"]["data"]["error"] == "insufficient_scope", !is_granted, "{answer}");
+    }
+}
+
+/// A tool that gives an outcome, whose structured content is any object.
+fn gives(outcome: Outcome, debug: bool) -> Server {
+    let descriptor = json!({"name": "gives", "outputSchema": {"type": "object"}});
+    let entry = ToolEntry::new(descriptor, move |call: Call| {
+        call.complete(outcome.clone());
+    });
+    server().options(ServerOptions { debug, ..ServerOptions::default() }).entry(entry).build()
+}
+
+fn raw(text: &str) -> RawJson {
+    RawJson::from_host_text(text.to_owned().into()).unwrap()
+}
+
+async fn call(server: &Server) -> Value {
+    let peer = Peer::of(server).in_session(Revision::V2025_11_25, json!({})).await;
+    peer.ask("tools/call", json!({"name": "gives"})).await["result"].take()
+}
+
+#[tokio::test(start_paused = true)]
+async fn tool_13_a_tool_with_an_output_schema_gives_structured_content_or_fails() {
+    let block = r#"{"type": "text", "text": "t"}"#;
+    for outcome in [Outcome::Content(raw(block)), Outcome::Result(raw(&format!(r#"{{"content": [{block}]}}"#)))] {
+        let result = call(&gives(outcome, false)).await;
+        assert_eq!(result["isError"], true, "{result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("gives") && text.contains("no structured content"), "{text}");
+    }
+    let failed = format!(r#"{{"content": [{block}], "isError": true}}"#);
+    assert_eq!(call(&gives(Outcome::Result(raw(&failed)), false)).await["content"][0]["text"], "t");
+    let both = format!(r#"{{"content": [{block}], "structuredContent": {{"a": 1}}}}"#);
+    assert_eq!(call(&gives(Outcome::Result(raw(&both)), false)).await["structuredContent"], json!({"a": 1}));
+}
+
+/// Numbers beyond those of the machine too.
+#[tokio::test(start_paused = true)]
+async fn structured_content_is_told_as_it_was_written() {
+    let written = "{\"n\":\r\n 1000000000000000000000000000000, \"f\": 0.10000000000000000000001}";
+    let told = written.replace(['\r', '\n'], " ");
+    for outcome in [
+        Outcome::Object(raw(written)),
+        Outcome::Result(raw(&format!("{{\"structuredContent\": {written}}}"))),
+        Outcome::Value(raw(written)),
+    ] {
+        let wrapped = matches!(outcome, Outcome::Value(_));
+        let peer = Peer::of(&gives(outcome, false));
+        peer.request("tools/call", modern(json!({"name": "gives", "arguments": {}}), json!({})));
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        let text = peer.out.texts.lock().pop().unwrap();
+        let told = if wrapped { format!("{{\"result\":{told}}}") } else { told.clone() };
+        assert!(text.contains(&format!("\"structuredContent\":{told}")) && !text.contains(['\r', '\n']), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn why_a_result_cannot_be_read_is_told_and_halves_of_characters_are_mended() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for outcome in [
+        Outcome::Value(raw(&deep)),
+        Outcome::Result(raw(&format!("{{\"structuredContent\": {deep}}}"))),
+        Outcome::Content(raw(&deep)),
+    ] {
+        let result = call(&gives(outcome, true)).await;
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("cannot be read") && text.contains("recursion"), "{text}");
+    }
+    let result = call(&gives(Outcome::Object(raw(r#"{"a": "\ud83dx"}"#)), false)).await;
+    assert_eq!(result["structuredContent"], json!({"a": "\u{fffd}x"}));
+}
