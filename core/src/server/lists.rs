@@ -2,7 +2,7 @@
 
 use super::{
     Server,
-    catalog::{Category, Page, RegisteredProvider, list_members},
+    catalog::{Category, RegisteredProvider, list_members},
     handler::Handler,
     outcome::{self, Outcome},
     serving::{Prepared, Serving, Target},
@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub(super) enum Position {
     /// After the registered thing of that number.
     Registered(u64),
-    /// In the list of the provider at that position, where its own cursor says; `None`: at its start.
-    Provider(usize, Option<String>),
+    /// In the list of the provider of that number, where its own cursor says; `None`: at its start.
+    Provider(u64, Option<String>),
 }
 
 /// Answers a list method.
@@ -32,7 +32,7 @@ pub(super) fn list(serving: &Serving, category: Category, params: Option<&RawJso
     }
     let position = read_position(serving.method, category.member(), params)?;
     match position {
-        Position::Provider(index, cursor) => ask_provider(serving, category, index, cursor),
+        Position::Provider(number, cursor) => ask_provider(serving, category, number, cursor),
         Position::Registered(after) => {
             let (size, revision) = (serving.server().options().page_size, serving.scope.revision);
             let page = match category {
@@ -41,23 +41,15 @@ pub(super) fn list(serving: &Serving, category: Category, params: Option<&RawJso
                 Category::ResourceTemplates => snapshot.templates.page(after, size, revision),
                 Category::Prompts => snapshot.prompts.page(after, size, revision),
             };
-            let provided = snapshot.providers(category).next().is_some();
-            if provided && after == 0 && page.items.is_empty() {
-                return ask_provider(serving, category, 0, None);
+            let provider = snapshot.providers(category).next().map(|provider| provider.number);
+            if let (Some(number), 0, true) = (provider, after, page.items.is_empty()) {
+                return ask_provider(serving, category, number, None);
             }
-            let next = next_of(category, &page, provided);
+            let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Provider(number, None)));
+            let next = next.map(|position| cursor(category.member(), &position));
             Ok(Prepared::Answer(result(serving.server(), category, &page.items, next.as_deref(), revision)))
         }
     }
-}
-
-fn next_of(category: Category, page: &Page, provided: bool) -> Option<String> {
-    let position = match page.next {
-        Some(last) => Position::Registered(last),
-        None if provided => Position::Provider(0, None),
-        None => return None,
-    };
-    Some(cursor(category.member(), &position))
 }
 
 fn result(server: &Server, category: Category, items: &[u8], next: Option<&str>, revision: Revision) -> RawJson {
@@ -76,21 +68,17 @@ pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>
         None => ListParams::default(),
     };
     match &params.cursor {
-        Some(cursor) => parse_cursor(member, cursor).ok_or_else(|| unknown_cursor(cursor)),
+        Some(cursor) => parse_cursor(member, cursor).ok_or_else(RpcError::invalid_cursor),
         None => Ok(Position::Registered(0)),
     }
-}
-
-fn unknown_cursor(cursor: &str) -> RpcError {
-    RpcError::invalid_params(format!("Unknown cursor: {cursor:?}"))
 }
 
 /// A cursor names the last thing of its page by registration number, so that it stays right when things come and go.
 pub(super) fn cursor(member: &str, position: &Position) -> String {
     match position {
         Position::Registered(after) => format!("{member}-{after:x}"),
-        Position::Provider(index, None) => format!("{member}~{index}"),
-        Position::Provider(index, Some(theirs)) => format!("{member}~{index}~{theirs}"),
+        Position::Provider(number, None) => format!("{member}~{number}"),
+        Position::Provider(number, Some(theirs)) => format!("{member}~{number}~{theirs}"),
     }
 }
 
@@ -102,7 +90,7 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
     } else {
         let rest = rest.strip_prefix('~')?;
         match rest.split_once('~') {
-            Some((index, theirs)) => Position::Provider(index.parse().ok()?, Some(theirs.to_owned())),
+            Some((number, theirs)) => Position::Provider(number.parse().ok()?, Some(theirs.to_owned())),
             None => Position::Provider(rest.parse().ok()?, None),
         }
     };
@@ -113,20 +101,19 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
 fn ask_provider(
     serving: &Serving,
     category: Category,
-    index: usize,
+    number: u64,
     cursor: Option<String>,
 ) -> Result<Prepared, RpcError> {
-    let providers: Vec<_> = serving.snapshot.providers(category).collect();
-    let Some(provider) = providers.get(index) else {
-        return Err(RpcError::invalid_params("The list that this cursor belongs to is no longer there"));
-    };
+    let mut providers = serving.snapshot.providers(category).skip_while(|provider| provider.number != number);
+    // The provider that the cursor belongs to may be gone.
+    let provider = providers.next().ok_or_else(RpcError::invalid_cursor)?;
+    let following = providers.next().map(|provider| provider.number);
     let body = match cursor {
         Some(cursor) => json!({"list": {"cursor": cursor}}),
         None => json!({"list": {}}),
     };
     let input = RawJson::from_value(&body).map_err(|_| RpcError::internal())?;
-    let last = index + 1 >= providers.len();
-    let target = ProvidedPage { category, index, last, method: serving.method, provider: Arc::clone(provider) };
+    let target = ProvidedPage { category, following, method: serving.method, provider: Arc::clone(provider) };
     Ok(Prepared::Run(Arc::new(target), input))
 }
 
@@ -138,8 +125,8 @@ pub(super) fn get_body(params: &RawJson) -> Result<RawJson, RpcError> {
 /// A page that a provider makes.
 struct ProvidedPage {
     category: Category,
-    index: usize,
-    last: bool,
+    /// The provider whose list comes next.
+    following: Option<u64>,
     method: &'static str,
     provider: Arc<RegisteredProvider>,
 }
@@ -177,9 +164,8 @@ impl Target for ProvidedPage {
         }
         let items: Vec<String> = provided.items.iter().map(Value::to_string).collect();
         let next = match provided.next_cursor {
-            Some(theirs) => Some(Position::Provider(self.index, Some(theirs))),
-            None if self.last => None,
-            None => Some(Position::Provider(self.index + 1, None)),
+            Some(theirs) => Some(Position::Provider(self.provider.number, Some(theirs))),
+            None => self.following.map(|number| Position::Provider(number, None)),
         };
         let next = next.map(|position| cursor(self.category.member(), &position));
         Ok(result(server, self.category, items.join(",").as_bytes(), next.as_deref(), scope.revision))
@@ -198,36 +184,4 @@ impl Category {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pag_05_only_cursors_that_were_made_here_are_read() {
-        for position in [
-            Position::Registered(1),
-            Position::Registered(255),
-            Position::Provider(0, None),
-            Position::Provider(2, Some("a~b~".into())),
-            Position::Provider(0, Some(String::new())),
-        ] {
-            let text = cursor("tools", &position);
-            assert_eq!(parse_cursor("tools", &text), Some(position));
-            assert_eq!(parse_cursor("prompts", &text), None);
-        }
-        for bad in [
-            "",
-            "tools",
-            "tools-",
-            "tools-0",
-            "tools-01",
-            "tools-FF",
-            "tools-+1",
-            "tools~",
-            "tools~x",
-            "tools~01",
-            "resources-1",
-        ] {
-            assert_eq!(parse_cursor("tools", bad), None, "{bad}");
-        }
-    }
-}
+mod tests;

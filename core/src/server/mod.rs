@@ -148,7 +148,7 @@ impl Server {
     /// # Errors
     /// If the name is taken or malformed, or a schema does not compile.
     pub fn add_tool(&self, entry: ToolEntry) -> Result<(), RegisterError> {
-        let tool = entry.compile(self.next_number())?;
+        let tool = entry.compile()?;
         self.add(Addition::Tool(tool))
     }
 
@@ -157,7 +157,7 @@ impl Server {
     /// # Errors
     /// If the URI is taken or malformed, or the descriptor is no Resource.
     pub fn add_resource(&self, entry: ResourceEntry) -> Result<(), RegisterError> {
-        let resource = entry.compile(self.next_number())?;
+        let resource = entry.compile()?;
         self.add(Addition::Resource(resource))
     }
 
@@ -167,7 +167,7 @@ impl Server {
     /// # Errors
     /// If the template is taken or is not one of RFC 6570, or the descriptor is no ResourceTemplate.
     pub fn add_resource_template(&self, entry: ResourceTemplateEntry) -> Result<(), RegisterError> {
-        let template = entry.compile(self.next_number())?;
+        let template = entry.compile()?;
         self.add(Addition::Template(template))
     }
 
@@ -176,7 +176,7 @@ impl Server {
     /// # Errors
     /// If the name is taken, or the descriptor is no Prompt.
     pub fn add_prompt(&self, entry: PromptEntry) -> Result<(), RegisterError> {
-        let prompt = entry.compile(self.next_number())?;
+        let prompt = entry.compile()?;
         self.add(Addition::Prompt(prompt))
     }
 
@@ -212,7 +212,7 @@ impl Server {
     /// # Errors
     /// If its URI is taken, or its files are no skill.
     pub fn add_skill(&self, entry: SkillEntry) -> Result<Registration, RegisterError> {
-        let skill = entry.compile(self.next_number())?;
+        let skill = entry.compile()?;
         let registration = Registration::Skill(catalog::Listed::key(&skill).to_owned());
         self.add(Addition::Skill(skill)).map(|()| registration)
     }

@@ -17,8 +17,6 @@ pub(crate) trait Listed {
 
     /// What names it: unique in its list.
     fn key(&self) -> &str;
-    /// Counts up with each registration.
-    fn number(&self) -> u64;
     /// What the list shows of it.
     fn descriptor(&self) -> &Descriptor;
 }
@@ -50,10 +48,25 @@ impl Descriptor {
 
 /// A list at one moment (TOOL-04: its order is stable).
 pub(crate) struct List<T> {
-    items: Vec<Arc<T>>,
-    by_key: HashMap<String, usize>,
+    items: Vec<Numbered<T>>,
+    by_key: HashMap<Arc<str>, usize>,
+    /// The number of the last registration.
+    last: u64,
     /// The first page for each revision: what nearly every list request asks for.
     first_page: [OnceLock<Page>; Revision::ALL.len()],
+}
+
+/// An item and the number of its registration: they count up in this list alone, so that cursors say the same to every instance of
+/// a server, whatever else it does (PAG-05).
+struct Numbered<T> {
+    number: u64,
+    item: Arc<T>,
+}
+
+impl<T> Clone for Numbered<T> {
+    fn clone(&self) -> Self {
+        Self { number: self.number, item: Arc::clone(&self.item) }
+    }
 }
 
 /// The items of one page, joined by commas, and where the next begins.
@@ -65,7 +78,7 @@ pub(crate) struct Page {
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), by_key: HashMap::new(), first_page: Default::default() }
+        Self { items: Vec::new(), by_key: HashMap::new(), last: 0, first_page: Default::default() }
     }
 }
 
@@ -78,29 +91,27 @@ impl<T: Listed> List<T> {
         if self.by_key.contains_key(item.key()) {
             return Err(RegisterError(format!("{} named {:?} is already registered", T::NOUN, item.key())));
         }
-        let mut items = self.items.clone();
-        items.push(Arc::clone(item));
-        Ok(Self::of(items))
+        let last = self.last + 1;
+        let (mut items, mut by_key) = (self.items.clone(), self.by_key.clone());
+        by_key.insert(item.key().into(), items.len());
+        items.push(Numbered { number: last, item: Arc::clone(item) });
+        Ok(Self { items, by_key, last, first_page: Default::default() })
     }
 
     pub(super) fn without(&self, key: &str) -> Option<Self> {
-        let position = *self.by_key.get(key)?;
-        let mut items = self.items.clone();
+        let (mut items, mut by_key) = (self.items.clone(), self.by_key.clone());
+        let position = by_key.remove(key)?;
         items.remove(position);
-        Some(Self::of(items))
-    }
-
-    fn of(items: Vec<Arc<T>>) -> Self {
-        let by_key = items.iter().enumerate().map(|(position, item)| (item.key().to_owned(), position)).collect();
-        Self { items, by_key, first_page: Default::default() }
+        by_key.values_mut().filter(|later| **later > position).for_each(|later| *later -= 1);
+        Some(Self { items, by_key, last: self.last, first_page: Default::default() })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.items.iter()
+        self.items.iter().map(|numbered| &numbered.item)
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {
-        self.by_key.get(key).map(|position| &self.items[*position])
+        self.by_key.get(key).map(|position| &self.items[*position].item)
     }
 
     /// The page that follows the item with the number `after` (0: the first page).
@@ -112,11 +123,12 @@ impl<T: Listed> List<T> {
     }
 
     fn write_page(&self, after: u64, size: usize, revision: Revision) -> Page {
-        let start = self.items.partition_point(|item| item.number() <= after);
+        let start = self.items.partition_point(|item| item.number <= after);
         let end = start.saturating_add(size.max(1)).min(self.items.len());
         let page = &self.items[start..end];
-        let texts: Vec<_> = page.iter().map(|item| item.descriptor().rendered(revision).as_bytes()).collect();
-        let next = page.last().filter(|_| end < self.items.len()).map(|last| last.number());
+        let texts: Vec<_> =
+            page.iter().map(|numbered| numbered.item.descriptor().rendered(revision).as_bytes()).collect();
+        let next = page.last().filter(|_| end < self.items.len()).map(|last| last.number);
         Page { items: texts.join(&b","[..]), next }
     }
 }

@@ -15,7 +15,7 @@ pub use resource::{ResourceEntry, ResourceTemplateEntry};
 pub use tool::{TaskSupport, ToolEntry};
 
 pub(crate) use hook::{RegisteredMiddleware, RegisteredProvider};
-pub(crate) use list::{Descriptor, List, Listed, Page, list_members};
+pub(crate) use list::{Descriptor, List, Listed, list_members};
 pub(crate) use prompt::RegisteredPrompt;
 pub(super) use resource::ReadFacts;
 pub(crate) use resource::{RegisteredResource, RegisteredTemplate};

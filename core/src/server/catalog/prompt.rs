@@ -30,7 +30,7 @@ impl PromptEntry {
         self
     }
 
-    pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredPrompt, RegisterError> {
+    pub(in crate::server) fn compile(self) -> Result<RegisteredPrompt, RegisterError> {
         let Self { descriptor, handler } = self;
         let name = match descriptor.get("name").and_then(Value::as_str) {
             Some("") | None => return Err(RegisterError("A prompt needs the string member name".into())),
@@ -45,14 +45,13 @@ impl PromptEntry {
             }
         }
         let descriptor = Descriptor::new(descriptor, project::project_prompt);
-        Ok(RegisteredPrompt { name, number, descriptor, arguments, handler })
+        Ok(RegisteredPrompt { name, descriptor, arguments, handler })
     }
 }
 
 /// A prompt that is offered.
 pub(crate) struct RegisteredPrompt {
     pub(in crate::server) name: String,
-    number: u64,
     descriptor: Descriptor,
     arguments: Vec<PromptArgument>,
     pub(in crate::server) handler: Arc<dyn Handler>,
@@ -95,10 +94,6 @@ impl Listed for RegisteredPrompt {
 
     fn key(&self) -> &str {
         &self.name
-    }
-
-    fn number(&self) -> u64 {
-        self.number
     }
 
     fn descriptor(&self) -> &Descriptor {

@@ -48,7 +48,7 @@ impl ResourceEntry {
         self
     }
 
-    pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredResource, RegisterError> {
+    pub(in crate::server) fn compile(self) -> Result<RegisteredResource, RegisterError> {
         let Self { descriptor, cache, handler } = self;
         let uri_text = member(&descriptor, "A resource", "uri")?;
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
@@ -60,12 +60,7 @@ impl ResourceEntry {
         app::check_resource(&uri_text, mime_type.as_deref())
             .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource);
-        Ok(RegisteredResource {
-            uri: uri_text,
-            number,
-            descriptor,
-            facts: Arc::new(ReadFacts { mime_type, cache, handler }),
-        })
+        Ok(RegisteredResource { uri: uri_text, descriptor, facts: Arc::new(ReadFacts { mime_type, cache, handler }) })
     }
 }
 
@@ -88,7 +83,7 @@ impl ResourceTemplateEntry {
         self
     }
 
-    pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredTemplate, RegisterError> {
+    pub(in crate::server) fn compile(self) -> Result<RegisteredTemplate, RegisterError> {
         let Self { descriptor, cache, handler } = self;
         let text = member(&descriptor, "A resource template", "uriTemplate")?;
         let wrong = |what: &str, error: &dyn std::fmt::Display| {
@@ -102,7 +97,7 @@ impl ResourceTemplateEntry {
             .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
         let facts = Arc::new(ReadFacts { mime_type, cache, handler });
-        Ok(RegisteredTemplate { text, number, descriptor, template, facts })
+        Ok(RegisteredTemplate { text, descriptor, template, facts })
     }
 }
 
@@ -128,7 +123,6 @@ pub(in crate::server) struct ReadFacts {
 /// A resource that is offered.
 pub(crate) struct RegisteredResource {
     uri: String,
-    number: u64,
     descriptor: Descriptor,
     pub(in crate::server) facts: Arc<ReadFacts>,
 }
@@ -141,10 +135,6 @@ impl Listed for RegisteredResource {
         &self.uri
     }
 
-    fn number(&self) -> u64 {
-        self.number
-    }
-
     fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
@@ -153,7 +143,6 @@ impl Listed for RegisteredResource {
 /// A resource template that is offered.
 pub(crate) struct RegisteredTemplate {
     text: String,
-    number: u64,
     descriptor: Descriptor,
     pub(in crate::server) template: UriTemplate,
     pub(in crate::server) facts: Arc<ReadFacts>,
@@ -165,10 +154,6 @@ impl Listed for RegisteredTemplate {
 
     fn key(&self) -> &str {
         &self.text
-    }
-
-    fn number(&self) -> u64 {
-        self.number
     }
 
     fn descriptor(&self) -> &Descriptor {

@@ -106,7 +106,7 @@ impl ToolEntry {
         self
     }
 
-    pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredTool, RegisterError> {
+    pub(in crate::server) fn compile(self) -> Result<RegisteredTool, RegisterError> {
         let Self { mut descriptor, wrap_output, requires, defers_task, scopes, handler } = self;
         let Some(members) = descriptor.as_object_mut() else {
             return Err(RegisterError("A tool's descriptor must be an object".into()));
@@ -145,7 +145,6 @@ impl ToolEntry {
         let descriptor = Descriptor::new(descriptor, project::project_tool);
         Ok(RegisteredTool {
             name,
-            number,
             descriptor,
             input,
             mirrored,
@@ -174,7 +173,6 @@ fn check_name(name: &str) -> Result<(), RegisterError> {
 /// A tool that is offered.
 pub(crate) struct RegisteredTool {
     pub(in crate::server) name: String,
-    number: u64,
     descriptor: Descriptor,
     pub(in crate::server) input: Schema,
     /// Parameters that HTTP headers repeat.
@@ -209,10 +207,6 @@ impl Listed for RegisteredTool {
 
     fn key(&self) -> &str {
         &self.name
-    }
-
-    fn number(&self) -> u64 {
-        self.number
     }
 
     fn descriptor(&self) -> &Descriptor {

@@ -49,7 +49,7 @@ impl SkillEntry {
         self
     }
 
-    pub(super) fn compile(self, number: u64) -> Result<RegisteredSkill, RegisterError> {
+    pub(super) fn compile(self) -> Result<RegisteredSkill, RegisterError> {
         let Self { root, files, cache } = self;
         let manifest = files.iter().find(|file| file.path() == MANIFEST);
         let manifest =
@@ -76,9 +76,9 @@ impl SkillEntry {
         let uri = format!("{root}/{MANIFEST}");
         let resources: Vec<_> = stored.values().map(|file| file.manifest_row()).collect();
         let entry = json!({"uri": uri, "frontmatter": front.fields, "resources": resources});
-        let resource = manifest_resource(&uri, &front, &stored[&uri], cache, number)?;
+        let resource = manifest_resource(&uri, &front, &stored[&uri], cache)?;
         let descriptor = Descriptor::new(entry, as_it_is);
-        Ok(RegisteredSkill { uri, root, number, descriptor, cache, files: stored, resource: Arc::new(resource) })
+        Ok(RegisteredSkill { uri, root, descriptor, cache, files: stored, resource: Arc::new(resource) })
     }
 }
 
@@ -91,7 +91,6 @@ fn manifest_resource(
     front: &frontmatter::Frontmatter,
     file: &StoredFile,
     cache: CacheHints,
-    number: u64,
 ) -> Result<RegisteredResource, RegisterError> {
     let contents = RawJson::from_value(file.contents()).map_err(|error| RegisterError(error.to_string()))?;
     let descriptor =
@@ -99,14 +98,13 @@ fn manifest_resource(
     let handler = move |call: Call| {
         call.complete(Outcome::Content(contents.clone()));
     };
-    ResourceEntry::new(descriptor, handler).cache(cache).compile(number)
+    ResourceEntry::new(descriptor, handler).cache(cache).compile()
 }
 
 /// A skill that is offered.
 pub(crate) struct RegisteredSkill {
     uri: String,
     root: String,
-    number: u64,
     descriptor: Descriptor,
     cache: CacheHints,
     pub(super) files: BTreeMap<String, Arc<StoredFile>>,
@@ -141,10 +139,6 @@ impl Listed for RegisteredSkill {
 
     fn key(&self) -> &str {
         &self.uri
-    }
-
-    fn number(&self) -> u64 {
-        self.number
     }
 
     fn descriptor(&self) -> &Descriptor {
