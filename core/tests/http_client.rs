@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -473,6 +473,20 @@ async fn life_04_what_follows_initialized_waits_until_it_has_arrived() {
     client.close().await;
 }
 
+#[tokio::test]
+async fn can_01_what_was_never_sent_is_not_cancelled() {
+    let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    // It waits for `initialized`, for which the server takes 200 ms.
+    let options = RequestOptions { timeout: Some(Duration::from_millis(20)), ..RequestOptions::default() };
+    let error = client.request("tools/list", None, &options).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    request(&client, "ping").await.unwrap();
+    client.close().await;
+    let seen = server.seen.lock().unwrap();
+    assert!(seen.iter().all(|seen| !["tools/list", "notifications/cancelled"].contains(&seen.rpc())), "{seen:?}");
+}
+
 // ---- what comes back ----
 
 #[tokio::test]
@@ -580,6 +594,56 @@ async fn http_38_a_get_stream_that_cannot_be_continued_begins_anew() {
     for _ in 0..2 {
         timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
     }
+    client.close().await;
+}
+
+const TOOLS_CHANGED: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
+
+#[tokio::test]
+async fn http_48_a_get_stream_whose_session_is_lost_gets_another_session() {
+    let sessions = AtomicUsize::new(0);
+    let streams = AtomicUsize::new(0);
+    let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let body = initialized(request, "2025-11-25").to_string();
+            let session = sessions.fetch_add(1, Ordering::Relaxed);
+            (0, http(200, &format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n"), &body))
+        }
+        ("POST", _) => (0, http(202, "", "")),
+        ("GET", _) if request.header("mcp-session-id") == Some("s-1") => (0, events(TOOLS_CHANGED)),
+        ("GET", _) if streams.fetch_add(1, Ordering::Relaxed) == 0 => (0, events("retry: 0\n\n")),
+        ("GET", _) => (0, http(404, "", "")),
+        _ => (0, http(200, "", "")),
+    })
+    .await;
+    let (heard, mut news) = mpsc::unbounded_channel();
+    let client = Client::connect_with(server.url.as_str(), choose(RevisionChoice::Legacy), Heard(heard)).await.unwrap();
+    timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_for_good() {
+    let streams = AtomicUsize::new(0);
+    let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let body = initialized(request, "2025-11-25").to_string();
+            (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
+        }
+        ("POST", _) => (0, http(202, "", "")),
+        ("GET", _) if streams.fetch_add(1, Ordering::Relaxed) == 0 => {
+            (0, events(&format!("id: a\ndata:\n\nid: b\ndata: {}\n\n", "x".repeat(5000))))
+        }
+        ("GET", _) if request.header("last-event-id").is_some() => (0, http(400, "", "")),
+        ("GET", _) => (0, events(TOOLS_CHANGED)),
+        _ => (0, http(200, "", "")),
+    })
+    .await;
+    let (heard, mut news) = mpsc::unbounded_channel();
+    let limits = Limits { max_message_bytes: 1000, ..Limits::default() };
+    let options = ClientOptions { limits, ..choose(RevisionChoice::Legacy) };
+    let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
+    timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
     client.close().await;
 }
 
@@ -706,6 +770,11 @@ async fn failures_to_connect_name_the_url_and_the_cause() {
     assert!(error.to_string().contains(&url) && error.to_string().to_lowercase().contains("refused"), "{error}");
     let error = Client::connect("nonsense").await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Invalid);
+    let secret = format!("{}?key=secret", url.replace("http://", "http://user:secret@"));
+    for address in [secret.as_str(), "ftp://user:secret@x/?secret", "http://user:secret@a b/"] {
+        let error = Client::connect(address).await.err().unwrap().to_string();
+        assert!(!error.contains("secret"), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -118,6 +118,10 @@ impl PortInner {
             Some(waiting) => {
                 self.opened(handle, slot.as_deref(), Ok(server_facts(client.server())));
                 self.send_waiting(client, handle, waiting);
+                // One that ended just before it was a connection here has told nobody.
+                if let Some(failure) = client.failure() {
+                    self.ended(handle, Some(&failure.into()));
+                }
             }
             // Closed while it was being opened: `end` has told the host.
             None => client.close().await,

@@ -35,7 +35,9 @@ impl Client {
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
             Ok(()) => {
                 inner.listen().await;
-                Ok(Self { inner })
+                let client = Self { inner };
+                // What ends before anybody has the connection was never open.
+                client.failure().map_or(Ok(client), Err)
             }
             Err(error) => {
                 let error = match error {

@@ -219,6 +219,12 @@ impl Client {
         self.inner.server.get().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerFacts::pinned(Revision::LATEST)))
     }
 
+    /// Why the connection has ended, if it has, and not by this side.
+    pub(crate) fn failure(&self) -> Option<ClientError> {
+        let failure = self.inner.failure.lock().clone();
+        failure.filter(|_| self.inner.closed.load(Ordering::Acquire)).map(ClientError::Link)
+    }
+
     /// The revision that is spoken.
     pub fn revision(&self) -> Revision {
         self.server().revision

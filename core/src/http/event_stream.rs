@@ -3,6 +3,11 @@
 use bytes::{Buf, Bytes, BytesMut};
 use std::time::Duration;
 
+/// However short a pause a server asks for, it is not asked again at once.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+/// And however long, it is asked again in time.
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// A parser that is fed with what a connection brings.
 #[derive(Debug)]
 pub(crate) struct EventStream {
@@ -81,9 +86,9 @@ impl EventStream {
         self.last_id.as_deref()
     }
 
-    /// How long the server wants a client to wait before it connects again.
+    /// How long the server wants a client to wait before it connects again, within reason.
     pub(crate) fn retry(&self) -> Option<Duration> {
-        self.retry
+        self.retry.map(|retry| retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
     }
 
     /// The next complete line without its end: CR, LF or both.

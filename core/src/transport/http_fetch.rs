@@ -22,13 +22,24 @@ const MAX_BYTES: usize = 512 * 1024;
 /// megabyte at most.
 #[derive(Clone, Default)]
 pub struct HttpFetch {
-    client: Arc<OnceLock<Result<Client, String>>>,
+    clients: Arc<Clients>,
+}
+
+type Made = OnceLock<Result<Client, String>>;
+
+#[derive(Default)]
+struct Clients {
+    far: Made,
+    /// For this machine, which no proxy leads to.
+    near: Made,
 }
 
 impl HttpFetch {
-    fn client(&self) -> Result<Client, FetchError> {
-        let client = self.client.get_or_init(|| {
+    fn client(&self, is_near: bool) -> Result<Client, FetchError> {
+        let made = if is_near { &self.clients.near } else { &self.clients.far };
+        let client = made.get_or_init(|| {
             let builder = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE);
+            let builder = if is_near { builder.no_proxy() } else { builder };
             builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
         });
         client.clone().map_err(FetchError)
@@ -41,18 +52,16 @@ impl Fetch for HttpFetch {
         Box::pin(async move {
             let place = request.uri().to_string();
             let failed = |text: &str| FetchError(format!("{place} {text}"));
-            let safe = Url::parse(&place).is_ok_and(|url| match url.scheme() {
-                "https" => true,
-                "http" => url.host_str().is_some_and(is_loopback),
-                _ => false,
-            });
+            let url = Url::parse(&place).ok();
+            let is_near = url.as_ref().and_then(Url::host_str).is_some_and(is_loopback);
+            let safe = url.is_some_and(|url| url.scheme() == "https" || (url.scheme() == "http" && is_near));
             if !safe {
                 return Err(failed("is not https"));
             }
             let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
             // What reqwest says first names the URL again; the cause is what helps.
             let unreachable = |error: reqwest::Error| failed(&format!("is not to be had: {}", cause(&error)));
-            let mut response = fetch.client()?.execute(request).await.map_err(unreachable)?;
+            let mut response = fetch.client(is_near)?.execute(request).await.map_err(unreachable)?;
             let mut body = BytesMut::new();
             while let Some(piece) = response.chunk().await.map_err(unreachable)? {
                 if body.len() + piece.len() > MAX_BYTES {

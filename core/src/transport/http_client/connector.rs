@@ -1,6 +1,6 @@
 //! Connections to the server behind a URL.
 
-use super::link::HttpLink;
+use super::{failure, link::HttpLink};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
     engine::Limits,
@@ -47,17 +47,19 @@ impl HttpConnector {
     pub fn new(url: &str, headers: &BTreeMap<String, String>, limits: Limits) -> Result<Self, String> {
         let (parsed, socket) = match url.strip_prefix(UNIX) {
             Some(place) => behind_socket(place)?,
-            None => (Url::parse(url).map_err(|error| format!("{url:?} is no URL: {error}"))?, None),
+            None => (Url::parse(url).map_err(|error| format!("{:?} is no URL: {error}", failure::shown(url)))?, None),
         };
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             let schemes = "it must start with http:// or https://, or unix: for a socket";
-            return Err(format!("{url:?} is no URL of an HTTP server: {schemes}"));
+            return Err(format!("{:?} is no URL of an HTTP server: {schemes}", failure::shown(url)));
         }
         let mut checked = HeaderMap::with_capacity(headers.len());
         for (name, value) in headers {
             let name = HeaderName::try_from(name).map_err(|_| format!("{name:?} is no name of a header"))?;
-            let value = HeaderValue::try_from(value)
+            let mut value = HeaderValue::try_from(value)
                 .map_err(|_| format!("The header {name} has a value that no header can carry"))?;
+            // Often a secret: nothing shows it, and HTTP/2 does not index it.
+            value.set_sensitive(true);
             checked.insert(name, value);
         }
         Ok(Self { url: parsed, socket, headers: checked, limits, client: OnceLock::new() })
@@ -134,7 +136,8 @@ pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
         Ok(_) if !keeps_body(status) => "that status turns a POST into a GET".to_owned(),
         Ok(_) => format!("it has been redirected {MAX_REDIRECTS} times already"),
     };
-    let target = target.map_or(location, String::from);
+    let target = failure::shown(&target.map_or(location, String::from));
+    let from = failure::shown(from.as_str());
     Some(LinkFailure::Unreachable(format!(
         "{from} redirects to {target} (HTTP {}), which is not followed: {why}. If the server is there, connect to that URL",
         status.as_u16()

@@ -1,19 +1,34 @@
 //! Failures in words.
 
 use crate::client::LinkFailure;
-use reqwest::{Response, Url};
+use reqwest::Response;
 use std::error::Error;
 
 /// How much of an error page is repeated.
 const EXCERPT: usize = 300;
 
 /// A request that got no response, or a response that broke off.
-pub(super) fn of_reqwest(url: &Url, error: &reqwest::Error) -> LinkFailure {
-    let cause = causes(error);
+pub(super) fn of_reqwest(place: &str, error: reqwest::Error) -> LinkFailure {
+    // reqwest's own words name the whole URL.
+    let error = error.without_url();
+    let cause = causes(&error);
     if error.is_connect() {
-        return LinkFailure::Unreachable(format!("Cannot connect to {url}: {cause}"));
+        return LinkFailure::Unreachable(format!("Cannot connect to {place}: {cause}"));
     }
-    LinkFailure::Broken(format!("The connection to {url} broke: {cause}"))
+    LinkFailure::Broken(format!("The connection to {place} broke: {cause}"))
+}
+
+/// A URL as errors and logs may show it: user, password, query and fragment can be secrets. The fragment of ours that names a
+/// Unix socket stays.
+pub(super) fn shown(url: &str) -> String {
+    let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let (url, query) = url.split_once('?').map_or((url, ""), |(url, _)| (url, "?…"));
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let colon = if scheme.is_empty() { "" } else { "://" };
+    let (mark, socket) = if fragment.starts_with("unix:") { ("#", fragment) } else { ("", "") };
+    [scheme, colon, host, path, query, mark, socket].concat()
 }
 
 /// What lies under reqwest's own words, which only repeat the URL.
@@ -40,10 +55,10 @@ pub(super) fn of_status(status: http::StatusCode, body: &[u8]) -> LinkFailure {
 }
 
 /// The body of a response, of at most `max` bytes.
-pub(super) async fn read(url: &Url, mut response: Response, max: usize) -> Result<bytes::Bytes, LinkFailure> {
+pub(super) async fn read(place: &str, mut response: Response, max: usize) -> Result<bytes::Bytes, LinkFailure> {
     let mut first = bytes::Bytes::new();
     let mut rest = bytes::BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| of_reqwest(url, &error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| of_reqwest(place, error))? {
         if first.len() + rest.len() + chunk.len() > max {
             return Err(LinkFailure::Broken(format!("The server's answer is larger than the limit of {max} bytes")));
         }
@@ -56,4 +71,24 @@ pub(super) async fn read(url: &Url, mut response: Response, max: usize) -> Resul
         }
     }
     Ok(if rest.is_empty() { first } else { rest.freeze() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn secrets_in_urls_are_not_shown() {
+        for (url, text) in [
+            ("https://a.example/mcp", "https://a.example/mcp"),
+            ("https://user:pass@a.example:8/mcp?key=secret#token", "https://a.example:8/mcp?…"),
+            ("https://us@er@a.example", "https://a.example"),
+            ("http://localhost/mcp#unix:/run/it.sock", "http://localhost/mcp#unix:/run/it.sock"),
+            ("htp:/user:pass", "htp:/user:pass"),
+            ("https://[::1]:9/a@b", "https://[::1]:9/a@b"),
+            ("nonsense?secret", "nonsense?…"),
+        ] {
+            assert_eq!(shown(url), text);
+        }
+    }
 }

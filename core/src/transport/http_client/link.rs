@@ -38,6 +38,8 @@ pub(super) struct HttpLink {
 pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) url: Url,
+    /// The URL as errors and logs may show it.
+    pub(super) place: String,
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) inbox: Arc<dyn Inbox>,
@@ -77,9 +79,9 @@ struct Post {
 impl HttpLink {
     /// Must be called within a tokio runtime.
     pub(super) fn new(client: Client, url: Url, headers: HeaderMap, limits: Limits, inbox: Arc<dyn Inbox>) -> Self {
-        let headers = heads::of_posts(headers);
+        let (headers, place) = (heads::of_posts(headers), failure::shown(url.as_str()));
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { client, url, headers, limits, inbox, runtime, renewing, state });
+        let shared = Arc::new(Shared { client, url, place, headers, limits, inbox, runtime, renewing, state });
         Self { shared, closing: Closing::default() }
     }
 }
@@ -108,13 +110,18 @@ impl Link for HttpLink {
     }
 
     fn peer(&self) -> String {
-        format!("The server at {}", self.shared.url)
+        format!("The server at {}", self.shared.place)
     }
 
     fn abandon(&self, id: &RequestId) -> bool {
         let mut state = self.shared.state.lock();
         if let Handshake::Finishing(waiting) = &mut state.handshake {
+            let before = waiting.len();
             waiting.retain(|message| message.request.as_ref().is_none_or(|request| request.id != *id));
+            if waiting.len() < before {
+                // It was never sent, so there is nothing to cancel (CAN-01).
+                return true;
+            }
         }
         match state.posts.remove(id) {
             // The end of its connection tells a server of the modern era (HTTP-24).
@@ -171,7 +178,7 @@ impl Shared {
         let ended = self.client.delete(self.url.clone()).headers(headers).send();
         let told = async {
             if let Err(error) = ended.await {
-                tracing::debug!(target: "trunkline", "the session was not ended: {}", failure::of_reqwest(&self.url, &error));
+                tracing::debug!(target: "trunkline", "the session was not ended: {}", failure::of_reqwest(&self.place, error));
             }
         };
         deadline.allows(told).await;

@@ -1,11 +1,6 @@
 //! One message on its way, and what comes back.
 
-use super::{
-    connector::not_followed,
-    failure, heads,
-    link::Shared,
-    stream::{FIRST_PAUSE, LONGEST_PAUSE},
-};
+use super::{connector::not_followed, failure, heads, link::Shared, stream::FIRST_PAUSE};
 use crate::{
     client::{LinkFailure, LinkMessage, RequestHead},
     http::{
@@ -26,8 +21,8 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How much of an error's body is read.
 const MAX_ERROR_BYTES: usize = 1 << 20;
 
-/// However short a pause a server asks for, it is not asked again at once.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+/// How long a server may take to take what has no answer.
+const TOLD_WITHIN: Duration = Duration::from_secs(30);
 
 /// How one connection of a stream ended.
 enum End {
@@ -61,35 +56,45 @@ impl From<Refused> for LinkFailure {
 impl Shared {
     /// Sends a message and gives what comes back to the inbox.
     pub(super) async fn post(self: Arc<Self>, message: LinkMessage) {
-        let mut outcome = self.exchange(&message).await;
-        if let Err(Refused::SessionLost(session)) = &outcome
-            && self.renew(session).await
-        {
-            outcome = self.exchange(&message).await;
-        }
-        let outcome = outcome.map_err(LinkFailure::from);
-        let Some(request) = &message.request else {
-            if let Err(failure) = outcome {
-                tracing::warn!(target: "trunkline", "a notification or response was not delivered: {failure}");
-            }
-            return;
-        };
+        let Some(request) = &message.request else { return self.tell(&message).await };
+        let outcome = self.deliver(&message).await;
         self.forget(&request.id);
         // If its answer was among what came back, the request is over and this is ignored.
         let failure = match outcome {
             Ok(()) => LinkFailure::Broken(format!(
                 "The answer of {} ended without a response to {}",
-                self.url, request.method
+                self.place, request.method
             )),
             Err(failure) => failure,
         };
         self.inbox.failed(&request.id, failure);
     }
 
+    /// Sends what has no answer, and so no deadline of the conversation.
+    async fn tell(self: &Arc<Self>, message: &LinkMessage) {
+        let problem = match tokio::time::timeout(TOLD_WITHIN, self.deliver(message)).await {
+            Ok(Ok(())) => return,
+            Ok(Err(failure)) => failure.to_string(),
+            Err(_) => format!("the server has not taken it within {} s", TOLD_WITHIN.as_secs()),
+        };
+        tracing::warn!(target: "trunkline", "a notification or response was not delivered: {problem}");
+    }
+
+    /// Sends a message; once more if its session is opened anew.
+    async fn deliver(self: &Arc<Self>, message: &LinkMessage) -> Result<(), LinkFailure> {
+        let mut outcome = self.exchange(message).await;
+        if let Err(Refused::SessionLost(session)) = &outcome
+            && self.renew(session).await
+        {
+            outcome = self.exchange(message).await;
+        }
+        outcome.map_err(LinkFailure::from)
+    }
+
     pub(super) async fn exchange(&self, message: &LinkMessage) -> Result<(), Refused> {
         let (headers, session) = self.headers_of(message)?;
         let sent = self.client.post(self.url.clone()).headers(headers).body(message.bytes.clone()).send().await;
-        let response = sent.map_err(|error| failure::of_reqwest(&self.url, &error))?;
+        let response = sent.map_err(|error| failure::of_reqwest(&self.place, error))?;
         let status = response.status();
         if status == StatusCode::NOT_FOUND
             && let Some(session) = session
@@ -109,7 +114,7 @@ impl Shared {
             return Ok(self.events(response, message.request.as_ref(), session).await?);
         }
         let is_json = content::is_type(response.headers(), &JSON);
-        let body = failure::read(&self.url, response, self.limits.max_message_bytes).await?;
+        let body = failure::read(&self.place, response, self.limits.max_message_bytes).await?;
         if is_json && !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
@@ -159,7 +164,7 @@ impl Shared {
                 Ok(Some(chunk)) => answered |= self.take_events(stream, &chunk, request)?,
                 _ if answered => return Ok(End::Answered),
                 Ok(None) => return Ok(End::Early(None)),
-                Err(error) => return Ok(End::Early(Some(failure::of_reqwest(&self.url, &error)))),
+                Err(error) => return Ok(End::Early(Some(failure::of_reqwest(&self.place, error)))),
             }
         }
     }
@@ -173,7 +178,7 @@ impl Shared {
     ) -> Option<Response> {
         let (request, session) = (request?, session?);
         let id = HeaderValue::from_str(stream.last_id().filter(|id| !id.is_empty())?).ok()?;
-        tokio::time::sleep(stream.retry().unwrap_or(FIRST_PAUSE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
+        tokio::time::sleep(stream.retry().unwrap_or(FIRST_PAUSE)).await;
         if !self.inbox.awaits(&request.id) {
             return None;
         }
@@ -195,7 +200,7 @@ impl Shared {
         chunk: &[u8],
         request: Option<&RequestHead>,
     ) -> Result<bool, LinkFailure> {
-        let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.url));
+        let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.place));
         let mut answered = false;
         stream.push(chunk);
         while let Some(message) = stream.next_message().map_err(too_large)? {
@@ -213,7 +218,7 @@ impl Shared {
         request: Option<&RequestHead>,
     ) -> Result<(), LinkFailure> {
         let max = self.limits.max_message_bytes.min(MAX_ERROR_BYTES);
-        let body = failure::read(&self.url, response, max).await.unwrap_or_default();
+        let body = failure::read(&self.place, response, max).await.unwrap_or_default();
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
         match (request, error) {
             (Some(request), Some(error)) if says_what_the_server_is(status, request) => {

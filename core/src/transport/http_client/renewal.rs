@@ -1,7 +1,7 @@
 //! A session that the server does not know any more is opened anew, and what was refused is sent again (HTTP-48): a server that
 //! was restarted costs no call.
 
-use super::{heads, link::Shared};
+use super::{failure, heads, link::Shared};
 use crate::{
     client::LinkMessage,
     http::{
@@ -66,7 +66,7 @@ impl Shared {
         if self.exchange(initialized).await.is_err() {
             return false;
         }
-        tracing::info!(target: "trunkline", "the server at {} had lost the session; it is opened anew", self.url);
+        tracing::info!(target: "trunkline", "the server at {} had lost the session; it is opened anew", self.place);
         let mut state = self.state.lock();
         state.has_stream = false;
         self.start_stream(&mut state);
@@ -79,7 +79,7 @@ impl Shared {
             return None;
         }
         if !content::is_type(response.headers(), &EVENT_STREAM) {
-            return version_of(&response.bytes().await.ok()?);
+            return version_of(&failure::read(&self.place, response, self.limits.max_message_bytes).await.ok()?);
         }
         let mut stream = EventStream::new(self.limits.max_message_bytes);
         while let Ok(Some(chunk)) = response.chunk().await {

@@ -3,7 +3,7 @@
 use super::{failure, link::Shared};
 use crate::http::{
     content::{self, EVENT_STREAM},
-    event_stream::EventStream,
+    event_stream::{EventStream, LONGEST_PAUSE},
     headers,
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -14,7 +14,6 @@ use std::{
 
 /// How long to wait before a stream that ended is opened again; doubled each time.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A stream that lived so long was a good one.
 const GOOD: Duration = Duration::from_secs(60);
 
@@ -22,8 +21,12 @@ const GOOD: Duration = Duration::from_secs(60);
 enum End {
     /// The server has none.
     Refused,
+    /// The server does not know the session any more.
+    SessionLost,
     /// It may be opened again.
     Over(EventStream),
+    /// An event of it was too large. What follows that one can be had, that one cannot.
+    TooLarge,
     Unreachable,
 }
 
@@ -31,7 +34,7 @@ impl Shared {
     /// Keeps the stream open as long as the link lives. Servers need not have one: then nothing happens.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
         headers.insert(header::ACCEPT, EVENT_STREAM);
-        let mut pause = FIRST_PAUSE;
+        let (mut pause, mut was_open) = (FIRST_PAUSE, false);
         loop {
             let opened = Instant::now();
             let end = self.read_stream(headers.clone()).await;
@@ -39,14 +42,25 @@ impl Shared {
                 pause = FIRST_PAUSE;
             }
             let mut wait = pause;
+            was_open |= matches!(end, End::Over(_) | End::TooLarge);
             match end {
                 // What followed that event is lost; what comes from now on need not be.
                 End::Refused if headers.remove(headers::LAST_EVENT_ID).is_some() => {}
                 End::Refused => return,
+                // From a server that never had a stream this says no more than that.
+                End::SessionLost if !was_open => return,
+                End::SessionLost => {
+                    // The new session has a stream of its own.
+                    if let Some(lost) = headers.get(headers::SESSION_ID) {
+                        self.renew(lost).await;
+                    }
+                    return;
+                }
+                End::TooLarge => drop(headers.remove(headers::LAST_EVENT_ID)),
                 End::Unreachable => {}
                 End::Over(stream) => {
                     // HTTP-28, HTTP-38
-                    wait = stream.retry().map_or(pause, |retry| retry.min(LONGEST_PAUSE));
+                    wait = stream.retry().unwrap_or(pause);
                     if let Some(id) = stream.last_id().and_then(|id| HeaderValue::from_str(id).ok()) {
                         headers.insert(headers::LAST_EVENT_ID, id);
                     }
@@ -61,12 +75,15 @@ impl Shared {
         let mut response = match self.client.get(self.url.clone()).headers(headers).send().await {
             Ok(response) => response,
             Err(error) => {
-                tracing::debug!(target: "trunkline", "no stream: {}", failure::of_reqwest(&self.url, &error));
+                tracing::debug!(target: "trunkline", "no stream: {}", failure::of_reqwest(&self.place, error));
                 return End::Unreachable;
             }
         };
         if response.status().is_server_error() {
             return End::Unreachable;
+        }
+        if response.status() == StatusCode::NOT_FOUND {
+            return End::SessionLost;
         }
         if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
             return End::Refused;
@@ -76,8 +93,8 @@ impl Shared {
             match response.chunk().await {
                 Ok(Some(chunk)) => {
                     if let Err(failure) = self.take_events(&mut stream, &chunk, None) {
-                        tracing::warn!(target: "trunkline", "the stream is closed: {failure}");
-                        return End::Refused;
+                        tracing::warn!(target: "trunkline", "the stream is opened anew: {failure}");
+                        return End::TooLarge;
                     }
                 }
                 Ok(None) | Err(_) => return End::Over(stream),

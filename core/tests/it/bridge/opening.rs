@@ -118,6 +118,18 @@ fn a_unix_socket_serves_and_is_reached() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_connection_that_ends_while_its_stream_is_opened_was_never_open() {
+    let host = Host::new();
+    let transport = json!({"type": "child", "command": ["sh", "-c", "read line; exit 3"]});
+    let opening = host.open(json!({"client": {"revision": "2026-07-28", "listen": true}, "transport": transport}));
+    let failure = host.failure(opening);
+    assert_eq!(failure["kind"], "transport");
+    assert!(failure["message"].as_str().unwrap().contains("status 3"), "{failure}");
+    assert!(!host.kinds().contains(&EventKind::SessionClosed));
+}
+
+#[test]
 fn a_whole_life_with_a_child_process() {
     let mut host = Host::new();
     let (connection, facts) = host.opened(json!({"client": {}, "transport": process("server", &File::new())}));
