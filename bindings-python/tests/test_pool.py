@@ -19,7 +19,7 @@ class Together:
     """Stands for a port whose threads all find nothing to do at the same time, and ever after wait."""
 
     def __init__(self, threads: int) -> None:
-        self.native = self
+        self.native: Any = self
         self.handlers: dict[int, Any] = {}
         self._first = threading.Barrier(threads)
         self._seen = threading.local()

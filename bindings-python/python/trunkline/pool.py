@@ -6,6 +6,7 @@ import contextvars
 import os
 import threading
 import time
+import weakref
 from typing import TYPE_CHECKING, Final
 
 from . import _native
@@ -21,7 +22,9 @@ class Pool:
     """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next call."""
 
     def __init__(self, port: Port, limit: int | None) -> None:
-        self._port = port
+        # A port that nobody else has must not live on for the sake of threads without work.
+        self._port = weakref.ref(port)
+        self._native = port.native
         self.limit = limit or min(32, (os.cpu_count() or 1) + 4)
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
@@ -32,7 +35,8 @@ class Pool:
     def prepare(self) -> None:
         """Remembers the context variables of whoever serves, and starts if a `def` handler is registered already."""
         self._context = contextvars.copy_context()
-        if any(handler.in_thread for handler in [*self._port.handlers.values()]):
+        port = self._port()
+        if port is not None and any(handler.in_thread for handler in [*port.handlers.values()]):
             self.start()
 
     def start(self) -> None:
@@ -65,7 +69,7 @@ class Pool:
         self._waiting.add(thread)
 
     def _work(self) -> None:
-        native, this = self._port.native, threading.current_thread()
+        native, this = self._native, threading.current_thread()
         try:
             while not self._stopping:
                 events = native.drain("pool", 1, _IDLE_MS)
@@ -102,10 +106,11 @@ class Pool:
         self._threads.discard(this)
 
     def _answer(self, ticket: int, handle: int, body: object) -> None:
-        if self._port.native.cancelled(ticket):
+        if self._native.cancelled(ticket):
             return  # while it waited for a thread
-        handler = self._port.handler(handle)
-        if handler is None:
-            self._port.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+        port = self._port()
+        handler = None if port is None else port.handler(handle)
+        if port is None or handler is None:
+            self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
         else:
-            handler.answer_in_thread(self._port, ticket, body, self._context.copy())
+            handler.answer_in_thread(port, ticket, body, self._context.copy())

@@ -318,6 +318,8 @@ class Port:
     def __del__(self) -> None:
         if (bell := getattr(self, "_bell", None)) is not None:
             bell.close()
+        if (pool := getattr(self, "pool", None)) is not None:
+            pool.stop()
 
     def _here(self) -> AbstractEventLoop:
         """The loop of the caller; it takes over if the one that handled the events is gone."""
