@@ -1,7 +1,8 @@
 //! Pipes that the event loop of Node watches, so that what comes is handled without another thread (`pump` of the contract).
 //!
 //! libuv has no interface in JavaScript for a descriptor that somebody else reads, so this calls it. Its functions are looked up when
-//! they are needed: a runtime that has addons but not libuv says so, and nothing is watched there.
+//! they are needed: a runtime that has addons but not libuv says so, and nothing is watched there. A runtime that has functions of these
+//! names which end the process (Bun) must not come here: the package does not ask for pipes there.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fs::File;

@@ -1,16 +1,14 @@
 // Calls of this thread's handlers: from the body to the answer, which is sent exactly once.
-import { inspect } from "node:util";
-
-import { TokenError } from "./auth.js";
 import { Context, finish } from "./context.js";
-import { ProtocolError, ToolError, attempt, invalidRequest, thrownBy } from "./errors.js";
+import { ToolError, attempt, thrownBy } from "./errors.js";
+import { failureOf } from "./failures.js";
 import { InputRequired } from "./input.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native.js";
 import type { Callable } from "./offers/offer.js";
 import type { Requests } from "./requests.js";
 import { inputOf, type Answer } from "./returns.js";
-import { Misfit, isPromise } from "./validation.js";
+import { isPromise } from "./validation.js";
 
 export class Calls {
   readonly #port: NativePort;
@@ -77,12 +75,14 @@ export class Calls {
   /** A handler that waits for input of its client fails here too, and the core knows better. */
   #fail(ticket: number, error: unknown): void {
     this.#finish(ticket);
-    const failure = failureOf(error);
+    let message = "what a handler threw cannot be read";
     try {
+      const failure = failureOf(error);
+      ({ message } = failure);
       this.#port.fail(ticket, JSON.stringify(failure));
     } catch (error) {
       // Whatever is wrong with the failure, the caller must not wait for it. That the call is gone is no error.
-      this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: failure.message }));
+      this.#port.fail(ticket, JSON.stringify({ kind: "internal", message }));
       log([{ level: "error", target: "trunkline", message: thrownBy(error).message }]);
     }
   }
@@ -95,19 +95,4 @@ export class Calls {
     finish(context, cancelled);
     return true;
   }
-}
-
-/** What `fail` takes. */
-type Failure = { kind: "tool" | "internal"; message: string } | { kind: "invalid"; message: string; path: string } | { kind: "protocol"; message: string; code: number; data: unknown };
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof ToolError) return { kind: "tool", message: error.message };
-  if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
-  if (error instanceof TokenError) {
-    const { message, scopes } = error;
-    return scopes ? { kind: "protocol", code: invalidRequest, message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };
-  }
-  if (error instanceof Misfit) return { kind: "invalid", message: error.message, path: error.path };
-  // The stack is for the log; peers see it only if the server was made with `debug`.
-  return { kind: "internal", message: error instanceof Error ? inspect(error) : `a handler threw ${inspect(error)}` };
 }

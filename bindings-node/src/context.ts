@@ -1,4 +1,4 @@
-import { ProtocolError, invalidRequest, stringify, thrownBy } from "./errors.js";
+import { ClosedError, ProtocolError, invalidRequest, stringify, thrownBy } from "./errors.js";
 import { elicitUrl, form, roots, sample } from "./input.js";
 import type { CreateMessageResult, ElicitResult, ElicitUrlResult, FormContent, InputRequest, Root, SamplingMessage, SamplingParams } from "./input.js";
 import type { Identity } from "./auth.js";
@@ -124,8 +124,11 @@ export class Context {
    * Does something once, however often this handler is called for the same request; later runs get the value of the first, which must be able to be JSON.
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {
-    const done = this.#done.get(name) ?? this.#once(name, work);
-    this.#done.set(name, done);
+    let done = this.#done.get(name);
+    if (!done) {
+      done = this.#once(name, work);
+      this.#done.set(name, done);
+    }
     return done as Promise<T>;
   }
 
@@ -230,6 +233,8 @@ export class Context {
       // What later runs will get, and not what only this one has.
       return (JSON.parse(json) as { once: { value?: unknown } }).once.value;
     } catch (error) {
+      // Also if the work threw at once: by the next turn `once` has noted this.
+      await Promise.resolve();
       this.#done.delete(name);
       throw error;
     }
@@ -252,6 +257,9 @@ export class Context {
     try {
       return (this.#facts ??= JSON.parse(this.#port.describe(this.#ticket)) as Facts);
     } catch (error) {
+      if (!this.#open || this.#port.cancelled(this.#ticket)) {
+        throw new ClosedError("the call is over: what describes it, such as the revision or the meta of the context, is read before it ends");
+      }
       throw thrownBy(error);
     }
   }

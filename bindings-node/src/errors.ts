@@ -145,8 +145,10 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
 
 /** What the native code threw, as an error of this package. */
 export function thrownBy(error: unknown): TrunklineError {
-  // The code of a native error is its kind.
-  return error instanceof Error ? errorOf(error.message, (error as { code?: unknown }).code) : errorOf(String(error));
+  if (!(error instanceof Error)) return errorOf(String(error));
+  const { code } = error as { code?: unknown };
+  // The code of a native error is its kind, or what Node-API says of an argument that is of the wrong type.
+  return errorOf(error.message, typeof code === "string" && /Expected$|^InvalidArg$/.test(code) ? "invalid" : code);
 }
 
 /** Runs native code, whose errors become errors of this package. */

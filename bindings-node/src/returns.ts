@@ -11,25 +11,38 @@ export type Answer = [shape: number, body: string];
 export interface Parts {
   /** The part that a value is, in the form of the wire; `undefined`: it is none. */
   part: (value: unknown) => unknown;
-  /** The member of a whole result that holds them. */
+  /** The member of a whole result that holds them, */
   member: string;
+  /** and the others that it may have. An object with any other member is data. */
+  beside: ReadonlySet<string>;
 }
 
+/** What every result may have. */
+export const resultMembers = ["_meta", "resultType"] as const;
+
 /** Throws a TypeError if the value cannot be JSON. `wrapped`: the tool's output schema describes a value that is not an object. */
-export function answerOf(returned: unknown, { part, member }: Parts, wrapped = false): Answer {
+export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answer {
   const value = plain(returned);
   if (typeof value === "string") return [Shape.Text, value];
   if (typeof value !== "object" || value === null) return valueOf(value);
-  const single = part(value);
+  const single = parts.part(value);
   if (single !== undefined) return [Shape.Content, json(single)];
   if (Array.isArray(value)) {
-    const parts = partsOf(value, part);
-    return parts && value.length > 0 ? [Shape.Content, json(parts)] : valueOf(value);
+    const content = partsOf(value, parts.part);
+    return content && value.length > 0 ? [Shape.Content, json(content)] : valueOf(value);
   }
-  const members = (value as Record<string, unknown>)[member];
-  const parts = Array.isArray(members) && partsOf(members, part);
-  if (parts) return [Shape.Result, json({ ...value, [member]: parts })];
+  const whole = wholeOf(value, parts);
+  if (whole) return [Shape.Result, json(whole)];
   return returned instanceof Map || wrapped ? valueOf(value) : [Shape.Object, json(value)];
+}
+
+/** The value as a whole result, if it is one: it has the parts, and nothing that such a result has not. */
+export function wholeOf(returned: unknown, { part, member, beside }: Parts): object | undefined {
+  const value = plain(returned);
+  if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => key === member || beside.has(key))) return undefined;
+  const members = (value as Record<string, unknown>)[member];
+  const parts = Array.isArray(members) ? partsOf(members, part) : undefined;
+  return parts && { ...value, [member]: parts };
 }
 
 /** Any JSON value; what is not there is null. */

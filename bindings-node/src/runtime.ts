@@ -27,6 +27,9 @@ export interface Owner {
 /** Runs what it is given outside of whatever happens to be going on: events belong to nobody's request, and must not see one's AsyncLocalStorage. */
 const outside = AsyncLocalStorage.snapshot();
 
+/** Whether pipes may be read on this event loop. Other runtimes have the functions of libuv that this takes, but end the process when they are called. */
+const driven = process.versions["bun"] === undefined && process.versions["deno"] === undefined;
+
 let current: Runtime | undefined;
 
 /** The runtime of this thread. The first use loads the native library; nothing runs before the first `open`. */
@@ -49,7 +52,6 @@ export class Runtime {
   readonly #watched = new Set<number>();
   #holds = 0;
   #hooked = false;
-  #stopped = false;
 
   constructor() {
     const { Port } = native();
@@ -98,7 +100,7 @@ export class Runtime {
         this.#exit();
       });
     }
-    const json = stringify({ ...what, driven: true }, "the transport");
+    const json = stringify({ ...what, driven }, "the transport");
     const handle = attempt(() => this.#port.open(json));
     this.#owners.set(handle, owner);
     const result = this.requests.reply(handle).catch((error: unknown) => {
@@ -117,11 +119,11 @@ export class Runtime {
 
   /** Keeps the event loop alive until as many `release`. */
   hold(): void {
-    if (this.#holds++ === 0 && !this.#stopped) this.#port.ref();
+    if (this.#holds++ === 0) this.#port.ref();
   }
 
   release(): void {
-    if (--this.#holds === 0 && !this.#stopped) this.#port.unref();
+    if (--this.#holds === 0) this.#port.unref();
   }
 
   #takeBatch(): void {
@@ -174,9 +176,6 @@ export class Runtime {
       case Kind.Log:
         log(JSON.parse(body) as LogRecord[]);
         break;
-      case Kind.Stopped:
-        this.#stop();
-        break;
       case Kind.Watch:
         this.#watch(handle);
         break;
@@ -198,7 +197,6 @@ export class Runtime {
 
   /** Closes the port while the thread is still alive. The event loop no longer runs, so this blocks, shortly. */
   #exit(): void {
-    if (this.#stopped) return;
     try {
       const end = Date.now() + exitMs;
       this.#port.close(0, 0);
@@ -212,10 +210,5 @@ export class Runtime {
     } catch (error) {
       process.stderr.write(`trunkline could not be closed: ${thrownBy(error).message}\n`);
     }
-  }
-
-  #stop(): void {
-    this.#stopped = true;
-    if (current === this) current = undefined;
   }
 }

@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import * as trunkline from "trunkline";
 
-import { errorOf } from "../dist/errors.js";
+import { errorOf, thrownBy } from "../dist/errors.js";
+import { native } from "../dist/native.js";
 
 const kinds = ["protocol", "timeout", "cancelled", "closed", "transport", "version", "invalid", "busy", "blocking", "forked", "internal"];
 
@@ -31,4 +32,22 @@ test("what is no error object is internal and keeps its text", () => {
 test("ToolError keeps message and cause", () => {
   const error = new trunkline.ToolError("no such city", { cause: 1 });
   assert.deepEqual([error.name, error.message, error.cause], ["ToolError", "no such city", 1]);
+});
+
+test("what the native code throws has its kind, be it an error object or a text", () => {
+  const port = new (native().Port)(() => {});
+  const kindOf = (call) => {
+    try {
+      call();
+    } catch (error) {
+      return [error.code, thrownBy(error).kind];
+    }
+    return "nothing was thrown";
+  };
+  assert.deepEqual(kindOf(() => port.register("tool", "{}")), ["invalid", "invalid"]);
+  assert.deepEqual(kindOf(() => port.register(1, 2)), ["StringExpected", "invalid"]);
+  assert.deepEqual(kindOf(() => port.drain("no lane", 1, 0)), ["invalid", "invalid"]);
+  // What a contained panic looks like.
+  assert.equal(thrownBy(Object.assign(new Error("index out of bounds"), { code: "internal" })).kind, "internal");
+  assert.equal(thrownBy(Object.assign(new Error("x"), { code: "ERR_WHATEVER" })).kind, "internal");
 });

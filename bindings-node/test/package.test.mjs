@@ -63,3 +63,21 @@ test("a platform package is found", () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+for (const name of ["node", "bun", "deno"]) {
+  test(`pipes are read on the event loop of Node only: ${name}`, () => {
+    const script = `
+      if (${JSON.stringify(name)} !== "node") Object.defineProperty(process, "versions", { value: { ...process.versions, [${JSON.stringify(name)}]: "1.0.0" } });
+      const { Client, Server } = require("trunkline");
+      const { Port } = require("./dist/native.js").native();
+      const { open } = Port.prototype;
+      Port.prototype.open = function (json) {
+        console.log(JSON.parse(json).driven);
+        return open.call(this, json);
+      };
+      const server = new Server({ name: "a", version: "1" });
+      Client.connect(server).then((client) => client.close());`;
+    const run = spawnSync(process.execPath, ["-e", script], { cwd: home, encoding: "utf8" });
+    assert.equal(run.stdout, `${name === "node"}\n`, run.stderr);
+  });
+}

@@ -23,6 +23,8 @@ const rows = [
   ["a map", new Map([["a", 1]]), Shape.Value, '{"a":1}'],
   ["a result", { content: [block], isError: true }, Shape.Result, JSON.stringify({ content: [block], isError: true })],
   ["an empty result", { content: [] }, Shape.Result, '{"content":[]}'],
+  ["a result with everything", { content: [block], structuredContent: { a: 1 }, isError: false, _meta: {}, resultType: "complete" }, Shape.Result, JSON.stringify({ content: [block], structuredContent: { a: 1 }, isError: false, _meta: {}, resultType: "complete" })],
+  ["an object with other members beside content", { id: 7, content: [] }, Shape.Object, '{"id":7,"content":[]}'],
   ["an object whose content is something else", { content: ["a"] }, Shape.Object, '{"content":["a"]}'],
   ["what stands for itself as a string", new Date(0), Shape.Text, "1970-01-01T00:00:00.000Z"],
   ["what stands for itself as an object", { toJSON: () => ({ b: 2 }) }, Shape.Object, '{"b":2}'],

@@ -463,3 +463,35 @@ test("a listener that throws is an uncaught exception, and the next event still 
       }
     },
   ));
+
+test("what a schema describes is no whole result, however much it looks like one", () =>
+  connected(
+    (server) => {
+      const outputSchema = z.object({ content: z.array(z.string()), n: z.number().default(5) });
+      server.registerTool("texts", { outputSchema }, () => ({ content: ["a"] }));
+      server.registerTool("wrong", { outputSchema }, () => ({ content: [1] }));
+      server.registerTool("other", { outputSchema: { type: "object" } }, () => ({ id: 7, content: [] }));
+    },
+    async (client) => {
+      assert.deepEqual((await client.callTool("texts")).structuredContent, { content: ["a"], n: 5 });
+      assert.deepEqual((await client.callTool("other")).structuredContent, { id: 7, content: [] });
+      const records = await logged(async () => assert.equal((await client.callTool("wrong")).isError, true));
+      assert.match(records.map(({ message }) => message).join(), /does not fit the output schema: \/content\/0/);
+    },
+  ));
+
+for (const revision of revisions) {
+  test(`a server passes on results of another one, to a client of ${revision}`, () =>
+    connected(
+      (server) => server.registerTool("far", {}, () => ({ content: [text("far")], _meta: { "a.b/c": 1 } })),
+      (far) =>
+        connected(
+          (server) => server.registerTool("near", {}, () => far.callTool("far")),
+          async (client) => {
+            const { content, _meta, structuredContent } = await client.callTool("near");
+            assert.deepEqual([content, _meta["a.b/c"], structuredContent], [[text("far")], 1, undefined]);
+          },
+          { revision },
+        ),
+    ));
+}

@@ -3,7 +3,7 @@ import { isContentBlock } from "../content.js";
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
 import type { Icon, JsonObject, PromptArgument } from "../model.js";
-import { answerOf, type Parts } from "../returns.js";
+import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { convert } from "../schema.js";
 import type { StandardSchemaV1 } from "../standard.js";
 import { validated } from "../validation.js";
@@ -34,6 +34,7 @@ export type PromptHandler<A = undefined> = (args: PromptArguments<A>, context: C
 export const promptParts: Parts = {
   part: (value) => (typeof value === "string" || isMessage(value) || isContentBlock(value) ? value : undefined),
   member: "messages",
+  beside: new Set(["description", ...resultMembers]),
 };
 
 export function promptOffer(name: string, config: PromptConfig<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Offer {

@@ -2,7 +2,7 @@
 import { base64 } from "../content.js";
 import type { Context } from "../context.js";
 import type { Annotations, CacheScope, Icon, JsonObject } from "../model.js";
-import { answerOf, type Parts } from "../returns.js";
+import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { milliseconds } from "../times.js";
 import { checkHandler, type Callable, type Offer } from "./offer.js";
 
@@ -54,7 +54,7 @@ type Bare<N extends string> = N extends `${infer B}*` ? B : N extends `${infer B
 type Flat<T> = { [K in keyof T]: T[K] };
 
 /** Contents of resources, in `contents`. */
-export const resourceParts: Parts = { part: contentsOf, member: "contents" };
+export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
 export function resourceOffer(name: string, uri: string, config: ResourceConfig, handler: (uri: string, ...rest: never[]) => unknown): Offer {
   const { ttl, cacheScope, ...rest } = config;

@@ -3,7 +3,7 @@ import { isContentBlock } from "../content.js";
 import type { Context } from "../context.js";
 import type { InputRequired } from "../input.js";
 import type { CallToolResult, Icon, JsonObject, TaskSupport, ToolAnnotations } from "../model.js";
-import { answerOf, type Parts } from "../returns.js";
+import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
 import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema.js";
 import type { StandardSchemaV1 } from "../standard.js";
 import { isPromise, validated } from "../validation.js";
@@ -33,7 +33,7 @@ export interface ToolConfig<I extends Schema | undefined = undefined, O extends 
 
 /**
  * Answers calls of a tool. What it returns becomes the result: a string is text; content blocks are the content; an object, number, boolean, array
- * or null is JSON; `{ content: [...] }` is the whole result; an {@link InputRequired} asks the client first. A {@link ToolError} is a failure that the
+ * or null is JSON; `{ content: [...] }` with content blocks, and with no members but those of a result, is the whole result; an {@link InputRequired} asks the client first. A {@link ToolError} is a failure that the
  * caller sees, a {@link ProtocolError} a JSON-RPC error; anything else that is thrown is logged and the caller gets a generic text.
  */
 export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
@@ -41,7 +41,11 @@ export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context
 type Returned<O> = O extends StandardSchemaV1 ? OutputInput<O> | CallToolResult | InputRequired : unknown;
 
 /** Content blocks, in `content`. */
-export const toolParts: Parts = { part: (value) => (isContentBlock(value) ? value : undefined), member: "content" };
+export const toolParts: Parts = {
+  part: (value) => (isContentBlock(value) ? value : undefined),
+  member: "content",
+  beside: new Set(["structuredContent", "isError", ...resultMembers]),
+};
 
 export function toolOffer(name: string, config: ToolConfig<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Offer {
   const { inputSchema, outputSchema, requires, scopes, task, deferTask, ui, ...rest } = config;
@@ -58,7 +62,8 @@ export function toolOffer(name: string, config: ToolConfig<Schema | undefined, S
     callable: {
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
       answer: (returned) => {
-        const checked = output?.validate && !isFinished(returned) ? output.validate(returned) : undefined;
+        // A whole result has its structured content apart.
+        const checked = output?.validate && !wholeOf(returned, toolParts) ? output.validate(returned) : undefined;
         if (isPromise(checked)) return checked.then((checked) => answerOf(outputOf(checked), toolParts, wrapped));
         return answerOf(checked ? outputOf(checked) : returned, toolParts, wrapped);
       },
@@ -74,9 +79,4 @@ function outputOf(result: StandardSchemaV1.Result<unknown>): unknown {
   if (!result.issues) return result.value;
   const { path, message } = issueOf(result.issues);
   throw new Error(`the handler's return value does not fit the output schema: ${path === "" ? "/" : path}: ${message}`);
-}
-
-/** Whether a value is a whole result, which has its structured content apart. */
-function isFinished(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "content" in value && Array.isArray(value.content);
 }

@@ -1,0 +1,57 @@
+// What handlers throw, as failures of their calls.
+import { inspect, types } from "node:util";
+
+import { TokenError } from "./auth.js";
+import { ProtocolError, ToolError, invalidRequest } from "./errors.js";
+import { Misfit } from "./validation.js";
+
+/** What `fail` takes. */
+export type Failure =
+  | { kind: "tool" | "internal"; message: string }
+  | { kind: "invalid"; message: string; path: string }
+  | { kind: "protocol"; message: string; code: number; data: unknown };
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof ToolError) return { kind: "tool", message: error.message };
+  if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
+  if (error instanceof TokenError) {
+    const { message, scopes } = error;
+    return scopes ? { kind: "protocol", code: invalidRequest, message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };
+  }
+  if (error instanceof Misfit) return { kind: "invalid", message: error.message, path: error.path };
+  return { kind: "internal", message: describe(error) };
+}
+
+/** Errors that are told of a chain of causes; there may be circles. */
+const mostErrors = 8;
+const mostCharacters = 16_384;
+
+/**
+ * For the log; peers see it only if the server was made with `debug`. Only stacks: the other members of an error may hold what no log should,
+ * such as the headers of a request that failed.
+ */
+function describe(error: unknown): string {
+  const texts: string[] = [];
+  const left = [error];
+  while (left.length > 0 && texts.length < mostErrors) {
+    const next = left.shift();
+    texts.push(textOf(next));
+    if (!isError(next)) continue;
+    if (next.cause !== undefined) left.push(next.cause);
+    if (next instanceof AggregateError) left.push(...(next.errors as unknown[]).slice(0, mostErrors));
+  }
+  const text = texts.join("\ncaused by: ");
+  return text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;
+}
+
+function textOf(thrown: unknown): string {
+  if (isError(thrown)) return typeof thrown.stack === "string" ? thrown.stack : `${thrown.name}: ${thrown.message}`;
+  if (typeof thrown !== "object" || thrown === null) return `${inspect(thrown)}, which is no Error`;
+  const { message } = thrown as { message?: unknown };
+  return `an object that is no Error${typeof message === "string" ? `: ${message}` : ""}`;
+}
+
+/** Errors of other contexts of the process are errors, too. */
+function isError(thrown: unknown): thrown is Error {
+  return types.isNativeError(thrown) || thrown instanceof Error;
+}
