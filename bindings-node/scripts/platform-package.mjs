@@ -9,6 +9,7 @@ const here = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const manifestFile = join(here, "package.json");
 const manifest = JSON.parse(readFileSync(manifestFile, "utf8"));
 const platforms = manifest.platforms;
+const licences = ["LICENSE-APACHE", "LICENSE-MIT"];
 const [platform, library, publishable] = process.argv.slice(2);
 
 if (platform === "--publishable" || publishable === "--publishable") {
@@ -25,11 +26,14 @@ if (platform !== "--publishable") {
   const main = `trunkline.${platform}.node`;
   mkdirSync(folder, { recursive: true });
   copyFileSync(library, join(folder, main));
+  for (const licence of licences) copyFileSync(join(here, licence), join(folder, licence));
   const { version, license, repository, engines } = manifest;
+  const name = `@trunkline/${platform}`;
+  const description = `The native library of trunkline for ${platform}`;
   const about = {
-    name: `@trunkline/${platform}`,
+    name,
     version,
-    description: `The native library of trunkline for ${platform}`,
+    description,
     license,
     repository,
     engines,
@@ -37,8 +41,9 @@ if (platform !== "--publishable") {
     cpu: [cpu],
     ...(os === "linux" ? { libc: [abi === "musl" ? "musl" : "glibc"] } : {}),
     main,
-    files: [main],
+    files: [main, ...licences],
   };
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(about, null, 2)}\n`);
+  writeFileSync(join(folder, "README.md"), `# ${name}\n\n${description}: install that one, which brings this along where it is needed.\n`);
   console.log(folder);
 }

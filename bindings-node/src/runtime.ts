@@ -92,6 +92,11 @@ export class Runtime {
     });
   }
 
+  /** What calls in flight get when the server closes, in milliseconds. */
+  drainDeadlineMs(server: number): number {
+    return (JSON.parse(attempt(() => this.#port.describe(server))) as { drainDeadlineMs: number }).drainDeadlineMs;
+  }
+
   /** Opens a listener or connection: its handle, and its result once it is open. The owner hears of it from then on. */
   open(what: object, owner: Owner): { handle: number; result: Promise<unknown> } {
     if (!this.#hooked) {

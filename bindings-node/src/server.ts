@@ -35,7 +35,6 @@ export class Server {
   readonly #runtime = runtime();
   readonly #sessions = new Set<Session>();
   readonly #locals = new Set<Local>();
-  readonly #deadlineMs: number;
   /** Until the server is closed. */
   #handle: number | undefined;
   #closing = false;
@@ -53,7 +52,6 @@ export class Server {
   readonly fetch: FetchHandler = this.fetchHandler();
 
   constructor(info: ServerInfo, options: ServerOptions = {}) {
-    this.#deadlineMs = milliseconds(options.drainDeadline, "drainDeadline") ?? 5000;
     this.#handle = this.#runtime.registerServer(describeServer(info, options));
   }
 
@@ -127,7 +125,7 @@ export class Server {
   /** Listens for Streamable HTTP. */
   async listen(options: ListenOptions = {}): Promise<Listener> {
     const { session, result } = await this.#openHttp(options);
-    return new Listener(session, result as Address, this.#deadlineMs);
+    return new Listener(session, result as Address, this.#runtime.drainDeadlineMs(this.#known()));
   }
 
   /**
@@ -148,14 +146,16 @@ export class Server {
    * default). Nobody can connect from now on: that is a {@link ClosedError}, and over HTTP the status 503.
    */
   async close({ deadline }: { deadline?: number } = {}): Promise<void> {
-    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#deadlineMs;
+    if (this.#handle === undefined) return;
+    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#runtime.drainDeadlineMs(this.#handle);
     this.#closing = true;
     const sessions = [...this.#sessions].map((session) => session.close(deadlineMs));
     const locals = [...this.#locals].map((local) => local.leave(deadlineMs));
     await Promise.all([...sessions, ...locals]);
-    if (this.#handle === undefined) return;
-    this.#runtime.unregister(this.#handle);
+    const handle = this.#handle;
     this.#handle = undefined;
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- someone else may have closed it meanwhile
+    if (handle !== undefined) this.#runtime.unregister(handle);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

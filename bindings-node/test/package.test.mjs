@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,6 +42,29 @@ test("without a native library the error names the package to install", () => {
   }
 });
 
+test("what is packed has the licences, and a page that says what it is", () => {
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
+  try {
+    const [platform] = require("trunkline/package.json").platforms;
+    mkdirSync(join(folder, "scripts"));
+    for (const name of ["scripts/platform-package.mjs", "package.json", "README.md", "LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(home, name), join(folder, name));
+    execFileSync(process.execPath, [join(folder, "scripts/platform-package.mjs"), platform, join(home, "package.json")]);
+    for (const packed of [folder, join(folder, "npm", platform)]) {
+      const listed = execFileSync("npm", ["pack", "--dry-run", "--json", "--offline"], { cwd: packed, encoding: "utf8", shell: process.platform === "win32", stdio: ["ignore", "pipe", "ignore"] });
+      const files = JSON.parse(listed)[0].files.map(({ path }) => path);
+      for (const name of ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"]) assert.ok(files.includes(name), `${packed}: ${files}`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("there is a library for every platform that the package names", () => {
+  const jobs = readFileSync(new URL("../../.github/workflows/ci.yml", import.meta.url), "utf8");
+  const built = new Set([...jobs.matchAll(/\bplatform: ([a-z0-9-]+)/g)].map(([, platform]) => platform));
+  assert.deepEqual([...built].sort(), require("trunkline/package.json").platforms.toSorted());
+});
+
 test("a platform package is found", () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {
@@ -51,7 +74,7 @@ test("a platform package is found", () => {
     copyFileSync(join(home, "package.json"), join(folder, "node_modules/trunkline/package.json"));
     mkdirSync(join(folder, "tree/scripts"), { recursive: true });
     copyFileSync(join(home, "scripts/platform-package.mjs"), join(folder, "tree/scripts/platform-package.mjs"));
-    copyFileSync(join(home, "package.json"), join(folder, "tree/package.json"));
+    for (const name of ["package.json", "LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(home, name), join(folder, "tree", name));
     for (const platform of platforms) {
       execFileSync(process.execPath, [join(folder, "tree/scripts/platform-package.mjs"), platform, library]);
       cpSync(join(folder, "tree/npm", platform), join(folder, "node_modules/@trunkline", platform), { recursive: true });

@@ -1,7 +1,10 @@
 // Starts the server beside it and calls its tool.
+import { fileURLToPath } from "node:url";
+
 import { Client } from "trunkline";
 
-const client = await Client.connect(["node", "hello_server.mjs"]);
+const server = fileURLToPath(new URL("hello_server.mjs", import.meta.url));
+const client = await Client.connect([process.execPath, server]);
 try {
   const result = await client.callTool("hello", { name: "Ada" });
   console.log(result.content[0].text);
