@@ -64,6 +64,7 @@ struct ServerOptionsConfig {
     debug: Option<bool>,
     max_running: Option<usize>,
     max_waiting: Option<usize>,
+    max_waiting_bytes: Option<usize>,
     max_message_bytes: Option<usize>,
     max_nesting: Option<usize>,
     max_sessions: Option<usize>,
@@ -83,6 +84,7 @@ struct ServerOptionsConfig {
     task_ttl_ms: Option<u64>,
     task_poll_interval_ms: Option<u64>,
     max_tasks: Option<usize>,
+    max_tasks_per_client: Option<usize>,
     #[serde(default)]
     extensions: Map<String, Value>,
     #[serde(default)]
@@ -105,6 +107,7 @@ impl ServerConfig {
             limits: Limits {
                 max_running: given.max_running.unwrap_or(defaults.limits.max_running),
                 max_waiting: given.max_waiting.unwrap_or(defaults.limits.max_waiting),
+                max_waiting_bytes: given.max_waiting_bytes.unwrap_or(defaults.limits.max_waiting_bytes),
                 max_message_bytes: given.max_message_bytes.unwrap_or(defaults.limits.max_message_bytes),
                 // JSON readers above this depth would refuse what they cannot hold.
                 max_nesting: given.max_nesting.unwrap_or(defaults.limits.max_nesting).min(defaults.limits.max_nesting),
@@ -125,6 +128,7 @@ impl ServerConfig {
             task_ttl: millis(given.task_ttl_ms, defaults.task_ttl),
             task_poll_interval: millis(given.task_poll_interval_ms, defaults.task_poll_interval),
             max_tasks: given.max_tasks.unwrap_or(defaults.max_tasks),
+            max_tasks_per_client: given.max_tasks_per_client.unwrap_or(defaults.max_tasks_per_client),
             extensions: settings_by_name("extensions", &given.extensions)?,
             experimental: settings_by_name("experimental", &given.experimental)?,
         })

@@ -23,6 +23,17 @@ pub struct IncomingCall {
     pub scope: Scope,
 }
 
+/// What a call takes up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demand {
+    /// A running place, or a place among the calls that wait: as long as it waits, it holds so many bytes.
+    Place(usize),
+    /// No place, for it only waits for something else, such as the end of a task. It counts as open.
+    Waits,
+    /// No place, for it stays open by design, such as a stream of change notifications.
+    Stays,
+}
+
 /// What becomes of a new call.
 #[derive(Debug)]
 pub enum Admission<T> {
@@ -30,7 +41,7 @@ pub enum Admission<T> {
     Run(T),
     /// It waits; `finish` of another call hands it out.
     Wait,
-    /// Too many wait already.
+    /// Too many, or too much, waits already.
     Busy,
 }
 
@@ -39,21 +50,32 @@ pub enum Admission<T> {
 pub struct Incoming<T> {
     by_id: HashMap<RequestId, CallKey>,
     open: HashMap<CallKey, Open>,
-    waiting: VecDeque<(CallKey, T)>,
+    waiting: VecDeque<Waiting<T>>,
+    /// Of what waits.
+    bytes: usize,
     running: usize,
-    streams: usize,
+    /// Calls without a place; there may be as many as have one.
+    placeless: usize,
+    /// Those of them that stay open by design.
+    staying: usize,
     next_key: u64,
     max_running: usize,
     max_waiting: usize,
+    max_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    key: CallKey,
+    bytes: usize,
+    item: T,
 }
 
 #[derive(Debug)]
 struct Open {
     id: RequestId,
     running: bool,
-    /// Streams that stay open by design, such as subscriptions, do not take a running place; there may be as many of them
-    /// as calls that run and wait.
-    counted: bool,
+    demand: Demand,
     progress: Option<f64>,
 }
 
@@ -64,11 +86,14 @@ impl<T> Incoming<T> {
             by_id: HashMap::new(),
             open: HashMap::new(),
             waiting: VecDeque::new(),
+            bytes: 0,
             running: 0,
-            streams: 0,
+            placeless: 0,
+            staying: 0,
             next_key: 1,
             max_running: limits.max_running.max(1),
             max_waiting: limits.max_waiting,
+            max_bytes: limits.max_waiting_bytes,
         }
     }
 
@@ -84,27 +109,53 @@ impl<T> Incoming<T> {
         key
     }
 
-    /// Takes a call in; `item` comes back at once or when its turn comes. `counted` is false for long-lived streams.
-    pub fn admit(&mut self, key: CallKey, id: RequestId, counted: bool, item: T) -> Admission<T> {
-        let run = !counted || self.running < self.max_running;
-        let full = if counted {
-            !run && self.waiting.len() >= self.max_waiting
-        } else {
-            self.streams >= self.max_running.saturating_add(self.max_waiting)
+    /// Takes a call in; `item` comes back at once or when its turn comes.
+    pub fn admit(&mut self, key: CallKey, id: RequestId, demand: Demand, item: T) -> Admission<T> {
+        let (run, full) = match demand {
+            Demand::Place(bytes) => {
+                let full = self.waiting.len() >= self.max_waiting || self.bytes.saturating_add(bytes) > self.max_bytes;
+                (self.running < self.max_running, full)
+            }
+            Demand::Waits | Demand::Stays => (true, false),
         };
-        if full {
+        let placeless = !matches!(demand, Demand::Place(_));
+        if (!run && full) || (placeless && self.placeless >= self.max_running.saturating_add(self.max_waiting)) {
             return Admission::Busy;
         }
         self.by_id.insert(id.clone(), key);
-        self.open.insert(key, Open { id, running: run, counted, progress: None });
+        self.open.insert(key, Open { id, running: run, demand, progress: None });
         if run {
-            self.running += usize::from(counted);
-            self.streams += usize::from(!counted);
-            Admission::Run(item)
-        } else {
-            self.waiting.push_back((key, item));
-            Admission::Wait
+            self.enter(demand);
+            return Admission::Run(item);
         }
+        if let Demand::Place(bytes) = demand {
+            self.bytes += bytes;
+            self.waiting.push_back(Waiting { key, bytes, item });
+        }
+        Admission::Wait
+    }
+
+    fn enter(&mut self, demand: Demand) {
+        match demand {
+            Demand::Place(_) => self.running += 1,
+            Demand::Waits => self.placeless += 1,
+            Demand::Stays => (self.placeless, self.staying) = (self.placeless + 1, self.staying + 1),
+        }
+    }
+
+    fn leave(&mut self, demand: Demand) {
+        match demand {
+            Demand::Place(_) => self.running -= 1,
+            Demand::Waits => self.placeless -= 1,
+            Demand::Stays => (self.placeless, self.staying) = (self.placeless - 1, self.staying - 1),
+        }
+    }
+
+    fn take_waiting(&mut self, key: CallKey) -> Option<T> {
+        let position = self.waiting.iter().position(|waiting| waiting.key == key)?;
+        let Waiting { bytes, item, .. } = self.waiting.remove(position)?;
+        self.bytes -= bytes;
+        Some(item)
     }
 
     /// The key of an open request.
@@ -118,18 +169,16 @@ impl<T> Incoming<T> {
         let Some(open) = self.open.remove(&key) else { return (None, None) };
         self.by_id.remove(&open.id);
         if !open.running {
-            self.waiting.retain(|(waiting, _)| *waiting != key);
+            self.take_waiting(key);
             return (Some(open.id), None);
         }
-        self.running -= usize::from(open.counted);
-        self.streams -= usize::from(!open.counted);
+        self.leave(open.demand);
         (Some(open.id), self.start_next())
     }
 
     /// Ends a call that is not wanted any more: what travelled with it if it still waited, and the call whose turn it is now.
     pub fn cancel(&mut self, key: CallKey) -> (Option<T>, Option<T>) {
-        let position = self.waiting.iter().position(|(waiting, _)| *waiting == key);
-        let waiting = position.and_then(|position| self.waiting.remove(position)).map(|(_, item)| item);
+        let waiting = self.take_waiting(key);
         let (_, next) = self.finish(key);
         (waiting, next)
     }
@@ -139,14 +188,15 @@ impl<T> Incoming<T> {
         self.by_id.clear();
         self.open.clear();
         self.waiting.clear();
-        (self.running, self.streams) = (0, 0);
+        (self.bytes, self.running, self.placeless, self.staying) = (0, 0, 0, 0);
     }
 
     fn start_next(&mut self) -> Option<T> {
         if self.running >= self.max_running {
             return None;
         }
-        let (key, item) = self.waiting.pop_front()?;
+        let Waiting { key, bytes, item } = self.waiting.pop_front()?;
+        self.bytes -= bytes;
         if let Some(open) = self.open.get_mut(&key) {
             open.running = true;
             self.running += 1;
@@ -169,9 +219,9 @@ impl<T> Incoming<T> {
         self.open.contains_key(&key)
     }
 
-    /// How many calls are open, streams not counted.
+    /// How many calls are open, those that stay by design not counted.
     pub fn len(&self) -> usize {
-        self.running + self.waiting.len()
+        self.running + self.waiting.len() + self.placeless - self.staying
     }
 
     /// Whether no call is open.
@@ -192,9 +242,9 @@ mod tests {
     fn calls_wait_for_their_turn_and_the_bound_holds() {
         let mut table = table(1, 1);
         let keys: Vec<_> = (0..3).map(|_| table.next_key()).collect();
-        assert!(matches!(table.admit(keys[0], 1.into(), true, 10), Admission::Run(10)));
-        assert!(matches!(table.admit(keys[1], 2.into(), true, 20), Admission::Wait));
-        assert!(matches!(table.admit(keys[2], 3.into(), true, 30), Admission::Busy));
+        assert!(matches!(table.admit(keys[0], 1.into(), Demand::Place(0), 10), Admission::Run(10)));
+        assert!(matches!(table.admit(keys[1], 2.into(), Demand::Place(0), 20), Admission::Wait));
+        assert!(matches!(table.admit(keys[2], 3.into(), Demand::Place(0), 30), Admission::Busy));
         assert_eq!(table.finish(keys[0]), (Some(1.into()), Some(20)));
         assert_eq!(table.finish(keys[0]), (None, None));
         assert_eq!(table.finish(keys[1]), (Some(2.into()), None));
@@ -205,8 +255,8 @@ mod tests {
     fn a_waiting_call_can_be_cancelled() {
         let mut table = table(1, 8);
         let (first, second) = (table.next_key(), table.next_key());
-        let _ = table.admit(first, 1.into(), true, 1);
-        let _ = table.admit(second, "1".into(), true, 2);
+        let _ = table.admit(first, 1.into(), Demand::Place(0), 1);
+        let _ = table.admit(second, "1".into(), Demand::Place(0), 2);
         assert_eq!(table.find(&"1".into()), Some(second));
         assert_eq!(table.cancel(second), (Some(2), None));
         assert_eq!(table.cancel(second), (None, None));
@@ -214,15 +264,47 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_is_bounded_in_bytes_too() {
+        let limits = Limits { max_running: 1, max_waiting_bytes: 10, ..Limits::default() };
+        let mut table: Incoming<u32> = Incoming::new(&limits);
+        let keys: Vec<_> = (0..5).map(|_| table.next_key()).collect();
+        // What runs does not wait.
+        assert!(matches!(table.admit(keys[0], 0.into(), Demand::Place(100), 0), Admission::Run(0)));
+        assert!(matches!(table.admit(keys[1], 1.into(), Demand::Place(6), 1), Admission::Wait));
+        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Place(5), 2), Admission::Busy));
+        assert!(matches!(table.admit(keys[3], 3.into(), Demand::Place(4), 3), Admission::Wait));
+        assert_eq!(table.cancel(keys[1]), (Some(1), None));
+        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Place(6), 2), Admission::Wait));
+        assert_eq!(table.finish(keys[0]), (Some(0.into()), Some(3)));
+        assert!(matches!(table.admit(keys[4], 4.into(), Demand::Place(4), 4), Admission::Wait));
+    }
+
+    #[test]
+    fn what_waits_for_something_else_takes_no_place_but_counts_as_open() {
+        let mut table = table(1, 0);
+        let (fetch, call) = (table.next_key(), table.next_key());
+        assert!(matches!(table.admit(fetch, 1.into(), Demand::Waits, 1), Admission::Run(1)));
+        assert!(matches!(table.admit(call, 2.into(), Demand::Place(0), 2), Admission::Run(2)));
+        assert_eq!(table.finish(call), (Some(2.into()), None));
+        assert!(!table.is_empty());
+        let another = table.next_key();
+        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Busy));
+        assert_eq!(table.finish(fetch), (Some(1.into()), None));
+        assert!(table.is_empty());
+        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Run(3)));
+        assert!(table.is_empty());
+    }
+
+    #[test]
     fn streams_take_no_running_place() {
         let mut table = table(1, 0);
         let (stream, call) = (table.next_key(), table.next_key());
-        assert!(matches!(table.admit(stream, 1.into(), false, 1), Admission::Run(1)));
-        assert!(matches!(table.admit(call, 2.into(), true, 2), Admission::Run(2)));
+        assert!(matches!(table.admit(stream, 1.into(), Demand::Stays, 1), Admission::Run(1)));
+        assert!(matches!(table.admit(call, 2.into(), Demand::Place(0), 2), Admission::Run(2)));
         let another = table.next_key();
-        assert!(matches!(table.admit(another, 3.into(), false, 3), Admission::Busy), "streams are bounded too");
+        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Busy), "streams are bounded too");
         assert_eq!(table.finish(stream), (Some(1.into()), None));
-        assert!(matches!(table.admit(another, 3.into(), false, 3), Admission::Run(3)));
+        assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Run(3)));
         assert_eq!(table.len(), 1);
         table.clear();
         assert!(table.is_empty() && !table.is_open(call) && !table.contains(&3.into()));
@@ -232,7 +314,7 @@ mod tests {
     fn prg_02_progress_strictly_rises_and_prg_05_stops_with_the_call() {
         let mut table = table(1, 0);
         let key = table.next_key();
-        let _ = table.admit(key, 1.into(), true, 1);
+        let _ = table.admit(key, 1.into(), Demand::Place(0), 1);
         assert!(table.advance(key, 0.0));
         assert!(!table.advance(key, 0.0));
         assert!(table.advance(key, 0.5));

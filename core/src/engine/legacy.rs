@@ -5,6 +5,7 @@ use crate::protocol::{
     Era, RawJson, Revision, RpcError,
     meta::{ProgressToken, RequestMeta},
 };
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
@@ -15,6 +16,9 @@ pub(crate) struct Session {
     pub(crate) client_info: Option<RawJson>,
     pub(crate) client_capabilities: RawJson,
 }
+
+/// What a client may say of itself in bytes: it is kept as long as its session.
+const MAX_KEPT: usize = 1 << 20;
 
 #[derive(Deserialize)]
 struct InitializeParams<'a> {
@@ -40,11 +44,14 @@ impl Session {
         if !capabilities.get().starts_with('{') || !client_info.get().starts_with('{') {
             return Err(RpcError::invalid_params("initialize: capabilities and clientInfo must be objects"));
         }
-        Ok(Self {
-            revision: answer_to(&offered),
-            client_info: Some(RawJson::slice_of(raw.buffer(), client_info)),
-            client_capabilities: RawJson::slice_of(raw.buffer(), capabilities),
-        })
+        if client_info.get().len() + capabilities.get().len() > MAX_KEPT {
+            let text = format!("initialize: capabilities and clientInfo have more than {MAX_KEPT} bytes");
+            return Err(RpcError::invalid_params(text));
+        }
+        // Copies: a session must not keep the whole message that opened it.
+        let kept = |raw: &RawValue| RawJson::trusted(Bytes::copy_from_slice(raw.get().as_bytes()));
+        let (client_info, client_capabilities) = (Some(kept(client_info)), kept(capabilities));
+        Ok(Self { revision: answer_to(&offered), client_info, client_capabilities })
     }
 
     /// What a server without sessions assumes of a request: its header's revision and no capabilities.

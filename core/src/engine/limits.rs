@@ -14,6 +14,8 @@ pub struct Limits {
     pub max_running: usize,
     /// Calls that wait for their turn in one session. Default 1,024; further ones are refused as busy.
     pub max_waiting: usize,
+    /// How many bytes these may have together. Default 64 MiB; a call for which there is no room is refused as busy.
+    pub max_waiting_bytes: usize,
     /// How long a request may take; each progress notification starts it anew. Default 60 s.
     pub request_timeout: Duration,
     /// How long a request may take however much it progresses. Default 10 min.
@@ -34,6 +36,7 @@ impl Default for Limits {
             max_nesting: 128,
             max_running: 64,
             max_waiting: 1024,
+            max_waiting_bytes: 64 << 20,
             request_timeout: Duration::from_secs(60),
             max_request_timeout: Duration::from_secs(600),
         }

@@ -2,7 +2,7 @@
 
 use super::{
     CallKey, IncomingCall, Limits, Mirror, Patience, Scope,
-    incoming::{Admission, Incoming},
+    incoming::{Admission, Demand, Incoming},
     legacy::{self, Session},
     modern,
     outgoing::{Outgoing, one_line},
@@ -115,8 +115,14 @@ impl<T, U> ServerConversation<T, U> {
         }
         let key = self.incoming.next_key();
         let id = request.id.clone();
+        let demand = match method.name {
+            method::SUBSCRIPTIONS_LISTEN => Demand::Stays,
+            // It ends with its task, which only further requests can end.
+            method::TASKS_RESULT => Demand::Waits,
+            _ => Demand::Place(id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
+        };
         let call = IncomingCall { key, id: request.id, method, params: request.params, scope };
-        match self.incoming.admit(key, id.clone(), method.name != method::SUBSCRIPTIONS_LISTEN, (call, attached)) {
+        match self.incoming.admit(key, id.clone(), demand, (call, attached)) {
             Admission::Run((call, attached)) => Received::Call(call, attached),
             Admission::Wait => Received::Nothing("the call waits for its turn"),
             Admission::Busy => Received::Refuse(Refusal { id: Some(id), error: RpcError::busy("too many calls wait") }),

@@ -29,6 +29,16 @@ impl RequestId {
     }
 }
 
+impl RequestId {
+    /// How many bytes it holds beside itself.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Integer(_) => 0,
+            Self::BigInteger(text) | Self::String(text) => text.len(),
+        }
+    }
+}
+
 impl Serialize for RequestId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -3,23 +3,33 @@
 use super::{
     Server,
     catalog::{Changes, Snapshot},
+    serving::Serving,
 };
-use crate::protocol::{Feature, Revision, extension, project};
+use crate::protocol::{Era, Feature, Revision, RpcError, extension, project};
 use serde_json::{Value, json};
 
 impl Server {
     /// What is declared now to a client of this revision: what answers, and nothing else. `comes_back`: the client has a session.
     pub(super) fn capabilities(&self, snapshot: &Snapshot, revision: Revision, comes_back: bool) -> Value {
         let offered = snapshot.offered();
-        let mut declared = json!({"logging": {}});
+        let mut declared = json!({});
+        // Without a session nothing that a client sets, a log level say, lives on, and there is nowhere to tell it of changes.
+        let tells = comes_back || revision.era() == Era::Modern;
+        if tells {
+            declared["logging"] = json!({});
+        }
+        let list = || if tells { json!({"listChanged": true}) } else { json!({}) };
         if offered.has(Changes::TOOLS) {
-            declared["tools"] = json!({"listChanged": true});
+            declared["tools"] = list();
         }
         if offered.has(Changes::RESOURCES) {
-            declared["resources"] = json!({"subscribe": true, "listChanged": true});
+            declared["resources"] = list();
+            if tells {
+                declared["resources"]["subscribe"] = true.into();
+            }
         }
         if offered.has(Changes::PROMPTS) {
-            declared["prompts"] = json!({"listChanged": true});
+            declared["prompts"] = list();
         }
         if snapshot.completes {
             declared["completions"] = json!({});
@@ -45,6 +55,13 @@ impl Server {
         }
         project::project_server_capabilities(&mut declared, revision);
         declared
+    }
+}
+
+impl Serving {
+    /// Refuses what sets something for later, where nothing lives on: a server without sessions, up to 2025-11-25.
+    pub(super) fn check_session(&self) -> Result<(), RpcError> {
+        if self.connection.is_stateless() { Err(RpcError::method_not_found(self.method)) } else { Ok(()) }
     }
 }
 

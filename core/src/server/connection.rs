@@ -149,7 +149,7 @@ impl Connection {
         self.transport
     }
 
-    /// Whether this is one exchange without a session.
+    /// Whether this is one exchange of the handshake era without its session.
     pub(super) fn is_stateless(&self) -> bool {
         self.stateless
     }

@@ -22,6 +22,7 @@ pub(super) fn set_level(serving: &Serving, params: Option<&RawJson>) -> Result<P
     struct SetLevelParams {
         level: Option<Value>,
     }
+    serving.check_session()?;
     let given: SetLevelParams = params.and_then(|params| params.parse().ok()).unwrap_or_default();
     let level = given.level.unwrap_or_default();
     let Some(level) = level.as_str().and_then(LoggingLevel::parse) else {
@@ -41,6 +42,8 @@ impl Serving {
         } else {
             level as u8 >= self.connection.log_level().0.load(Ordering::Acquire)
         };
+        // LOG-01: without a session it is not declared.
+        let wanted = wanted && !self.connection.is_stateless();
         if !wanted || self.reply.is_congested() || !self.is_wanted() {
             return;
         }

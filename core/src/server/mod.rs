@@ -17,6 +17,7 @@ mod input;
 mod lists;
 mod logging;
 mod mirrored;
+mod names;
 mod notices;
 mod options;
 mod outbound;

@@ -4,6 +4,7 @@ use super::{
     Server,
     catalog::Changes,
     connection::{Connection, Governing},
+    names::Names,
     outbound::Outgoing,
     tasks::Task,
 };
@@ -57,15 +58,12 @@ impl Notices {
 #[derive(Default)]
 pub(super) struct Watching {
     /// Resources that a session subscribed to.
-    resources: Mutex<BTreeSet<String>>,
+    resources: Mutex<Names>,
     /// Elicitations by URL that this client was sent (ELI-28).
-    elicitations: Mutex<BTreeSet<String>>,
+    elicitations: Mutex<Names>,
     pending: Mutex<Notices>,
     scheduled: AtomicBool,
 }
-
-/// Resources that one session may subscribe to, and elicitations that may be open on it.
-const MAX_WATCHED: usize = 10_000;
 
 /// Changes made within this time are told once.
 const COALESCE: Duration = Duration::from_millis(5);
@@ -118,12 +116,7 @@ impl Server {
 impl Connection {
     /// A session wants to hear of a resource's updates.
     pub(super) fn watch_resource(&self, uri: &str) -> Result<(), RpcError> {
-        let mut resources = self.watching().resources.lock();
-        if resources.len() >= MAX_WATCHED && !resources.contains(uri) {
-            return Err(RpcError::busy(&format!("the session subscribed to {MAX_WATCHED} resources")));
-        }
-        resources.insert(uri.to_owned());
-        Ok(())
+        self.watching().resources.lock().insert(uri)
     }
 
     pub(super) fn unwatch_resource(&self, uri: &str) {
@@ -135,9 +128,8 @@ impl Connection {
     pub(super) fn remember_elicitation(self: &Arc<Self>, params: &Value) {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
-            let mut elicitations = self.watching().elicitations.lock();
-            if elicitations.len() < MAX_WATCHED {
-                elicitations.insert(id.to_owned());
+            if self.watching().elicitations.lock().insert(id).is_err() {
+                tracing::warn!(target: "trunkline", "too many elicitations are open: the client will not hear that {id} is complete");
             }
         }
     }
@@ -166,7 +158,7 @@ impl Connection {
         }
         let watching = self.watching();
         let resources = watching.resources.lock();
-        watching.pending.lock().add_wanted(notices, self.declared(), &resources)
+        watching.pending.lock().add_wanted(notices, self.declared(), resources.set())
     }
 
     /// What was missed before the session was initialized is told now.

@@ -20,7 +20,7 @@ pub struct ServerOptions {
     pub session_idle: Duration,
     /// How long calls may go on after a listener closes. Default 5 s.
     pub drain_deadline: Duration,
-    /// How often a quiet SSE stream gets a comment. Default 15 s.
+    /// How often a quiet SSE stream gets a comment. Default 15 s; zero: never.
     pub keep_alive: Duration,
     /// How long clients may keep lists and the result of discovery. Default: not at all.
     pub cache: CacheHints,
@@ -42,6 +42,9 @@ pub struct ServerOptions {
     pub task_poll_interval: Duration,
     /// Tasks that are kept at once. Default 10,000; further ones are refused as busy.
     pub max_tasks: usize,
+    /// Of them, those of one principal, or of one session or pipe where nobody is asked for a token. Default 1,000: they run beside
+    /// the calls, and nobody shall take the room of all.
+    pub max_tasks_per_client: usize,
     /// Extensions that are declared, by their ids, with their settings (EXT-01). Default: none.
     pub extensions: Map<String, Value>,
     /// What is declared under `capabilities.experimental`. Default: nothing.
@@ -66,6 +69,9 @@ impl ServerOptions {
     /// With durations that can be added to any time.
     pub(super) fn bounded(mut self) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+        if self.keep_alive.is_zero() {
+            self.keep_alive = YEAR;
+        }
         let durations = [
             &mut self.session_idle,
             &mut self.drain_deadline,
@@ -101,6 +107,7 @@ impl Default for ServerOptions {
             task_ttl: Duration::from_secs(3600),
             task_poll_interval: Duration::from_millis(500),
             max_tasks: 10_000,
+            max_tasks_per_client: 1000,
             extensions: Map::new(),
             experimental: Map::new(),
         }

@@ -49,6 +49,7 @@ pub(super) fn read(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
 
 /// `resources/subscribe` (RES-04).
 pub(super) fn subscribe(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
+    serving.check_session()?;
     let (_, uri) = uri_of(serving, params)?;
     if !exists(serving, &uri) {
         return Err(RpcError::resource_not_found(&uri, serving.scope.revision));
@@ -59,6 +60,7 @@ pub(super) fn subscribe(serving: &Serving, params: Option<&RawJson>) -> Result<P
 
 /// `resources/unsubscribe`; of something that was not subscribed, there is nothing to do.
 pub(super) fn unsubscribe(serving: &Serving, params: Option<&RawJson>) -> Result<Prepared, RpcError> {
+    serving.check_session()?;
     let (_, uri) = uri_of(serving, params)?;
     serving.connection.unwatch_resource(&uri);
     Ok(Prepared::Answer(RawJson::empty_object()))

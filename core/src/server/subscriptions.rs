@@ -2,6 +2,7 @@
 
 use super::{
     catalog::Changes,
+    names::Names,
     notices::{Notices, changed_method},
     outbound::{Outbound, Outgoing},
 };
@@ -27,9 +28,6 @@ const FILTERS: [(&str, Changes); 3] = [
     ("resourcesListChanged", Changes::RESOURCES),
     ("promptsListChanged", Changes::PROMPTS),
 ];
-
-/// Resources, and tasks, that one stream may name.
-const MAX_NAMED: usize = 10_000;
 
 impl Subscription {
     /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is honoured.
@@ -64,15 +62,14 @@ impl Subscription {
             }
         }
         let texts = |name: &str| -> Result<BTreeSet<String>, RpcError> {
-            let given: BTreeSet<String> = match filter.get(name) {
-                None => BTreeSet::new(),
-                Some(texts) => serde_json::from_value(texts.clone())
-                    .map_err(|_| wrong(&format!("notifications.{name} must be an array of strings")))?,
-            };
-            if given.len() > MAX_NAMED {
-                return Err(wrong(&format!("notifications.{name} may hold at most {MAX_NAMED}")));
+            let no_strings = || wrong(&format!("notifications.{name} must be an array of strings"));
+            let mut names = Names::default();
+            for text in
+                filter.get(name).map_or(Ok(&[][..]), |it| it.as_array().map(Vec::as_slice).ok_or_else(no_strings))?
+            {
+                names.insert(text.as_str().ok_or_else(no_strings)?)?;
             }
-            Ok(given)
+            Ok(names.into_set())
         };
         let resources = texts("resourceSubscriptions")?;
         let resources = if offered.has(Changes::RESOURCES) { resources } else { BTreeSet::new() };

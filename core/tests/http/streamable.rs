@@ -14,7 +14,8 @@ use tokio::{
     time::{sleep, timeout},
 };
 use trunkline::{
-    server::{Call, Context, Outcome, ServerOptions, ToolEntry},
+    protocol::model::LoggingLevel,
+    server::{Call, Context, Outcome, ResourceEntry, ServerOptions, ToolEntry},
     transport::HttpOptions,
 };
 
@@ -511,6 +512,37 @@ async fn batches_are_answered_where_2025_03_26_governs() {
     assert_eq!(stateless.post(&header, &batch(ping)).await.error(), (400, -32600));
 }
 
+/// Nothing that is declared depends on a session that is not there (LOG-01, RES-01).
+#[tokio::test]
+async fn res_04_stateless_servers_declare_what_they_can_do() {
+    let options = HttpOptions { stateless: true, ..HttpOptions::default() };
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    fixture.server.add_resource(ResourceEntry::typed("a:b", "b", || async { Ok("text") })).unwrap();
+    fixture
+        .server
+        .add_tool(ToolEntry::typed("talks", "Logs.", |ctx: Context| async move {
+            ctx.log(LoggingLevel::Error, "told to nobody");
+            Ok("talked")
+        }))
+        .unwrap();
+    let opened = fixture.post(&[], &initialize("2025-11-25")).await.json();
+    assert_eq!(opened["result"]["capabilities"], json!({"tools": {}, "resources": {}}));
+    for (method, params) in [
+        ("resources/subscribe", json!({"uri": "a:b"})),
+        ("resources/unsubscribe", json!({"uri": "a:b"})),
+        ("logging/setLevel", json!({"level": "error"})),
+    ] {
+        assert_eq!(fixture.post(&[], &request(method, params)).await.error(), (200, -32601), "{method}");
+    }
+    let talked = fixture.post(&[], &request("tools/call", call("talks", json!({})))).await;
+    assert_eq!(talked.json()["result"]["content"][0]["text"], "talked", "alone, as JSON");
+    // In the modern era there is a way: streams of subscriptions, and levels of requests.
+    let modern = fixture.modern("server/discover", json!({})).send().await.json();
+    let declared = &modern["result"]["capabilities"];
+    assert_eq!(declared["resources"], json!({"subscribe": true, "listChanged": true}));
+    assert!(declared["logging"].is_object());
+}
+
 /// HTTP-50
 #[tokio::test]
 async fn http_52_stateless_servers_take_the_revision_from_the_header() {
@@ -642,6 +674,12 @@ async fn h26_16_a_quiet_call_becomes_a_stream_with_keep_alives() {
     let answer = fixture.modern("tools/call", call("wait", json!({"milliseconds": 300}))).send().await;
     assert!(answer.body.matches(": keep-alive\n\n").count() >= 2, "{answer:?}");
     assert_eq!(answer.events()[0]["result"]["content"][0]["text"], "waited");
+
+    // Zero is never, and not all the time.
+    let options = ServerOptions { keep_alive: Duration::ZERO, ..ServerOptions::default() };
+    let fixture = Fixture::with(HttpOptions::default(), options).await;
+    let answer = fixture.modern("tools/call", call("wait", json!({"milliseconds": 300}))).send().await;
+    assert_eq!(answer.json()["result"]["content"][0]["text"], "waited");
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
         max_sessions: sessions over HTTP.
         session_idle: after so long without a message a session over HTTP ends.
         drain_deadline: how long calls in flight may take when the server stops.
-        keep_alive: how often a quiet HTTP stream gets a comment.
+        keep_alive: how often a quiet HTTP stream gets a comment; 0: never.
         ttl: for how long clients may keep lists and what discovery says.
         cache_scope: whether others than the caller may be given what was kept.
         state_keys: secrets of 32 bytes (or their base64 text) that seal the state of requests which wait for input:

@@ -575,3 +575,31 @@ proptest! {
         prop_assert!(conversation.is_idle());
     }
 }
+
+#[test]
+fn what_a_client_says_of_itself_is_bounded_for_it_stays() {
+    let mut conversation = conversation();
+    let mut message = |padding: usize| {
+        let info = json!({"name": "c", "version": "1", "title": "x".repeat(padding)});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+        fate(&mut conversation, request(1, "initialize", params))
+    };
+    assert!(message(1 << 20).contains("-32602"), "it was taken");
+    assert_eq!(message(1000), "initialize 2025-11-25");
+}
+
+#[test]
+fn waiting_calls_are_bounded_in_bytes() {
+    let limits = Limits { max_running: 1, max_waiting_bytes: 1000, ..Limits::default() };
+    let mut conversation = ServerConversation::new(&limits);
+    assert_eq!(fate(&mut conversation, initialize(0, "2025-11-25")), "initialize 2025-11-25");
+    let mut call = |id: i64, padding: usize| {
+        let params = json!({"name": "t", "arguments": {"padding": "x".repeat(padding)}});
+        fate(&mut conversation, request(id, "tools/call", params))
+    };
+    let first = call(1, 5000);
+    assert!(!first.contains("-32603"), "what runs does not wait: {first}");
+    let (waits, refused) = (call(2, 500), call(3, 500));
+    assert!(!waits.contains("-32603") && refused.contains("-32603"), "{waits}, {refused}");
+    assert_eq!(call(4, 10), waits);
+}

@@ -125,7 +125,7 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
     let method: Box<str> =
         serde_json::from_str(method.get()).map_err(|_| refuse("The member method must be a string"))?;
     let params = match wire.params {
-        Some(raw) if raw.get().starts_with('{') => Some(RawJson::slice_of(buffer, raw)),
+        Some(raw) if raw.get().starts_with('{') => Some(kept(buffer, raw)),
         Some(_) => return Err(refuse("The member params must be an object")),
         None => None,
     };
@@ -133,6 +133,19 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
         Some(id) => Message::Request(Request { id, method, params }),
         None => Message::Notification(Notification { method, params }),
     })
+}
+
+/// Bytes around a member that need no thought.
+const ENVELOPE: usize = 4096;
+
+/// The text of a member. A slice keeps its whole buffer, so that what is a small part of it is copied: what a message holds in
+/// memory is about what it shows.
+fn kept(buffer: &Bytes, raw: &RawValue) -> RawJson {
+    let text = raw.get();
+    if buffer.len() > text.len().saturating_mul(2).saturating_add(ENVELOPE) {
+        return RawJson::trusted(Bytes::copy_from_slice(text.as_bytes()));
+    }
+    RawJson::slice_of(buffer, raw)
 }
 
 fn check_version(wire: &Wire<'_>) -> Result<(), &'static str> {
@@ -155,7 +168,7 @@ fn parse_outcome(buffer: &Bytes, wire: &Wire<'_>, has_id: bool) -> Result<Result
     let error = wire.error.filter(|raw| !is_null(raw));
     let result = wire.result.filter(|raw| error.is_none() || !is_null(raw));
     match (result, error) {
-        (Some(result), None) if has_id => Ok(Ok(RawJson::slice_of(buffer, result))),
+        (Some(result), None) if has_id => Ok(Ok(kept(buffer, result))),
         (Some(_), None) => Err("A result needs the id of its request"),
         (None, Some(error)) => {
             let object = Some(error.get()).filter(|text| text.starts_with('{'));

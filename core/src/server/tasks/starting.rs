@@ -1,6 +1,6 @@
 //! How a call becomes a task.
 
-use super::task::{NewTask, Task};
+use super::task::{Holder, NewTask, Task};
 use crate::{
     protocol::{Feature, RawJson, RpcError, extension, project},
     server::{
@@ -82,8 +82,7 @@ impl Serving {
     /// Whether anything here can be a task.
     pub(in crate::server) fn offers_tasks(&self) -> bool {
         // Without sessions nobody could come back for one in the handshake era.
-        let comes_back = !self.connection.is_stateless() || self.scope.revision.supports(Feature::TasksExtension);
-        self.snapshot.has_tasks && comes_back
+        self.snapshot.has_tasks && !self.connection.is_stateless()
     }
 
     /// The client's capabilities as a value.
@@ -103,10 +102,16 @@ impl Serving {
         let server = self.server();
         let options = server.options();
         let runtime = self.connection.runtime();
+        let owner = self.owner();
+        let holder = match &*owner.principal {
+            "" => Holder::Conversation(self.connection.number()),
+            principal => Holder::Principal(principal.to_owned()),
+        };
         let new = NewTask {
             id: random::unguessable(),
             number: server.next_number(),
-            owner: self.owner(),
+            owner,
+            holder,
             ends_with: self.connection.tasks_end_with(),
             cancellation: self.cancellation.clone(),
             ttl: ttl.unwrap_or(options.task_ttl).min(options.task_ttl),
@@ -115,7 +120,7 @@ impl Serving {
         let until = crate::engine::later(runtime.now(), new.ttl);
         let task = Task::new(new, server.downgrade(), Arc::clone(runtime));
         // TKX-08: it can be asked for before anyone knows its id.
-        if let Err(error) = server.tasks().insert(&task, options.max_tasks) {
+        if let Err(error) = server.tasks().insert(&task, options) {
             return Err((sink, error));
         }
         let _ = self.task.set(Arc::clone(&task));

@@ -1,7 +1,7 @@
 //! The tasks of a server, by id.
 
-use super::task::{Owner, Task};
-use crate::{protocol::RpcError, sync::Mutex};
+use super::task::{Holder, Owner, Task};
+use crate::{protocol::RpcError, server::ServerOptions, sync::Mutex};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -18,15 +18,21 @@ struct Table {
     by_id: HashMap<String, Arc<Task>>,
     /// Oldest first, for lists.
     by_number: BTreeMap<u64, Arc<Task>>,
+    /// How many each client has.
+    held: HashMap<Holder, usize>,
 }
 
 impl Tasks {
     /// Keeps a task, unless there are too many (TSK-35).
-    pub(super) fn insert(&self, task: &Arc<Task>, max: usize) -> Result<(), RpcError> {
+    pub(super) fn insert(&self, task: &Arc<Task>, options: &ServerOptions) -> Result<(), RpcError> {
         let mut table = self.table.lock();
-        if table.by_id.len() >= max {
+        if table.by_id.len() >= options.max_tasks {
             return Err(RpcError::busy("too many tasks are kept"));
         }
+        if table.held.get(task.holder()).is_some_and(|held| *held >= options.max_tasks_per_client) {
+            return Err(RpcError::busy("too many tasks are kept for this client"));
+        }
+        *table.held.entry(task.holder().clone()).or_default() += 1;
         table.by_id.insert(task.id().to_owned(), Arc::clone(task));
         table.by_number.insert(task.number(), Arc::clone(task));
         Ok(())
@@ -35,8 +41,16 @@ impl Tasks {
     /// Forgets a task whose time is over.
     pub(super) fn remove(&self, task: &Task) {
         let mut table = self.table.lock();
-        table.by_id.remove(task.id());
+        if table.by_id.remove(task.id()).is_none() {
+            return;
+        }
         table.by_number.remove(&task.number());
+        if let Some(held) = table.held.get_mut(task.holder()) {
+            *held -= 1;
+            if *held == 0 {
+                table.held.remove(task.holder());
+            }
+        }
     }
 
     /// Cancels the tasks that went with a session: without a principal nobody can come back for them.

@@ -30,11 +30,20 @@ pub(in crate::server) struct Owner {
     pub(in crate::server) session: Option<u64>,
 }
 
+/// Whose share of the room a task takes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Holder {
+    Principal(String),
+    /// Where nobody is asked for a token.
+    Conversation(u64),
+}
+
 /// A task. Its handler runs in this process.
 pub(in crate::server) struct Task {
     id: String,
     number: u64,
     owner: Owner,
+    holder: Holder,
     ends_with: Option<u64>,
     /// The server keeps its tasks, so a task does not keep its server.
     server: WeakServer,
@@ -78,6 +87,7 @@ pub(super) struct NewTask {
     pub(super) id: String,
     pub(super) number: u64,
     pub(super) owner: Owner,
+    pub(super) holder: Holder,
     /// The listener, or conversation, without which it does not go on.
     pub(super) ends_with: Option<u64>,
     pub(super) cancellation: Cancellation,
@@ -87,7 +97,7 @@ pub(super) struct NewTask {
 
 impl Task {
     pub(super) fn new(new: NewTask, server: WeakServer, runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        let NewTask { id, number, owner, ends_with, cancellation, ttl, poll_interval } = new;
+        let NewTask { id, number, owner, holder, ends_with, cancellation, ttl, poll_interval } = new;
         let created = runtime.unix_time();
         let state = State {
             status: TaskStatus::Working,
@@ -104,6 +114,7 @@ impl Task {
             id,
             number,
             owner,
+            holder,
             ends_with,
             server,
             runtime,
@@ -128,6 +139,10 @@ impl Task {
 
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    pub(super) fn holder(&self) -> &Holder {
+        &self.holder
     }
 
     pub(super) fn ends_with(&self) -> Option<u64> {

@@ -1,18 +1,19 @@
-//! Tasks whose result is waited for on more than one connection.
+//! Tasks whose result is waited for on more than one connection, and what they take up.
 
 use crate::{
+    engine::Limits,
     protocol::{
         Revision,
         model::{ElicitParams, Field, FormSchema},
     },
     server::{
-        Context, Server, TaskSupport, ToolEntry,
+        Context, Server, ServerOptions, TaskSupport, ToolEntry,
         tests::{Peer, accept, server, text_of},
     },
     wire_log::Transport,
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
 /// Asks when it is let.
@@ -70,4 +71,61 @@ async fn tsk_20_a_question_whose_session_ended_goes_to_who_waits_in_another() {
     assert_eq!(other.rest().await, [] as [Value; 0], "asked once");
     one.connection.close();
     answer_and_check(&other, id).await;
+}
+
+fn forever() -> ToolEntry {
+    let forever = |ctx: Context| async move {
+        ctx.cancelled().await;
+        Ok("never")
+    };
+    ToolEntry::typed("forever", "Never ends", forever).task(TaskSupport::Required)
+}
+
+#[tokio::test(start_paused = true)]
+async fn tsk_20_whoever_waits_for_a_result_takes_no_place_of_a_call() {
+    let limits = Limits { max_running: 1, max_waiting: 1, ..Limits::default() };
+    let server = server().options(ServerOptions { limits, ..ServerOptions::default() }).entry(forever()).build();
+    let peer = session(&server).await;
+    let created = peer.ask("tools/call", json!({"name": "forever", "task": {}})).await;
+    let named = json!({"taskId": created["result"]["task"]["taskId"]});
+    let fetches = [peer.request("tasks/result", named.clone()), peer.request("tasks/result", named.clone())];
+    let refused = peer.ask("tasks/result", named.clone()).await;
+    assert_eq!(refused["error"]["data"]["reason"], "busy", "they are bounded by themselves");
+    assert_eq!(peer.ask("tasks/get", named.clone()).await["result"]["status"], "working");
+    // Who waits is there: the session is not idle.
+    assert!(!peer.connection.is_idle());
+    assert_eq!(peer.ask("tasks/cancel", named).await["result"]["status"], "cancelled");
+    for fetch in fetches {
+        assert_eq!(peer.answer(fetch).await["error"]["code"], -32600);
+    }
+    assert!(peer.connection.is_idle());
+}
+
+#[tokio::test(start_paused = true)]
+async fn tsk_35_one_client_cannot_take_the_room_of_all() {
+    let options = ServerOptions {
+        max_tasks: 5,
+        max_tasks_per_client: 2,
+        task_ttl: Duration::from_secs(60),
+        ..ServerOptions::default()
+    };
+    let server = server().options(options).entry(forever()).build();
+    let peer = async |principal| {
+        let peer = Peer::with(&server, Transport::Http, principal);
+        peer.in_session(Revision::V2025_11_25, json!({})).await
+    };
+    let make = async |peer: &Peer| {
+        let made = peer.ask("tools/call", json!({"name": "forever", "task": {}})).await;
+        made["error"]["data"]["reason"] != "busy"
+    };
+    let (alice, again, bob) = (peer(Some("alice")).await, peer(Some("alice")).await, peer(Some("bob")).await);
+    assert!(make(&alice).await && make(&again).await);
+    assert!(!make(&alice).await && !make(&again).await, "a principal has one share, in however many sessions");
+    assert!(make(&bob).await);
+    let (one, other) = (peer(None).await, peer(None).await);
+    assert!(make(&one).await && make(&one).await && !make(&one).await);
+    assert!(!make(&other).await, "there is no room at all");
+    // A task that is forgotten leaves its room (TKX-38).
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert!(make(&alice).await && make(&other).await);
 }

@@ -144,7 +144,10 @@ pub(super) fn metadata(document: Bytes, parts: &Parts) -> Response<HttpBody> {
         return reply::not_allowed("This document is read with GET", "GET, HEAD, OPTIONS");
     }
     let mut response = reply::json(document);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    // Whoever asks: what a cache keeps of a request without an origin is no answer to a page.
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
     response
 }
 

@@ -204,6 +204,20 @@ fn what_is_written_reads_back() {
     assert_eq!(&encode_notification("n", None)[..], br#"{"jsonrpc":"2.0","method":"n"}"#);
 }
 
+#[test]
+fn a_message_keeps_about_what_it_shows() {
+    let large = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{}},"else":"{}"}}"#, "x".repeat(100_000));
+    let usual = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#.to_owned();
+    for (text, copied) in [(large, true), (usual, false)] {
+        let buffer = bytes::Bytes::from(text);
+        let inside = buffer.as_ptr_range();
+        let Frame::Single(Ok(Message::Request(request))) = Frame::parse(&buffer, BOUNDS) else { panic!() };
+        let params = request.params.unwrap();
+        assert_eq!(!inside.contains(&params.as_bytes().as_ptr()), copied);
+        assert!(params.as_bytes().starts_with(b"{"));
+    }
+}
+
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or_default(),
