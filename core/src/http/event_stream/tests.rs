@@ -133,7 +133,7 @@ fn expected(text: &[u8]) -> (Vec<Vec<u8>>, Option<Vec<u8>>) {
         let data = of(b"data").collect::<Vec<_>>().join(&b'\n');
         let is_message = matches!(of(b"event").next_back(), None | Some(b"" | b"message"));
         messages.extend((is_message && !data.is_empty()).then_some(data));
-        let id = of(b"id").filter(|id| !id.contains(&0) && std::str::from_utf8(id).is_ok()).next_back();
+        let id = of(b"id").rfind(|id| !id.contains(&0) && std::str::from_utf8(id).is_ok());
         last_id = id.map(<[u8]>::to_vec).or(last_id);
     }
     (messages, last_id)
