@@ -243,8 +243,24 @@ impl CallFacts {
         if !serving.may_become_task.swap(false, Ordering::Relaxed) {
             return;
         }
-        let mut slot = self.inner.sink.lock();
-        *slot = slot.take().map(|sink| serving.start_task(None, sink).unwrap_or_else(|(sink, _)| sink));
+        let waiting = {
+            let mut slot = self.inner.sink.lock();
+            match slot.take().map(|sink| serving.start_task(None, sink)) {
+                Some(Ok((sink, waiting))) => {
+                    *slot = Some(sink);
+                    Some(waiting)
+                }
+                Some(Err((sink, _))) => {
+                    *slot = Some(sink);
+                    None
+                }
+                None => None,
+            }
+        };
+        // Told with no lock held: whoever waits may be a handler.
+        if let Some((sink, created)) = waiting {
+            serving.deliver(sink, Ok(created));
+        }
     }
 
     /// Says what the task does now. On a call that is none, nothing happens.

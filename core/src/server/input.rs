@@ -199,7 +199,15 @@ impl InputKind {
 pub(super) fn check(mut request: InputRequest, scope: &Scope) -> Result<InputRequest, Refused> {
     let declared: Value = scope.client_capabilities.parse().unwrap_or_default();
     let method = request.kind.method();
-    match input::prepare(method, &mut request.params, &declared, scope.revision, unguessable) {
+    let mut without_id = false;
+    let new_id = || {
+        unguessable().unwrap_or_else(|| {
+            without_id = true;
+            String::new()
+        })
+    };
+    match input::prepare(method, &mut request.params, &declared, scope.revision, new_id) {
+        Ok(()) if without_id => Err(Refused { error: RpcError::internal() }),
         Ok(()) => Ok(request),
         Err(InputError::Invalid(problem)) => {
             Err(Refused { error: RpcError::invalid_params(format!("{method}: {problem}")) })

@@ -1,11 +1,20 @@
-//! Names that nobody can guess.
+//! Names that nobody can guess (SEC-03, TSK-33).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 /// 128 random bits as text.
-pub(super) fn unguessable() -> String {
-    let mut bytes = [0; 16];
-    // Without randomness there is no TLS either, and a name that can be guessed would be worse than no answer.
-    getrandom::fill(&mut bytes).expect("the system gives random bytes");
-    URL_SAFE_NO_PAD.encode(bytes)
+pub(super) fn unguessable() -> Option<String> {
+    bytes::<16>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Random bytes. `None`: the system has none now. What can be guessed would be worse than a call that fails, and is logged.
+pub(super) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
+    let mut bytes = [0; LENGTH];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => Some(bytes),
+        Err(error) => {
+            tracing::error!(target: "trunkline", "the system gives no random bytes: {error}");
+            None
+        }
+    }
 }

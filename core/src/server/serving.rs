@@ -137,7 +137,10 @@ impl Serving {
         match prepared {
             Ok(Ok(Prepared::Run(target, input))) => self.run(target, input, sink),
             Ok(Ok(Prepared::RunAsTask(target, input, ttl))) => match self.start_task(ttl, sink) {
-                Ok(sink) => self.run(target, input, sink),
+                Ok((sink, (waiting, created))) => {
+                    self.deliver(waiting, Ok(created));
+                    self.run(target, input, sink);
+                }
                 Err((sink, error)) => drop(self.deliver(sink, Err(error))),
             },
             Ok(Ok(Prepared::Later(answer))) => answer(self, sink),

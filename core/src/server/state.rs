@@ -1,6 +1,6 @@
 //! `requestState`: what one round leaves for the next, sealed so that the client can carry it and nothing else (MRTR-06, MRTR-07).
 
-use super::{input::Question, rounds::Answer, serving::Serving};
+use super::{input::Question, random, rounds::Answer, serving::Serving};
 use crate::{
     protocol::{RawJson, RpcError},
     wire_log::Transport,
@@ -30,11 +30,8 @@ impl StateKey {
         Self(bytes)
     }
 
-    fn random() -> Self {
-        let mut bytes = [0; 32];
-        // Without randomness there is no TLS either; a key of zeros would be worse than no answer.
-        getrandom::fill(&mut bytes).expect("the system gives random bytes");
-        Self(bytes)
+    fn random() -> Option<Self> {
+        random::bytes().map(Self)
     }
 }
 
@@ -92,9 +89,10 @@ pub(super) struct Sealer {
 }
 
 impl Sealer {
-    /// The first key seals, all open. Without keys, a random one.
+    /// The first key seals, all open. Without keys, a random one; where the system has no random bytes, nothing can be sealed, and
+    /// calls that need it fail.
     pub(super) fn new(keys: &[StateKey]) -> Self {
-        let random = [StateKey::random()];
+        let random: Vec<_> = if keys.is_empty() { StateKey::random().into_iter().collect() } else { Vec::new() };
         let warn = AtomicBool::new(keys.is_empty());
         let keys = if keys.is_empty() { &random } else { keys };
         let prepared = |key: &StateKey| {

@@ -278,10 +278,19 @@ async fn http_11_modern_notifications_are_accepted_and_responses_are_not() {
 #[tokio::test]
 async fn http_41_to_47_a_session_lives_from_initialize_to_delete() {
     let fixture = Fixture::new().await;
+    // SEC-03: from servers that have done the same, ids that have as little in common as chance gives. A counter, a clock or a seed
+    // that all share would show.
+    let other = Fixture::new().await;
     let mut known: Vec<String> = Vec::new();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        known.push(other.session(revision).await);
+    }
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let id = fixture.session(revision).await;
-        assert!(!known.contains(&id), "SEC-03");
+        for earlier in &known {
+            let alike = earlier.bytes().zip(id.bytes()).filter(|(one, other)| one == other).count();
+            assert!(alike <= 8, "{earlier} {id}");
+        }
         known.push(id.clone());
         assert!(id.len() >= 22 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
         let session = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", revision)];

@@ -90,7 +90,7 @@ async fn tkx_45_the_header_names_the_task_of_the_request() {
 }
 
 #[tokio::test]
-async fn tsk_33_tsk_34_tsk_36_each_session_has_its_own_tasks() {
+async fn tsk_34_tsk_36_each_session_has_its_own_tasks() {
     let fixture = fixture(HttpOptions::default()).await;
     let (own, other) = (fixture.session(REVISION).await, fixture.session(REVISION).await);
     let created = in_session(&fixture, &own, &forever_as_task()).send().await;

@@ -240,7 +240,7 @@ fn prm_04_and_05_prompts_are_filled_in_or_refused() {
 }
 
 #[test]
-fn cmp_02_cmp_03_cmp_07_and_misc_07_completions_are_bounded_and_their_references_checked() {
+fn cmp_02_cmp_03_and_misc_07_completions_are_bounded_and_their_references_checked() {
     let prompt = |name: &str| json!({"type": "ref/prompt", "name": name});
     for revision in every_revision() {
         let (mut wire, params) = start(revision);

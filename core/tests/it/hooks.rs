@@ -1,7 +1,13 @@
 //! Middleware and providers as async code in Rust.
 
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{sync::Notify, time::timeout};
 use trunkline::{
     Client, ClientOptions, Context, RequestOptions, RevisionChoice, Server, ToolError,
@@ -56,7 +62,7 @@ async fn pag_05_a_provider_lists_and_serves_what_is_not_registered() {
 }
 
 #[tokio::test]
-async fn tool_22_res_13_middleware_sees_changes_and_refuses() {
+async fn tool_22_middleware_sees_changes_and_refuses() {
     let guard = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
         let name = next.params().and_then(|params| params["name"].as_str()).unwrap_or_default().to_owned();
         if name == "secret" {
@@ -96,6 +102,43 @@ async fn tool_22_res_13_middleware_sees_changes_and_refuses() {
         // What it does not wrap goes on.
         assert_eq!(client.list_tools().await.unwrap().len(), 2);
     }
+    wrong_methods_are_refused();
+}
+
+#[tokio::test]
+async fn res_13_permission_is_checked_before_anything_is_read() {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&reads);
+    let guard = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+        let uri = next.params().and_then(|params| params["uri"].as_str()).unwrap_or_default().to_owned();
+        if uri.starts_with("private:") {
+            return Err(RpcError::new(-32000, "not for you").into());
+        }
+        next.run().await.map_err(Into::into)
+    });
+    let read = move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        async { Ok("contents") }
+    };
+    let server = Server::builder("guarded", "1")
+        .middleware(guard.methods(["resources/read"]))
+        .resource("private:note", "note", read.clone())
+        .resource("public:note", "note", read)
+        .build();
+    for revision in [Revision::V2025_11_25, Revision::LATEST] {
+        let client = connect(&server, revision).await;
+        let read = async |uri: &str| {
+            let params = RawJson::from_value(&json!({"uri": uri})).unwrap();
+            client.request("resources/read", Some(&params), &RequestOptions::default()).await
+        };
+        assert_eq!(read("private:note").await.unwrap_err().rpc().unwrap().code, -32000);
+        assert_eq!(reads.swap(0, Ordering::Relaxed), 0, "{revision}");
+        let contents: Value = read("public:note").await.unwrap().parse().unwrap();
+        assert_eq!((&contents["contents"][0]["text"], reads.swap(0, Ordering::Relaxed)), (&json!("contents"), 1));
+    }
+}
+
+fn wrong_methods_are_refused() {
     let wrong = Server::builder("wrong", "1").middleware(
         MiddlewareEntry::from_fn(|_, next: Next| async move { next.run().await.map_err(Into::into) }).methods(["ping"]),
     );

@@ -5,7 +5,7 @@ use crate::{
     wire::{Wire, modern},
 };
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 use trunkline::server::{Registration, Server, ServerBuilder, ServerOptions, SkillEntry, SkillFile, ToolEntry};
 
 /// The servers of these tests, as roles of this binary: with skills, and one whose only skill goes away.
@@ -174,9 +174,8 @@ fn skl_19_to_24_skl_38_skl_39_entries_name_every_file_with_its_digest() {
             assert!(file["digest"].as_str().unwrap().starts_with("sha256:") && file["size"].is_u64(), "SKL-24: {file}");
         }
     }
-    let mut names: Vec<_> = listed.iter().map(|entry| entry["frontmatter"]["name"].to_string()).collect();
-    names.dedup();
-    assert_eq!(names.len(), 5, "SKL-30");
+    let names: BTreeSet<_> = listed.iter().map(|entry| entry["frontmatter"]["name"].to_string()).collect();
+    assert_eq!((names.len(), listed.len()), (5, 5), "SKL-30");
     for wrong in [json!("nonsense"), json!(""), json!(5)] {
         assert_eq!(code(&wire.ask(1, "skills/list", modern(json!({"cursor": wrong})))), -32602, "{wrong}");
     }

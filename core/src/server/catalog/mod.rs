@@ -168,6 +168,7 @@ impl Snapshot {
             }
             Addition::Skill(skill) => {
                 self.skills.iter().try_for_each(|other| skill.check_nesting(other))?;
+                self.skills.iter().for_each(|other| skill.warn_of_same_name(other));
                 next.resources = Arc::new(self.resources.with_shared(&skill.resource)?);
                 next.skills = Arc::new(self.skills.with(skill)?);
                 next.has_skills = true;

@@ -133,6 +133,16 @@ impl RegisteredSkill {
     }
 }
 
+impl RegisteredSkill {
+    /// Names should be unique in one list (SKL-30); different places may still hold skills of one name, if their author means it.
+    pub(super) fn warn_of_same_name(&self, other: &Self) {
+        let name = |skill: &Self| skill.root.rsplit('/').next().map(str::to_owned);
+        if name(self) == name(other) {
+            tracing::warn!(target: "trunkline", "the skills {} and {} have the same name: clients that know skills by name take one for the other", other.root, self.root);
+        }
+    }
+}
+
 impl Listed for RegisteredSkill {
     const MEMBER: &'static str = "skills";
     const NOUN: &'static str = "A skill";
@@ -145,3 +155,6 @@ impl Listed for RegisteredSkill {
         &self.descriptor
     }
 }
+
+#[cfg(test)]
+mod tests;

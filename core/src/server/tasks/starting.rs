@@ -90,7 +90,8 @@ impl Serving {
         self.scope.client_capabilities.parse().unwrap_or_default()
     }
 
-    /// From here on the request is a task: who waits for the result gets the task instead, and the task gets the result.
+    /// From here on the request is a task, which gets the result: by the first sink of the answer. Who waited for it, the second, is
+    /// to get the task instead.
     ///
     /// # Errors
     /// If too many tasks are kept; the sink comes back.
@@ -98,7 +99,7 @@ impl Serving {
         self: &Arc<Self>,
         ttl: Option<Duration>,
         sink: Sink,
-    ) -> Result<Sink, (Sink, RpcError)> {
+    ) -> Result<(Sink, (Sink, RawJson)), (Sink, RpcError)> {
         let server = self.server();
         let options = server.options();
         let runtime = self.connection.runtime();
@@ -107,8 +108,9 @@ impl Serving {
             "" => Holder::Conversation(self.connection.number()),
             principal => Holder::Principal(principal.to_owned()),
         };
+        let Some(id) = random::unguessable() else { return Err((sink, RpcError::internal())) };
         let new = NewTask {
-            id: random::unguessable(),
+            id,
             number: server.next_number(),
             owner,
             holder,
@@ -126,8 +128,8 @@ impl Serving {
         let _ = self.task.set(Arc::clone(&task));
         self.expire(&task, until);
         let created = project::created_task(task.to_json(self.scope.revision), self.scope.revision);
-        self.deliver(sink, Ok(server.seal_object(created, self.scope.revision)));
-        Ok(Sink::Inside(Box::new(move |result| task.finish(result))))
+        let created = server.seal_object(created, self.scope.revision);
+        Ok((Sink::Inside(Box::new(move |result| task.finish(result))), (sink, created)))
     }
 
     /// A task is kept until its time is over, and then no longer (TKX-38).

@@ -129,3 +129,24 @@ async fn tsk_35_one_client_cannot_take_the_room_of_all() {
     tokio::time::sleep(Duration::from_secs(61)).await;
     assert!(make(&alice).await && make(&other).await);
 }
+
+/// TKX-24 too. Servers that have done the same make ids that have as little in common as chance gives: a counter, a clock or a seed
+/// that they share would show.
+#[tokio::test(start_paused = true)]
+async fn tsk_33_ids_of_tasks_cannot_be_guessed() {
+    let mut ids: Vec<String> = Vec::new();
+    for _ in 0..2 {
+        let peer = session(&asks_later(&Arc::new(Semaphore::new(0)))).await;
+        for _ in 0..4 {
+            let created = peer.ask("tools/call", json!({"name": "ask", "task": {}})).await;
+            ids.push(created["result"]["task"]["taskId"].as_str().unwrap().to_owned());
+        }
+    }
+    for (position, one) in ids.iter().enumerate() {
+        assert!(one.len() >= 22, "{one}");
+        for other in &ids[..position] {
+            let alike = one.bytes().zip(other.bytes()).filter(|(one, other)| one == other).count();
+            assert!(alike <= 8, "{one} {other}");
+        }
+    }
+}

@@ -115,23 +115,30 @@ impl Stream {
 
     /// Starts to read what has not been read; who read before, ends.
     pub(super) fn attach(self: &Arc<Self>) -> Reader {
-        self.attach_with(&mut self.state.lock(), VecDeque::new())
+        let (reader, waker) = self.attach_with(&mut self.state.lock(), VecDeque::new());
+        waker.into_iter().for_each(Waker::wake);
+        reader
     }
 
     /// Starts to read after an event. `None`: what followed it is not kept any more.
     pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<Reader> {
-        let mut state = self.state.lock();
-        // With the stream locked: nobody takes a message meanwhile.
-        let missed = self.history()?.after(last)?;
-        Some(self.attach_with(&mut state, missed))
+        let (reader, waker) = {
+            let mut state = self.state.lock();
+            // With the stream locked: nobody takes a message meanwhile.
+            let missed = self.history()?.after(last)?;
+            self.attach_with(&mut state, missed)
+        };
+        waker.into_iter().for_each(Waker::wake);
+        Some(reader)
     }
 
-    fn attach_with(self: &Arc<Self>, state: &mut State, missed: VecDeque<(EventId, Bytes)>) -> Reader {
+    /// A new reader, and who is to be told that it reads no more.
+    fn attach_with(self: &Arc<Self>, state: &mut State, missed: VecDeque<(EventId, Bytes)>) -> (Reader, Option<Waker>) {
         state.reader += 1;
         state.attached = true;
         state.hang_up = false;
-        state.waker.take().into_iter().for_each(Waker::wake);
-        Reader { stream: Arc::clone(self), number: state.reader, missed, hung_up: false, cancels: None }
+        let reader = Reader { stream: Arc::clone(self), number: state.reader, missed, hung_up: false, cancels: None };
+        (reader, state.waker.take())
     }
 
     /// Whether someone reads.

@@ -75,7 +75,7 @@ fn tsk_01_tkx_51_tasks_are_declared_by_who_has_them_and_the_extension_is_not() {
 }
 
 #[test]
-fn tsk_05_tsk_07_tsk_09_tools_say_whether_they_may_or_must_be_tasks() {
+fn tsk_05_tsk_07_tools_say_whether_they_may_or_must_be_tasks() {
     let mut wire = session();
     let (mut listed, mut params) = (Vec::new(), json!({}));
     loop {
