@@ -87,8 +87,8 @@ impl Intake {
                 Got::Lines(_) | Got::Much => 0,
                 Got::End => return,
             };
-            if calm >= CALM
-                && let Some(lender) = lender
+            if let Some(lender) = lender
+                && calm >= lender.turns()
             {
                 self = lender.lend(self);
                 calm = 0;
@@ -172,6 +172,3 @@ impl Intake {
         Got::End
     }
 }
-
-/// Turns that the peer took one by one: after so many the reading is lent.
-const CALM: u32 = 8;

@@ -10,20 +10,29 @@ use crate::sync::{Condvar, Mutex};
 use std::{
     fs::File,
     mem,
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
+/// Turns that the peer took one by one: after so many the reading is lent.
+const CALM: u32 = 8;
 /// A read by the host that brings more messages ends the loan.
 const FEW: usize = 4;
 /// A host that has not read for so long loses the loan.
 const TERM: Duration = Duration::from_millis(100);
+/// A loan that nobody read from costs its term: the next one is offered after twice as many turns, so many times in a row.
+const DOUBLINGS: u32 = 10;
 
 /// Where the thread that reads and the host that reads for it meet.
 #[derive(Default)]
 pub(crate) struct Lender {
     loan: Mutex<Loan>,
     returned: Condvar,
+    /// Loans in a row that nobody read from.
+    unused: AtomicU32,
     offer: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -48,6 +57,11 @@ impl Lender {
         let _ = self.offer.set(Box::new(offer));
     }
 
+    /// How many turns one by one it takes until the reading is lent.
+    pub(super) fn turns(&self) -> u32 {
+        CALM << self.unused.load(Ordering::Relaxed)
+    }
+
     /// Lends, and waits until the host gives back or does not read any more.
     pub(super) fn lend(&self, intake: Intake) -> Intake {
         let (Some(offer), Some(_)) = (self.offer.get(), intake.watched()) else { return intake };
@@ -58,6 +72,9 @@ impl Lender {
                 return intake;
             }
             *loan = Loan::Out { intake, used: true };
+            // Counted until the host reads.
+            let unused = self.unused.load(Ordering::Relaxed);
+            self.unused.store(DOUBLINGS.min(unused + 1), Ordering::Relaxed);
         }
         offer();
         let mut loan = self.loan.lock();
@@ -72,12 +89,12 @@ impl Lender {
         }
     }
 
-    /// What the host is to watch, if there is a loan: a descriptor of its own.
+    /// What the host is to watch, if there is a loan: a descriptor of its own. If there are none left, the loan is over.
     pub(crate) fn watched(&self) -> Option<File> {
-        match &*self.loan.lock() {
-            Loan::Out { intake, .. } => intake.watched()?.try_clone().ok(),
-            _ => None,
-        }
+        let mut reading = self.borrow().ok()?;
+        let watched = reading.intake.as_ref()?.watched()?.try_clone();
+        reading.is_over = watched.is_err();
+        watched.ok()
     }
 
     /// Waits awake for what comes next, shortly, if that pays. Whether something is there for the host to read.
@@ -89,6 +106,7 @@ impl Lender {
     pub(crate) fn pump(&self) -> bool {
         match self.borrow() {
             Ok(mut reading) => {
+                self.unused.store(0, Ordering::Relaxed);
                 // Should the reading panic, the thread goes on with it.
                 reading.is_over = true;
                 reading.is_over = !reading.has_little();

@@ -178,6 +178,20 @@ fn a_host_that_is_busy_or_takes_no_loans_stops_nothing() {
 }
 
 #[test]
+fn a_host_that_cannot_watch_is_offered_less_and_less() {
+    let (mut host, file) = (Host::new(), File::new());
+    let open = json!({"driven": true, "client": {"revision": "2025-06-18"}, "transport": process("server", &file)});
+    let connection = host.opened(open).0;
+    for _ in 0..150 {
+        host.result(connection, "echo", json!({"message": "x"}));
+    }
+    // After 8, 16, 32 and 64 turns at the earliest.
+    let offers = host.kinds().into_iter().filter(|kind| *kind == EventKind::Watch).count();
+    assert!((2..=4).contains(&offers), "{offers}");
+    host.stop(0);
+}
+
+#[test]
 fn a_message_in_many_pieces_is_one_however_it_is_read() {
     let (mut reader, file) = (Reader::new(), File::new());
     let connection = reader.lent("server", &file);
