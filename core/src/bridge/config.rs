@@ -227,6 +227,58 @@ pub(super) enum TransportConfig {
 }
 
 impl TransportConfig {
+    /// An option that is given but means nothing to a client.
+    pub(super) fn only_for_listeners(&self) -> Option<&'static str> {
+        let Self::Http {
+            url: _,
+            headers: _,
+            mounted,
+            host,
+            port,
+            unix,
+            unix_mode,
+            path,
+            stateless,
+            json,
+            allowed_hosts,
+            allowed_origins,
+            sse,
+            messages,
+            replay_events,
+            replay_bytes,
+            retry_ms,
+            max_connections,
+            max_requests,
+            max_body_bytes,
+            auth,
+        } = self
+        else {
+            return None;
+        };
+        let given = [
+            ("mounted", *mounted),
+            ("host", host.is_some()),
+            ("port", port.is_some()),
+            ("unix", unix.is_some()),
+            ("unixMode", unix_mode.is_some()),
+            ("path", path.is_some()),
+            ("stateless", *stateless),
+            ("json", *json),
+            ("allowedHosts", !allowed_hosts.is_empty()),
+            ("allowedOrigins", !allowed_origins.is_empty()),
+            ("sse", sse.is_some()),
+            ("messages", messages.is_some()),
+            ("replayEvents", replay_events.is_some()),
+            ("replayBytes", replay_bytes.is_some()),
+            ("retryMs", retry_ms.is_some()),
+            ("maxConnections", max_connections.is_some()),
+            ("maxRequests", max_requests.is_some()),
+            ("maxBodyBytes", max_body_bytes.is_some()),
+            ("auth", auth.is_some()),
+        ];
+        given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
+    }
+
     pub(super) fn is_mounted(&self) -> bool {
         matches!(self, Self::Http { mounted: true, .. })
     }

@@ -16,7 +16,7 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// Requests that may wait for their connection to open; as many as may be in flight on an open one.
+/// Requests and notifications that may wait for their connection to open; as many as may be in flight on an open one.
 pub(super) const MAX_WAITING: usize = 16_384;
 
 /// A thing of a port.
@@ -31,7 +31,7 @@ pub(super) enum Entry {
     Opening {
         slot: Option<Arc<Slot>>,
         connection: bool,
-        waiting: Vec<WaitingRequest>,
+        waiting: Vec<Waiting>,
         task: Option<AbortHandle>,
     },
     Listener {
@@ -86,9 +86,10 @@ pub(super) enum Sent {
     ToClient(CallFacts, Asking),
 }
 
-/// A request that was made before its connection was open.
-pub(super) struct WaitingRequest {
-    pub(super) ticket: u64,
+/// A request or notification that was made before its connection was open.
+pub(super) struct Waiting {
+    /// `None`: a notification.
+    pub(super) ticket: Option<u64>,
     pub(super) json: Vec<u8>,
 }
 

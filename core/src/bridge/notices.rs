@@ -2,9 +2,13 @@
 
 use super::{
     BridgeError,
-    config::{self, CallNoticeConfig, ServerNoticeConfig},
+    config::{self, CallNoticeConfig, NotificationConfig, ServerNoticeConfig},
 };
-use crate::server::{CallFacts, Server};
+use crate::{
+    client::Client,
+    protocol::RawJson,
+    server::{CallFacts, Server},
+};
 
 /// What a handler says while it runs.
 pub(super) fn of_call(facts: &CallFacts, given: CallNoticeConfig) {
@@ -40,4 +44,12 @@ pub(super) fn of_server(server: &Server, given: ServerNoticeConfig) -> Result<()
         server.elicitation_complete(&id);
     }
     Ok(())
+}
+
+/// A notification of a client.
+pub(super) fn of_connection(client: &Client, json: &[u8]) -> Result<(), BridgeError> {
+    let given: NotificationConfig = config::read("notify", json)?;
+    let params = given.params.map(|params| RawJson::from_value(&params)).transpose();
+    let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
+    client.notify(&given.method, params.as_ref()).map_err(BridgeError::from)
 }

@@ -61,6 +61,10 @@ impl PortInner {
         options: &ClientOptions,
         lender: Option<Arc<Lender>>,
     ) -> Result<Arc<dyn Connector>, BridgeError> {
+        if let Some(option) = transport.only_for_listeners() {
+            let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");
+            return Err(BridgeError::invalid(text));
+        }
         match transport {
             TransportConfig::Memory { server } => {
                 Ok(Arc::new(MemoryConnector::new(self.server(server)?, self.runtime()?)))
@@ -131,8 +135,8 @@ impl PortInner {
     fn failed_to_open(&self, handle: u64, slot: Option<&Slot>, error: BridgeError) {
         let Some(Entry::Opening { waiting, .. }) = self.take_opening(handle, slot) else { return };
         self.opened(handle, slot, Err(error.clone()));
-        for request in waiting {
-            self.answered(request.ticket, Err(error.clone()));
+        for ticket in waiting.into_iter().filter_map(|waiting| waiting.ticket) {
+            self.answered(ticket, Err(error.clone()));
         }
     }
 
@@ -289,11 +293,16 @@ pub(super) fn http_options(here: &PortInner, transport: TransportConfig) -> Resu
         max_requests,
         max_body_bytes,
         auth,
-        ..
+        headers,
+        mounted: _,
+        url: _,
     } = transport
     else {
         return Ok(defaults);
     };
+    if !headers.is_empty() {
+        return Err(BridgeError::invalid("open: transport.headers are a client's; a listener has none to give"));
+    }
     if unix.is_some() && (host.is_some() || port.is_some()) {
         return Err(BridgeError::invalid("open: a server listens on transport.unix or on host and port, not on both"));
     }

@@ -4,19 +4,19 @@ use super::{
     Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
     concern::{Concern, Concerned},
     config::{self, FailConfig, NotificationConfig, millis},
-    entries::{Entry, Slot},
+    entries::{Entry, MAX_WAITING, Slot, Waiting},
     facts,
     log::{self, LogRecord},
     notices, outcomes,
     process::ProcessRuntime,
     pump::Pipes,
     queue::Queue,
+    requests::too_many_wait,
     table::Table,
 };
 use crate::sync::Mutex;
 use crate::{
     client::Client,
-    protocol::RawJson,
     runtime::Runtime,
     server::{Call, CallFacts, Server},
     transport::{Closing, Deadline},
@@ -188,7 +188,15 @@ impl Port {
             Connection(Client),
             Server(Server),
         }
-        let found = match inner.table.lock().get(target) {
+        let found = match inner.table.lock().get_mut(target) {
+            Some(Entry::Opening { connection: true, waiting, .. }) => {
+                let _: NotificationConfig = config::read("notify", json)?;
+                if waiting.len() >= MAX_WAITING {
+                    return Err(too_many_wait());
+                }
+                waiting.push(Waiting { ticket: None, json: json.to_vec() });
+                return Ok(());
+            }
             Some(Entry::Call { facts, .. }) => Target::Call(facts.clone()),
             Some(Entry::Connection { client, .. }) => Target::Connection(client.clone()),
             Some(Entry::Server(server)) => Target::Server(server.clone()),
@@ -201,12 +209,7 @@ impl Port {
                 Ok(())
             }
             Target::Server(server) => notices::of_server(&server, config::read("notify", json)?),
-            Target::Connection(client) => {
-                let given: NotificationConfig = config::read("notify", json)?;
-                let params = given.params.map(|params| RawJson::from_value(&params)).transpose();
-                let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
-                client.notify(&given.method, params.as_ref()).map_err(BridgeError::from)
-            }
+            Target::Connection(client) => notices::of_connection(&client, json),
         }
     }
 

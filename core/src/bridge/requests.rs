@@ -3,7 +3,8 @@
 use super::{
     BridgeError, ErrorKind, Event, EventKind, Lane, Reply,
     config::{self, RequestConfig, millis},
-    entries::{Entry, HostReply, MAX_WAITING, Sent, Slot, WaitingRequest},
+    entries::{Entry, HostReply, MAX_WAITING, Sent, Slot, Waiting},
+    notices,
     port::{PortInner, full},
     queue::Latest,
 };
@@ -34,8 +35,7 @@ impl PortInner {
             Some(Entry::Connection { client, .. }) => Some(Peer::Server(client.clone())),
             Some(Entry::Call { facts, .. }) => Some(Peer::Client(facts.clone())),
             Some(Entry::Opening { connection: true, waiting, .. }) if waiting.len() >= MAX_WAITING => {
-                let text = format!("{MAX_WAITING} requests wait for the connection to open");
-                return Err(BridgeError::new(ErrorKind::Busy, text));
+                return Err(too_many_wait());
             }
             Some(Entry::Opening { connection: true, .. }) => None,
             _ => return Err(BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call is done")),
@@ -43,7 +43,7 @@ impl PortInner {
         let ticket = table.insert(Entry::Request { slot, sent: None, connection: handle }).ok_or_else(full)?;
         let Some(peer) = peer else {
             if let Some(Entry::Opening { waiting, .. }) = table.get_mut(handle) {
-                waiting.push(WaitingRequest { ticket, json: json.to_vec() });
+                waiting.push(Waiting { ticket: Some(ticket), json: json.to_vec() });
             }
             return Ok(ticket);
         };
@@ -134,15 +134,21 @@ impl PortInner {
     }
 
     /// Sends what was asked for while its connection was being opened.
-    pub(super) fn send_waiting(self: &Arc<Self>, client: &Client, connection: u64, waiting: Vec<WaitingRequest>) {
-        for request in waiting {
-            if self.with_entry(request.ticket, |_| ()).is_none() {
+    pub(super) fn send_waiting(self: &Arc<Self>, client: &Client, connection: u64, waiting: Vec<Waiting>) {
+        for Waiting { ticket, json } in waiting {
+            let Some(ticket) = ticket else {
+                if let Err(error) = notices::of_connection(client, &json) {
+                    tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
+                }
+                continue;
+            };
+            if self.with_entry(ticket, |_| ()).is_none() {
                 continue;
             }
-            let sent = config::read_request(&request.json)
-                .and_then(|given| self.ask_server(client, connection, request.ticket, &given));
+            let sent =
+                config::read_request(&json).and_then(|given| self.ask_server(client, connection, ticket, &given));
             if let Err(error) = sent {
-                self.answered(request.ticket, Err(error));
+                self.answered(ticket, Err(error));
             }
         }
     }
@@ -195,6 +201,14 @@ impl PortInner {
             }
         }
     }
+}
+
+/// An opening connection has its bound.
+pub(super) fn too_many_wait() -> BridgeError {
+    BridgeError::new(
+        ErrorKind::Busy,
+        format!("{MAX_WAITING} requests and notifications wait for the connection to open"),
+    )
 }
 
 fn params_of(given: &RequestConfig<'_>) -> Option<RawJson> {

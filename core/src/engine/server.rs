@@ -17,6 +17,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
+/// Requests to the client that may be in flight at once.
+const MAX_ASKED: usize = 16_384;
+
 /// The state of one conversation. `T` travels with each call (who gets its answer); `U` with each request of our own.
 #[derive(Debug)]
 pub struct ServerConversation<T, U> {
@@ -241,6 +244,9 @@ impl<T, U> ServerConversation<T, U> {
         if Method::find(method, Kind::Request, Role::Server, revision).is_none() {
             let text = format!("{method} (servers cannot ask it in revision {revision})");
             return Err(RpcError::method_not_found(&text));
+        }
+        if self.outgoing.len() >= MAX_ASKED {
+            return Err(RpcError::busy(&format!("{MAX_ASKED} requests to the client are in flight")));
         }
         let id = self.outgoing.start(now, patience, item);
         let params = params.map(|params| one_line(params.as_bytes()));

@@ -280,6 +280,17 @@ mod ids {
     }
 
     #[test]
+    fn requests_to_the_client_are_bounded() {
+        let mut conversation = initialized("2025-06-18");
+        let patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
+        let mut ask = || conversation.ask(Instant::now(), patience, Revision::V2025_06_18, "ping", None, "asked");
+        for _ in 0..MAX_ASKED {
+            ask().unwrap();
+        }
+        assert!(ask().unwrap_err().is_busy());
+    }
+
+    #[test]
     fn rpc_07_an_answer_of_ours_is_matched_once_and_by_its_exact_id() {
         let mut conversation = initialized("2025-06-18");
         let patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };

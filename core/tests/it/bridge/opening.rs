@@ -56,6 +56,8 @@ fn errors_of_every_function_name_what_is_wrong() {
         (json!({"client": {}, "transport": {"type": "stdio"}}), "child"),
         (json!({"client": {}, "transport": {"type": "http"}}), "url"),
         (json!({"client": {}, "transport": {"type": "http", "url": "nonsense"}}), "nonsense"),
+        (json!({"client": {}, "transport": {"type": "http", "url": "http://a.example", "auth": {}}}), "transport.auth"),
+        (json!({"client": {}, "transport": {"type": "http", "url": "http://a.example", "mounted": true}}), "mounted"),
         (json!({"client": {"revision": "2020-01-01"}, "transport": memory}), "2020-01-01"),
         (json!({"client": {"info": {"name": "x"}}, "transport": memory}), "info"),
         (json!({"client": {"options": {"timeoutMs": "soon"}}, "transport": memory}), "client.options.timeoutMs"),
@@ -90,6 +92,7 @@ fn what_listens_in_vain_says_so_in_its_reply() {
         (json!({"type": "http", "unix": "/no/such/place", "unixMode": "rw"}), "invalid", "unixMode"),
         (json!({"type": "http", "unix": "/no/such/place"}), "transport", "/no/such/place"),
         (json!({"type": "http", "sse": 5}), "invalid", "sse"),
+        (json!({"type": "http", "port": 0, "headers": {"a": "b"}}), "invalid", "transport.headers"),
     ] {
         let failure = host.failure(host.open(json!({"server": server, "transport": transport})));
         assert_eq!(failure["kind"], kind, "{failure}");
@@ -115,6 +118,21 @@ fn a_unix_socket_serves_and_is_reached() {
     host.port.close(listener, 5_000).unwrap();
     host.event("the end", |event| event.kind == EventKind::SessionClosed && event.handle == listener);
     assert!(!path.exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_notified_while_a_connection_is_opened_waits_for_it() {
+    let (host, file) = (Host::new(), File::new());
+    let script = format!("cat > {}; true", file.path());
+    let opening = host.open(json!({"client": {"revision": "2026-07-28"},
+        "transport": {"type": "child", "command": ["sh", "-c", script]}}));
+    let cancelled = json!({"method": "notifications/cancelled", "params": {"requestId": 5}}).to_string();
+    host.port.notify(opening, cancelled.as_bytes()).unwrap();
+    assert_eq!(host.port.notify(opening, b"{}").unwrap_err().kind, ErrorKind::Invalid);
+    assert!(host.reply(opening).ok);
+    eventually("it is sent", || file.text().contains("\"requestId\":5"));
+    host.port.close(opening, 1_000).unwrap();
 }
 
 #[test]
