@@ -20,6 +20,11 @@ impl Direct {
         use std::os::unix::fs::FileTypeExt;
         let kind = file.metadata().ok()?.file_type();
         let file = file.try_clone().ok()?;
+        // Here it is the socket that is told not to raise SIGPIPE, elsewhere each message (see `QUIETLY`).
+        #[cfg(target_vendor = "apple")]
+        if kind.is_socket() {
+            rustix::net::sockopt::set_socket_nosigpipe(&file, true).ok()?;
+        }
         (kind.is_fifo() || kind.is_socket()).then(|| Self { file, socket: kind.is_socket() })
     }
 
@@ -36,9 +41,13 @@ impl Direct {
             event::{PollFd, PollFlags, Timespec, poll},
             net::{SendFlags, send},
         };
+        #[cfg(target_vendor = "apple")]
+        const QUIETLY: SendFlags = SendFlags::DONTWAIT;
+        #[cfg(not(target_vendor = "apple"))]
+        const QUIETLY: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
         debug_assert!(bytes.len() <= AT_ONCE);
         if self.socket {
-            return send(&self.file, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).unwrap_or(0);
+            return send(&self.file, bytes, QUIETLY).unwrap_or(0);
         }
         // Nobody else writes meanwhile: a pipe that has room now has it in a moment.
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
