@@ -138,7 +138,10 @@ impl Port {
         #[cfg(unix)]
         return watch::watch(&env, &self.inner, handle as u64, pumped);
         #[cfg(not(unix))]
-        Ok(false)
+        {
+            let _ = (env, handle, pumped);
+            Ok(false)
+        }
     }
 
     /// Lets this port keep the event loop alive. A new port does not.

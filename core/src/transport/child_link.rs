@@ -2,7 +2,6 @@
 
 use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
-    intake::Intake,
     lending::Lender,
     lines::{Line, LineCutter, MAX_QUEUED},
     turns::Turns,
@@ -15,17 +14,14 @@ use crate::{
     runtime::Task,
 };
 use std::{
-    fs::File,
     hash::{DefaultHasher, Hash, Hasher},
     io,
-    ops::ControlFlow,
     pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
-    thread,
     time::Duration,
 };
 use tokio::{
@@ -298,6 +294,8 @@ impl Reading {
     /// On a thread, which can lend the reading to the host.
     #[cfg(unix)]
     fn on_thread(self, stdout: ChildStdout, turns: Arc<Turns>, lender: Arc<Lender>) -> io::Result<()> {
+        use super::intake::Intake;
+        use std::{fs::File, ops::ControlFlow, thread};
         let stdout = File::from(stdout.into_owned_fd()?);
         let (reading, runtime) = (Arc::new(self), Handle::current());
         let lines = Arc::clone(&reading);
