@@ -190,7 +190,7 @@ typedef enum trunkline_limit {
    */
   TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
   /**
-   * Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s.
+   * Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s; 0: none.
    */
   TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
   /**
@@ -217,6 +217,14 @@ typedef enum trunkline_limit {
    * Tasks that are kept. Default 10000.
    */
   TRUNKLINE_LIMIT_MAX_TASKS = 15,
+  /**
+   * Bytes of the calls that wait to run, per session. Default 64 MiB.
+   */
+  TRUNKLINE_LIMIT_MAX_WAITING_BYTES = 16,
+  /**
+   * Tasks of one principal, or of one session or pipe where nobody is asked for a token. Default 1000.
+   */
+  TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
 } trunkline_limit;
 
 /**
@@ -1043,6 +1051,18 @@ enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_
  */
 enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
                                                                  uint64_t connections);
+
+/**
+ * Sets how many requests without a session may be open, until their calls have ended. Default 4096.
+ */
+enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_http_options *options,
+                                                              uint64_t requests);
+
+/**
+ * Sets how many bytes the bodies may have together that are read and served. Default 256 MiB, and never less than one message.
+ */
+enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
+                                                                uint64_t bytes);
 
 /**
  * Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":

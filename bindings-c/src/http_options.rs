@@ -159,6 +159,24 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_connections(
     set!(options, put(&mut options.transport, "maxConnections", connections))
 }
 
+/// Sets how many requests without a session may be open, until their calls have ended. Default 4096.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
+    options: *mut trunkline_http_options,
+    requests: u64,
+) -> trunkline_result {
+    set!(options, put(&mut options.transport, "maxRequests", requests))
+}
+
+/// Sets how many bytes the bodies may have together that are read and served. Default 256 MiB, and never less than one message.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
+    options: *mut trunkline_http_options,
+    bytes: u64,
+) -> trunkline_result {
+    set!(options, put(&mut options.transport, "maxBodyBytes", bytes))
+}
+
 /// Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
 /// "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
 /// The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",

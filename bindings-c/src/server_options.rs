@@ -45,7 +45,7 @@ pub enum trunkline_limit {
     TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
     /// Milliseconds that calls get to finish when a server stops. Default 5 s.
     TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
-    /// Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s.
+    /// Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s; 0: none.
     TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
     /// Milliseconds that a `requestState` may travel. Default one hour.
     TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
@@ -59,10 +59,14 @@ pub enum trunkline_limit {
     TRUNKLINE_LIMIT_TASK_POLL_INTERVAL_MS = 14,
     /// Tasks that are kept. Default 10000.
     TRUNKLINE_LIMIT_MAX_TASKS = 15,
+    /// Bytes of the calls that wait to run, per session. Default 64 MiB.
+    TRUNKLINE_LIMIT_MAX_WAITING_BYTES = 16,
+    /// Tasks of one principal, or of one session or pipe where nobody is asked for a token. Default 1000.
+    TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
 }
 
 /// The bridge's name of each limit, by its number.
-const LIMITS: [&str; 15] = [
+const LIMITS: [&str; 17] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -78,6 +82,8 @@ const LIMITS: [&str; 15] = [
     "taskTtlMs",
     "taskPollIntervalMs",
     "maxTasks",
+    "maxWaitingBytes",
+    "maxTasksPerClient",
 ];
 
 /// Options of a tool. Made by `trunkline_tool_options_new`, read by

@@ -22,6 +22,10 @@ export interface HttpOptions {
   replayBytes?: number;
   /** When a client may come back to a stream that was closed early; 1 second. */
   retry?: number;
+  /** Requests without a session at the same time, until their calls have ended; 4096. */
+  maxRequests?: number;
+  /** Bytes of the bodies that are read and served at the same time; 256 MiB, and never less than one message. */
+  maxBodyBytes?: number;
   /** Lets in only who has an access token. */
   auth?: AuthOptions;
 }

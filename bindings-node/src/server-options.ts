@@ -18,6 +18,8 @@ export interface ServerOptions {
   maxRunning?: number;
   /** Calls of one session that wait to run; 1024. */
   maxWaiting?: number;
+  /** Bytes of these together; 64 MiB. */
+  maxWaitingBytes?: number;
   /** Bytes of one message; 64 MiB. */
   maxMessageBytes?: number;
   /** How deep JSON may be nested; 128. */
@@ -28,7 +30,7 @@ export interface ServerOptions {
   sessionIdle?: number;
   /** What calls in flight get when the server closes; 5 seconds. */
   drainDeadline?: number;
-  /** Between comments that keep a stream alive; 15 seconds. */
+  /** Between comments that keep a stream alive; 15 seconds. 0: none. */
   keepAlive?: number;
   /** How long clients may keep lists; 0. */
   ttl?: number;
@@ -53,6 +55,8 @@ export interface ServerOptions {
   taskPollInterval?: number;
   /** Tasks at the same time; 10,000. */
   maxTasks?: number;
+  /** Of them, those of one principal, or of one session or pipe where nobody is asked for a token; 1000. */
+  maxTasksPerClient?: number;
   /** Settings of the extensions that this server speaks, by their ids. */
   extensions?: Readonly<Record<string, JsonObject>>;
   /** Settings of experimental capabilities, by their names. */

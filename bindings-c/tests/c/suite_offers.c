@@ -453,6 +453,8 @@ static void unix_socket(void) {
   CHECK(!trunkline_http_options_set_replay(options, 10, 10000));
   CHECK(!trunkline_http_options_set_retry_ms(options, 200));
   CHECK(!trunkline_http_options_set_max_connections(options, 100));
+  CHECK(!trunkline_http_options_set_max_requests(options, 100));
+  CHECK(!trunkline_http_options_set_max_body_bytes(options, 1000000));
   OK(trunkline_server_listen_http(server, options, &listener, &error));
   trunkline_http_options_free(options);
   CHECK(contains(trunkline_listener_url(listener), path));

@@ -39,6 +39,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
         page_size: things per page of a list.
         max_running: calls of one session that run at once.
         max_waiting: calls of one session that wait for their turn.
+        max_waiting_bytes: how many bytes these may have together.
         max_message_bytes: the largest message.
         max_nesting: the deepest JSON.
         max_sessions: sessions over HTTP.
@@ -55,6 +56,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
         task_ttl: how long tasks are kept, unless their caller asks for less.
         task_poll_interval: how often clients should look at a task.
         max_tasks: tasks that are kept at once.
+        max_tasks_per_client: those of one principal, or of one session or pipe where nobody is asked for a token.
         replay: run handlers again for each answer on all revisions, as 2026-07-28 does: a test mode.
         extensions: settings of protocol extensions, by their names.
         experimental: settings of experimental capabilities, by their names.
@@ -75,6 +77,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
         page_size: int | None = None,
         max_running: int | None = None,
         max_waiting: int | None = None,
+        max_waiting_bytes: int | None = None,
         max_message_bytes: int | None = None,
         max_nesting: int | None = None,
         max_sessions: int | None = None,
@@ -90,6 +93,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
         task_ttl: float | None = None,
         task_poll_interval: float | None = None,
         max_tasks: int | None = None,
+        max_tasks_per_client: int | None = None,
         replay: bool | None = None,
         extensions: Mapping[str, Mapping[str, Any]] | None = None,
         experimental: Mapping[str, Mapping[str, Any]] | None = None,
@@ -103,6 +107,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
             page_size=page_size,
             max_running=max_running,
             max_waiting=max_waiting,
+            max_waiting_bytes=max_waiting_bytes,
             max_message_bytes=max_message_bytes,
             max_nesting=max_nesting,
             max_sessions=max_sessions,
@@ -110,6 +115,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Hooks, Serving):
             state_keys=None if state_keys is None else [encode_base64(key) for key in state_keys],
             max_rounds=max_rounds,
             max_tasks=max_tasks,
+            max_tasks_per_client=max_tasks_per_client,
             replay=replay,
             extensions=extensions,
             experimental=experimental,

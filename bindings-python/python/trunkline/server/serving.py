@@ -63,6 +63,8 @@ class Serving(Base):
         replay_bytes: int | None = None,
         retry: float | None = None,
         auth: Auth | None = None,
+        max_requests: int | None = None,
+        max_body_bytes: int | None = None,
         max_connections: int | None = None,
         unix: str | os.PathLike[str] | None = None,
         unix_mode: str | None = None,
@@ -87,6 +89,9 @@ class Serving(Base):
             replay_bytes: how many bytes of them (default 4 MiB).
             retry: seconds after which a client may come back to a stream that was closed early (default 1).
             auth: lets in only who has an access token.
+            max_requests: requests without a session at once, until their calls have ended (default 4096).
+            max_body_bytes: bytes of the bodies that are read and served at once (default 256 MiB, and never less than
+                one message).
             max_connections: connections at once (default 16384).
             unix: listen on this Unix socket instead of a host and port.
             unix_mode: its permissions (default `"600"`).
@@ -104,6 +109,8 @@ class Serving(Base):
             replay_events=replay_events,
             replay_bytes=replay_bytes,
             auth=auth,
+            max_requests=max_requests,
+            max_body_bytes=max_body_bytes,
             max_connections=max_connections,
             unix=None if unix is None else os.fspath(unix),
             unix_mode=unix_mode,
@@ -129,6 +136,8 @@ class Serving(Base):
         replay_bytes: int | None = None,
         retry: float | None = None,
         auth: Auth | None = None,
+        max_requests: int | None = None,
+        max_body_bytes: int | None = None,
     ) -> ASGIApp:
         """The server as an ASGI application, to be mounted in a web framework or run by an ASGI server as it is.
 
@@ -148,6 +157,9 @@ class Serving(Base):
             replay_bytes: how many bytes of them (default 4 MiB).
             retry: seconds after which a client may come back to a stream that was closed early (default 1).
             auth: lets in only who has an access token.
+            max_requests: requests without a session at once, until their calls have ended (default 4096).
+            max_body_bytes: bytes of the bodies that are read and served at once (default 256 MiB, and never less than
+                one message).
         """
         from ..asgi import ASGIApp
 
@@ -162,6 +174,8 @@ class Serving(Base):
             replay_events=replay_events,
             replay_bytes=replay_bytes,
             auth=auth,
+            max_requests=max_requests,
+            max_body_bytes=max_body_bytes,
             **in_ms(retry=retry),
         )
         return ASGIApp(self, chosen, self._drain_deadline)

@@ -74,6 +74,22 @@ fn calls_of_a_listener_may_end_within_the_deadline() {
 }
 
 #[test]
+fn the_bounds_of_admission_are_options() {
+    let host = Host::new();
+    let server = host.server_with(json!({"maxWaitingBytes": 1000, "maxTasksPerClient": 2}));
+    let transport = json!({"type": "http", "port": 0, "maxRequests": 1, "maxBodyBytes": 1000});
+    let stuck = host.tool(server, "stuck");
+    let (_, facts) = host.opened(json!({"server": server, "transport": transport}));
+    let open = json!({"client": {"revision": "2026-07-28"}, "transport": {"type": "http", "url": facts["url"]}});
+    let (client, _) = host.opened(open);
+    let first = host.call(client, "stuck", json!({}));
+    let call = host.called(stuck).ticket;
+    assert_eq!(host.failure(host.call(client, "stuck", json!({})))["data"]["reason"], "busy");
+    assert!(host.port.complete(call, Shape::Text, "done".into()).unwrap());
+    assert_eq!(text(&body(&host.reply(first))), "done");
+}
+
+#[test]
 fn ports_come_and_go() {
     for round in 0..20 {
         let mut host = Host::new();
