@@ -37,7 +37,7 @@ impl Session {
         let missing = |field: &str| RpcError::invalid_params(format!("initialize needs the parameter {field}"));
         let raw = params.ok_or_else(|| missing("protocolVersion"))?;
         let params: InitializeParams<'_> =
-            raw.parse().map_err(|error| RpcError::invalid_params(format!("initialize: {error}")))?;
+            raw.read().map_err(|problem| RpcError::invalid_params(format!("initialize: {problem}")))?;
         let offered = params.protocol_version.ok_or_else(|| missing("protocolVersion"))?;
         let capabilities = params.capabilities.ok_or_else(|| missing("capabilities"))?;
         let client_info = params.client_info.ok_or_else(|| missing("clientInfo"))?;

@@ -232,9 +232,9 @@ impl Negotiation {
         struct Initialized {
             protocol_version: String,
         }
-        let answered = match result.parse::<Initialized>() {
+        let answered = match result.read::<Initialized>() {
             Ok(found) => found.protocol_version,
-            Err(error) => return Step::Fail(NegotiationError::Nonsense(error.to_string())),
+            Err(problem) => return Step::Fail(NegotiationError::Nonsense(problem)),
         };
         let acceptable = Revision::parse(&answered).filter(|revision| match self.choice {
             RevisionChoice::Pinned(_) => *revision == offered,

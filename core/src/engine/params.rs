@@ -91,8 +91,9 @@ pub(super) fn is_object(json: &RawJson) -> bool {
 }
 
 fn with_meta(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
-    let common: CommonParams<'_> =
-        params.parse().map_err(|error| RpcError::invalid_params(format!("The params must be an object: {error}")))?;
+    let common: CommonParams<'_> = params
+        .read()
+        .map_err(|problem| RpcError::invalid_params(format!("The params must be an object: {problem}")))?;
     if common.meta.is_some() {
         return merged(params, meta);
     }

@@ -36,8 +36,6 @@ pub struct Method {
     pub takes_input: bool,
     /// The member of its result that holds a page of a list; `None` for what does not come in pages (PAG-04).
     pub list_member: Option<&'static str>,
-    /// Whether the sender may ask for a task instead of the result on 2025-11-25 (TSK-02).
-    pub augmentable: bool,
 }
 
 /// Request or notification.
@@ -148,7 +146,6 @@ const fn row(name: &'static str, kind: Kind, senders: &'static [Role], span: (Re
         extension: None,
         cacheable: false,
         takes_input: false,
-        augmentable: false,
         list_member: None,
         word: None,
     }
@@ -176,16 +173,13 @@ impl Method {
     const fn taking_input(self) -> Self {
         Self { takes_input: true, ..self }
     }
-    const fn augmentable(self) -> Self {
-        Self { augmentable: true, ..self }
-    }
     const fn of(self, extension: &'static Extension) -> Self {
         Self { extension: Some(extension), ..self }
     }
 }
 
 static METHODS: &[Method] = &[
-    request(TOOLS_CALL, CLIENT, ALL).called("callTool").named("name").taking_input().augmentable(),
+    request(TOOLS_CALL, CLIENT, ALL).called("callTool").named("name").taking_input(),
     request(TOOLS_LIST, CLIENT, ALL).called("listTools").cacheable().listing("tools"),
     notification(PROGRESS, BOTH, LEGACY),
     notification(PROGRESS, SERVER, MODERN),
@@ -212,8 +206,8 @@ static METHODS: &[Method] = &[
     notification(LOG_MESSAGE, SERVER, ALL),
     request(ROOTS_LIST, SERVER, LEGACY).called("roots"),
     notification(ROOTS_LIST_CHANGED, CLIENT, LEGACY),
-    request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY).called("sample").augmentable(),
-    request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)).called("elicit").augmentable(),
+    request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY).called("sample"),
+    request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)).called("elicit"),
     notification(ELICITATION_COMPLETE, SERVER, (V2025_11_25, V2025_11_25)),
     request(TASKS_GET, BOTH, CORE_TASKS),
     request(TASKS_RESULT, BOTH, CORE_TASKS),

@@ -57,6 +57,23 @@ impl RawJson {
         serde_json::from_slice(&self.0)
     }
 
+    /// As [`Self::parse`]; the error says in words which member is wrong and what was expected there.
+    pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
+        self.parse().map_err(|error| {
+            // The path costs time, so it is only looked for when something is wrong.
+            let mut again = serde_json::Deserializer::from_slice(&self.0);
+            let located = serde_path_to_error::deserialize::<_, T>(&mut again).err();
+            let path = located.map(|error| error.path().to_string()).filter(|path| path != ".");
+            let words = error.to_string();
+            // A line and a column say nothing to whoever did not write the text.
+            let words = words.rfind(" at line ").filter(|_| error.is_data()).map_or(&*words, |end| &words[..end]);
+            match path {
+                Some(path) => format!("{path}: {}", shortened(words)),
+                None => shortened(words),
+            }
+        })
+    }
+
     /// The text.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -78,8 +95,46 @@ impl RawJson {
     }
 }
 
+/// What came instead of what was expected is repeated by such errors, and may be of any length.
+fn shortened(words: &str) -> String {
+    const HALF: usize = 100;
+    let length = words.chars().count();
+    if length <= 2 * HALF {
+        return words.to_owned();
+    }
+    words.chars().take(HALF).chain(['…']).chain(words.chars().skip(length - HALF)).collect()
+}
+
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.parse::<&RawValue>().map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_does_not_fit_is_said_with_its_place_and_without_its_length() {
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "it is only read")]
+        struct Params {
+            name: String,
+            inner: Option<Inner>,
+        }
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "it is only read")]
+        struct Inner {
+            size: u32,
+        }
+        let said = |value| RawJson::from_value(&value).unwrap().read::<Params>().unwrap_err();
+        assert_eq!(said(json!({})), "missing field `name`");
+        assert_eq!(said(json!({"name": 7})), "name: invalid type: integer `7`, expected a string");
+        assert_eq!(said(json!({"name": "x", "inner": {}})), "inner: missing field `size`");
+        let long = said(json!({"name": "x", "inner": {"size": "ä".repeat(100_000)}}));
+        assert!(long.starts_with("inner.size: invalid type: string") && long.ends_with("expected u32"), "{long}");
+        assert!(long.len() < 500);
     }
 }

@@ -101,8 +101,8 @@ impl CallInner {
             let text = format!("While {} is served, the client cannot be asked for input", serving.method);
             return Err(AskError::Refused(RpcError::invalid_request(text)));
         }
-        let params: Option<Value> = params.map(RawJson::parse).transpose().map_err(|error| {
-            AskError::Refused(RpcError::invalid_params(format!("The params of {method} cannot be read: {error}")))
+        let params: Option<Value> = params.map(RawJson::read).transpose().map_err(|problem| {
+            AskError::Refused(RpcError::invalid_params(format!("The params of {method} cannot be read: {problem}")))
         })?;
         let request = InputRequest::new(method, params.unwrap_or_else(|| json!({}))).map_err(AskError::Refused)?;
         let by_rounds = serving.scope.revision.supports(Feature::InputRequired);

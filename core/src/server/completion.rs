@@ -41,7 +41,7 @@ pub(super) fn complete(serving: &Serving, params: Option<&RawJson>) -> Result<Pr
     }
     let wrong = |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("completion/complete: {problem}"));
     let raw = params.ok_or_else(|| wrong(&"the parameters ref and argument are missing"))?;
-    let params: CompleteParams = raw.parse().map_err(|error| wrong(&error))?;
+    let params: CompleteParams = raw.read().map_err(|problem| wrong(&problem))?;
     let reference = CompletionTarget::read(&params.reference).map_err(|problem| wrong(&problem))?;
     let known = params.context.and_then(|context| context.arguments);
     if known.iter().flatten().any(|(_, value)| !value.is_string()) {

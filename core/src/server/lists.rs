@@ -64,7 +64,7 @@ pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>
         cursor: Option<String>,
     }
     let params: ListParams = match params {
-        Some(params) => params.parse().map_err(|error| RpcError::invalid_params(format!("{method}: {error}")))?,
+        Some(params) => params.read().map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))?,
         None => ListParams::default(),
     };
     match &params.cursor {

@@ -29,7 +29,7 @@ pub(super) fn get(serving: &Serving, params: Option<&RawJson>) -> Result<Prepare
     }
     let raw = params.ok_or_else(|| RpcError::invalid_params("prompts/get needs the parameter name"))?;
     let params: GetParams<'_> =
-        raw.parse().map_err(|error| RpcError::invalid_params(format!("prompts/get: {error}")))?;
+        raw.read().map_err(|problem| RpcError::invalid_params(format!("prompts/get: {problem}")))?;
     let Some(prompt) = serving.snapshot.prompts.get(&params.name) else {
         let target = ProvidedPrompt::at(0, &params.name, &serving.snapshot)
             .ok_or_else(|| RpcError::unknown_prompt(&params.name))?;

@@ -85,7 +85,8 @@ fn uri_of<'a>(serving: &Serving, params: Option<&'a RawJson>) -> Result<(&'a Raw
         return Err(RpcError::method_not_found(method));
     }
     let raw = params.ok_or_else(|| RpcError::invalid_params(format!("{method} needs the parameter uri")))?;
-    let params: UriParams<'_> = raw.parse().map_err(|error| RpcError::invalid_params(format!("{method}: {error}")))?;
+    let params: UriParams<'_> =
+        raw.read().map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))?;
     Ok((raw, params.uri))
 }
 

@@ -47,7 +47,7 @@ impl Subscription {
             |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("subscriptions/listen: {problem}"));
         let params =
             params.ok_or_else(|| RpcError::invalid_params("subscriptions/listen needs the parameter notifications"))?;
-        let filter = params.parse::<ListenParams>().map_err(|error| wrong(&error))?.notifications;
+        let filter = params.read::<ListenParams>().map_err(|problem| wrong(&problem))?.notifications;
         let mut lists = Changes::NONE;
         let mut honoured = json!({});
         for (name, list) in FILTERS {

@@ -35,14 +35,14 @@ pub(super) fn call(serving: &Serving, params: Option<&RawJson>) -> Result<Prepar
     }
     let raw = params.ok_or_else(|| RpcError::invalid_params("tools/call needs the parameter name"))?;
     let params: CallParams<'_> =
-        raw.parse().map_err(|error| RpcError::invalid_params(format!("tools/call: {error}")))?;
+        raw.read().map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
     let Some(tool) = snapshot.tools.get(&params.name) else {
         let target = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;
         return Ok(Prepared::Run(Arc::new(target), lists::get_body(raw)?));
     };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let value: Value =
-        arguments.parse().map_err(|error| RpcError::invalid_params(invalid_arguments(&tool.name, &error)))?;
+        arguments.read().map_err(|problem| RpcError::invalid_params(invalid_arguments(&tool.name, &problem)))?;
     check_scopes(serving, tool)?;
     check_capabilities(tool, scope)?;
     match tool.input.validate(&value).map_err(|problem| invalid_arguments(&tool.name, &problem)) {

@@ -62,6 +62,8 @@ fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
         wire.send_text(text);
         let answer = wire.next();
         assert_eq!(code(&answer), expected, "{text}: {answer}");
+        let unplaced = expected == -32700 || !answer["error"]["message"].as_str().unwrap().contains("at line");
+        assert!(unplaced, "a place in a text that its author never saw: {answer}");
         match id {
             Some(id) => assert_eq!(answer["id"], id, "{text}: {answer}"),
             None => assert!(answer["id"] == "survivor" || answer.get("id").is_none(), "{text}: {answer}"),

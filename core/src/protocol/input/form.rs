@@ -1,10 +1,7 @@
 //! The forms of elicitation: a restricted subset of JSON Schema, flat and of primitives (ELI-08, ELI-09).
 
 use super::InvalidInput;
-use crate::protocol::{
-    model::JsonObject,
-    schema::{Invalid, Schema},
-};
+use crate::protocol::schema::{Invalid, Schema};
 use serde_json::{Map, Value, json};
 
 /// The dialect in which `format` is an assertion: what the user wrote is checked for it.
@@ -54,13 +51,6 @@ impl Form {
     pub fn check(&self, content: &Value) -> Result<(), Invalid> {
         self.schema.validate(content)
     }
-}
-
-/// What is filled in already, by the defaults of a `requestedSchema` (ELI-10).
-pub fn form_defaults(schema: &Value) -> JsonObject {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let default = |(name, field): (&String, &Value)| Some((name.clone(), field.get("default")?.clone()));
-    properties.into_iter().flatten().filter_map(default).collect()
 }
 
 fn check_field(field: &Value) -> Result<(), InvalidInput> {
@@ -283,12 +273,5 @@ mod tests {
             assert_eq!(error.failures()[0].path.split('/').nth(1), Some(name), "{error}");
         }
         assert!(form.check(&json!({})).unwrap_err().to_string().contains("\"n\" is missing"));
-    }
-
-    #[test]
-    fn eli_10_defaults_fill_the_form() {
-        let schema = json!({"properties": {"a": {"type": "string", "default": "x"}, "b": {"type": "boolean"}, "c": {"default": [1]}}});
-        assert_eq!(Value::Object(form_defaults(&schema)), json!({"a": "x", "c": [1]}));
-        assert!(form_defaults(&json!(null)).is_empty());
     }
 }

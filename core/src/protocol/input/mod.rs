@@ -8,7 +8,7 @@ mod messages;
 
 pub use answer::{AnswerError, check_answer};
 pub use capability::check_capability;
-pub use form::{Form, form_defaults};
+pub use form::Form;
 pub use messages::check_messages;
 
 use super::{

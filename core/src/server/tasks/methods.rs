@@ -61,7 +61,7 @@ pub(in crate::server) fn list(serving: &Serving, params: Option<&RawJson>) -> Re
     }
     check_offered(serving)?;
     let given: ListParams = match params {
-        Some(params) => params.parse().map_err(|error| RpcError::invalid_params(format!("tasks/list: {error}")))?,
+        Some(params) => params.read().map_err(|problem| RpcError::invalid_params(format!("tasks/list: {problem}")))?,
         None => ListParams::default(),
     };
     let after = match &given.cursor {
