@@ -103,16 +103,17 @@ impl ServerConfig {
         // What clients would refuse to read is refused here.
         Implementation::deserialize(&self.info)
             .map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
+        let limits = Limits {
+            max_running: given.max_running.unwrap_or(defaults.limits.max_running),
+            max_waiting: given.max_waiting.unwrap_or(defaults.limits.max_waiting),
+            max_waiting_bytes: given.max_waiting_bytes.unwrap_or(defaults.limits.max_waiting_bytes),
+            max_message_bytes: given.max_message_bytes.unwrap_or(defaults.limits.max_message_bytes),
+            max_nesting: given.max_nesting.unwrap_or(defaults.limits.max_nesting),
+            ..defaults.limits
+        };
+        limits.check().map_err(|problem| BridgeError::invalid(format!("server: options.maxNesting: {problem}")))?;
         Ok(ServerOptions {
-            limits: Limits {
-                max_running: given.max_running.unwrap_or(defaults.limits.max_running),
-                max_waiting: given.max_waiting.unwrap_or(defaults.limits.max_waiting),
-                max_waiting_bytes: given.max_waiting_bytes.unwrap_or(defaults.limits.max_waiting_bytes),
-                max_message_bytes: given.max_message_bytes.unwrap_or(defaults.limits.max_message_bytes),
-                // JSON readers above this depth would refuse what they cannot hold.
-                max_nesting: given.max_nesting.unwrap_or(defaults.limits.max_nesting).min(defaults.limits.max_nesting),
-                ..defaults.limits
-            },
+            limits,
             page_size: given.page_size.unwrap_or(defaults.page_size),
             debug: given.debug.unwrap_or(defaults.debug),
             max_sessions: given.max_sessions.unwrap_or(defaults.max_sessions),

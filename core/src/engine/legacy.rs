@@ -1,10 +1,7 @@
 //! The handshake era: a session that `initialize` opens and that fixes revision and capabilities.
 
 use super::Scope;
-use crate::protocol::{
-    Era, RawJson, Revision, RpcError,
-    meta::{ProgressToken, RequestMeta},
-};
+use crate::protocol::{Era, RawJson, Revision, RpcError, meta::ProgressToken};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -85,11 +82,6 @@ pub(crate) fn not_initialized(method: &str) -> RpcError {
         "{method} needs a session opened by initialize, or the protocol version in its _meta"
     ))
     .with_data(json!({"supported": supported}))
-}
-
-/// Whether `initialize` belongs to this era: it does, unless its `_meta` names a newer revision (DISC-27).
-pub(crate) fn is_handshake(meta: &RequestMeta<'_>) -> bool {
-    meta.version().is_none_or(|version| *version <= *Revision::LATEST_LEGACY.as_str())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Largest message in bytes. Default 64 MiB.
     pub max_message_bytes: usize,
-    /// Deepest nesting of arrays and objects. Default 128.
+    /// Deepest nesting of arrays and objects. Default 128, which is also the most.
     pub max_nesting: usize,
     /// Calls that run at once in one session. Default 64.
     pub max_running: usize,
@@ -22,7 +22,21 @@ pub struct Limits {
     pub max_request_timeout: Duration,
 }
 
+/// JSON readers refuse what nests deeper.
+const DEEPEST: usize = 128;
+
 impl Limits {
+    /// Whether the limits can be kept.
+    ///
+    /// # Errors
+    /// Which one cannot, and what the most is.
+    pub fn check(&self) -> Result<(), String> {
+        if self.max_nesting > DEEPEST {
+            return Err(format!("the deepest nesting can be at most {DEEPEST}, not {}", self.max_nesting));
+        }
+        Ok(())
+    }
+
     /// How much a frame may hold: a batch with more calls than may wait could not be served anyway.
     pub fn frame(&self) -> FrameBounds {
         FrameBounds { nesting: self.max_nesting, elements: self.max_running.saturating_add(self.max_waiting) }
@@ -33,7 +47,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_message_bytes: 64 << 20,
-            max_nesting: 128,
+            max_nesting: DEEPEST,
             max_running: 64,
             max_waiting: 1024,
             max_waiting_bytes: 64 << 20,

@@ -4,6 +4,7 @@
 //! what differs between the two eras; nothing else branches on it.
 
 mod client;
+mod era;
 mod incoming;
 mod legacy;
 mod limits;
@@ -15,6 +16,7 @@ mod scope;
 mod server;
 
 pub use client::{ClientConversation, ClientReceived, SentRequest};
+pub(crate) use era::Claim;
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
 pub use modern::{Mirror, MirroredParameters};

@@ -5,7 +5,7 @@ use crate::protocol::{
     Era, RawJson, Revision, RpcError,
     envelope::Request,
     meta::{self, RequestMeta},
-    method::{self, Kind, Method, Role},
+    method::{Kind, Method, Role},
     model::LoggingLevel,
 };
 use serde_json::value::RawValue;
@@ -26,18 +26,6 @@ pub struct Mirror {
 
 /// The values of `Mcp-Param-*` headers by the rest of their name in lower case, decoded as `Mcp-Name` is.
 pub type MirroredParameters = BTreeMap<String, Result<String, String>>;
-
-impl Mirror {
-    /// Whether the header alone says that the request is of this era (VERSIONS 2.2, HTTP step 2).
-    pub fn is_modern(&self) -> bool {
-        self.version.as_deref().is_some_and(|version| version > Revision::LATEST_LEGACY.as_str())
-    }
-}
-
-/// Whether a request belongs to this era.
-pub(crate) fn claims(request: &Request, meta: &RequestMeta<'_>, mirror: Option<&Mirror>) -> bool {
-    meta.protocol_version.is_some() || &*request.method == method::DISCOVER || mirror.is_some_and(Mirror::is_modern)
-}
 
 /// Checks a request in the order that VERSIONS 2.2 gives, and says where it comes from.
 pub(crate) fn check(

@@ -2,6 +2,7 @@
 
 use super::{
     CallKey, IncomingCall, Limits, Mirror, Patience, Scope,
+    era::Claim,
     incoming::{Admission, Demand, Incoming},
     legacy::{self, Session},
     modern,
@@ -98,13 +99,11 @@ impl<T, U> ServerConversation<T, U> {
     fn request(&mut self, request: Request, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
         let (raw_meta, meta) = RequestMeta::of(request.params.as_ref());
         let refuse = |error| Received::Refuse(Refusal { id: Some(request.id.clone()), error });
-        let handshake = &*request.method == method::INITIALIZE && legacy::is_handshake(&meta);
-        let checked = if handshake {
-            return self.initialize(&request);
-        } else if modern::claims(&request, &meta, mirror) {
-            modern::check(&request, raw_meta, &meta, mirror)
-        } else {
-            self.check_legacy(&request, raw_meta, &meta)
+        let header = mirror.and_then(|mirror| mirror.version.as_deref());
+        let checked = match Claim::of(&request, &meta, header) {
+            Claim::Handshake => return self.initialize(&request),
+            Claim::Modern => modern::check(&request, raw_meta, &meta, mirror),
+            Claim::Legacy => self.check_legacy(&request, raw_meta, &meta),
         };
         let (method, scope) = match checked {
             Ok(checked) => checked,

@@ -1,6 +1,7 @@
 //! What a POST is: of which era, and on which ground it is refused before anyone serves it (VERSIONS 2.2).
 
 use super::rejection::Rejection;
+use crate::engine::Claim;
 use crate::protocol::{
     Era, Feature, Revision, RpcError,
     envelope::{Frame, Message, NoResult, Request, Response},
@@ -32,7 +33,7 @@ pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, R
     let modern_header = has_modern_version(version);
     match frame {
         Frame::Single(Err(malformed)) => Err(Rejection::bad_request(malformed.id.as_ref(), &malformed.error)),
-        Frame::Single(Ok(Message::Request(request))) => Ok(request_kind(request, modern_header)),
+        Frame::Single(Ok(Message::Request(request))) => Ok(request_kind(request, version)),
         Frame::Single(Ok(Message::Notification(notification))) => {
             let (_, meta) = RequestMeta::of(notification.params.as_ref());
             match version {
@@ -50,7 +51,7 @@ pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, R
         Frame::Single(Ok(Message::Response(_))) => Ok(Posted::Legacy),
         Frame::Batch(elements) => {
             let misplaced = elements.iter().flatten().any(|message| match message {
-                Message::Request(request) => request_kind(request, false) != Posted::Legacy,
+                Message::Request(request) => request_kind(request, None) != Posted::Legacy,
                 _ => false,
             });
             if modern_header || misplaced {
@@ -66,23 +67,16 @@ pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, R
 
 /// Whether the header `MCP-Protocol-Version` is none of the legacy era.
 pub(crate) fn has_modern_version(version: Option<&str>) -> bool {
-    version.is_some_and(|version| version > Revision::LATEST_LEGACY.as_str())
+    version.is_some_and(|version| Era::named(version) == Era::Modern)
 }
 
-fn request_kind(request: &Request, modern_header: bool) -> Posted {
-    let handshake = &*request.method == method::INITIALIZE;
-    if modern_header && !handshake {
-        return Posted::Modern { streams: &*request.method == method::SUBSCRIPTIONS_LISTEN };
-    }
+fn request_kind(request: &Request, version: Option<&str>) -> Posted {
     let (_, meta) = RequestMeta::of(request.params.as_ref());
-    if handshake {
-        let modern = meta.version().is_some_and(|version| *version > *Revision::LATEST_LEGACY.as_str());
-        return if modern { Posted::Modern { streams: false } } else { Posted::Handshake };
+    match Claim::of(request, &meta, version) {
+        Claim::Handshake => Posted::Handshake,
+        Claim::Modern => Posted::Modern { streams: &*request.method == method::SUBSCRIPTIONS_LISTEN },
+        Claim::Legacy => Posted::Legacy,
     }
-    if meta.protocol_version.is_some() || &*request.method == method::DISCOVER {
-        return Posted::Modern { streams: &*request.method == method::SUBSCRIPTIONS_LISTEN };
-    }
-    Posted::Legacy
 }
 
 fn is_modern(version: &str) -> bool {
@@ -246,7 +240,9 @@ mod tests {
         let frame = frame(&request("tools/list", json!({})));
         assert_eq!(legacy_revision(Some(&frame), None).unwrap(), Revision::V2025_03_26);
         assert_eq!(legacy_revision(Some(&frame), Some("2025-06-18")).unwrap(), Revision::V2025_06_18);
-        for version in ["2025-06-19", "", "2026-07-28"] {
+        // What is no date is no revision to come.
+        assert_eq!(kind(request("tools/list", json!({})), Some("draft")), Ok(Posted::Legacy));
+        for version in ["2025-06-19", "", "2026-07-28", "draft"] {
             let rejection = legacy_revision(Some(&frame), Some(version)).unwrap_err();
             assert_eq!(rejection.status.as_u16(), 400);
             assert!(rejection.body.starts_with(br#"{"jsonrpc":"2.0","id":7,"#));

@@ -75,13 +75,26 @@ impl Revision {
     }
 }
 
+impl Era {
+    /// The era of a version that someone names, known or not: a date after the last of the handshake era is of the newer one.
+    pub fn named(version: &str) -> Self {
+        let pattern = "dddd-dd-dd".bytes();
+        let is_date = version.len() == pattern.len()
+            && pattern
+                .zip(version.bytes())
+                .all(|(part, byte)| if part == b'd' { byte.is_ascii_digit() } else { byte == part });
+        if is_date && version > Revision::LATEST_LEGACY.as_str() { Self::Modern } else { Self::Legacy }
+    }
+}
+
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// Something that not every revision has (the specification's changelogs).
+/// Something that not every revision has (the specification's changelogs), where neither a row of the methods nor one of the
+/// fields that projection removes says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
     /// JSON-RPC batch arrays.
@@ -90,22 +103,10 @@ pub enum Feature {
     AudioContent,
     /// `resource_link` content blocks.
     ResourceLink,
-    /// `annotations` on tools.
-    ToolAnnotations,
-    /// `title` on named objects.
-    Titles,
     /// `outputSchema` and `structuredContent`, objects only.
     StructuredContent,
     /// `structuredContent` of any JSON type.
     AnyStructuredContent,
-    /// `_meta` on most objects.
-    ObjectMeta,
-    /// `icons`, `websiteUrl` and `description` of implementations.
-    Icons,
-    /// `execution.taskSupport` of tools.
-    ToolExecution,
-    /// `lastModified` in annotations.
-    LastModified,
     /// `message` in progress notifications.
     ProgressMessage,
     /// Arguments that fail their schema are results with `isError`, not JSON-RPC errors.
@@ -118,18 +119,8 @@ pub enum Feature {
     VersionHeader,
     /// A priming event opens an SSE stream.
     Priming,
-    /// The `completions` capability.
-    CompletionsCapability,
-    /// `context` of completion requests.
-    CompletionContext,
-    /// Requests from server to client.
-    ServerRequests,
     /// Answers that ask for input (MRTR).
     InputRequired,
-    /// `resources/subscribe` and `logging/setLevel`: what a session remembers.
-    SessionSettings,
-    /// `subscriptions/listen`.
-    ListenStreams,
     /// The log level is in the `_meta` of each request.
     LogLevelPerRequest,
     /// Elicitation, at least by forms.
@@ -155,29 +146,18 @@ impl Feature {
         use Revision::*;
         match self {
             Self::Batches => (V2025_03_26, V2025_03_26),
-            Self::AudioContent | Self::ToolAnnotations | Self::ProgressMessage | Self::CompletionsCapability => {
-                (V2025_03_26, Revision::LATEST)
+            Self::AudioContent | Self::ProgressMessage => (V2025_03_26, Revision::LATEST),
+            Self::ResourceLink | Self::StructuredContent | Self::VersionHeader | Self::Elicitation => {
+                (V2025_06_18, Revision::LATEST)
             }
-            Self::ResourceLink
-            | Self::Titles
-            | Self::StructuredContent
-            | Self::ObjectMeta
-            | Self::LastModified
-            | Self::VersionHeader
-            | Self::CompletionContext
-            | Self::Elicitation => (V2025_06_18, Revision::LATEST),
-            Self::Icons
-            | Self::InputErrorsAsResults
-            | Self::ElicitationModes
-            | Self::ElicitationChoices
-            | Self::SamplingTools => (V2025_11_25, Revision::LATEST),
-            Self::ToolExecution | Self::Priming | Self::ElicitationIds | Self::CoreTasks => (V2025_11_25, V2025_11_25),
-            Self::ServerRequests | Self::SessionSettings => (V2024_11_05, Revision::LATEST_LEGACY),
+            Self::InputErrorsAsResults | Self::ElicitationModes | Self::ElicitationChoices | Self::SamplingTools => {
+                (V2025_11_25, Revision::LATEST)
+            }
+            Self::Priming | Self::ElicitationIds | Self::CoreTasks => (V2025_11_25, V2025_11_25),
             Self::AnyStructuredContent
             | Self::ResultType
             | Self::CacheHints
             | Self::InputRequired
-            | Self::ListenStreams
             | Self::LogLevelPerRequest
             | Self::TasksExtension
             | Self::SkillsExtension => (V2026_07_28, Revision::LATEST),
@@ -197,6 +177,17 @@ mod tests {
         assert!(Revision::ALL.is_sorted());
         assert_eq!(Revision::parse("2025-06-19"), None);
         assert_eq!(Revision::of(Era::Legacy).next_back(), Some(Revision::LATEST_LEGACY));
+    }
+
+    #[test]
+    fn versions_to_come_are_modern_and_what_is_no_date_is_not() {
+        for revision in Revision::ALL {
+            assert_eq!(Era::named(revision.as_str()), revision.era());
+        }
+        assert_eq!((Era::named("2099-01-01"), Era::named("2025-12-01")), (Era::Modern, Era::Modern));
+        for other in ["draft", "", "2026-07-28, 2026-07-28", "2026/07/28", "1999-01-01"] {
+            assert_eq!(Era::named(other), Era::Legacy, "{other}");
+        }
     }
 
     #[test]

@@ -142,8 +142,8 @@ impl CallFacts {
         self.inner.serving.log(level, logger, data);
     }
 
-    /// Asks the client of this call; `asked` takes the outcome, exactly once unless this fails. `timeout` starts anew with each
-    /// progress notification, up to `max`.
+    /// Asks the client of this call; `asked` takes the outcome, exactly once unless this fails. The client has `timeout` to answer,
+    /// and never more than `max`.
     ///
     /// Elicitation, sampling and roots work in both eras. In the handshake era the client gets a request. On 2026-07-28 the
     /// answer comes at once if the client has given it; otherwise this fails with [`AskError::Suspended`], the call ends, and

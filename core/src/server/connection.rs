@@ -15,11 +15,13 @@ use super::{
 };
 use crate::sync::Mutex;
 use crate::{
-    engine::{CallKey, IncomingCall, Mirror, Progress, Received, Refusal, Scope, ServerConversation},
+    engine::{CallKey, Claim, IncomingCall, Mirror, Progress, Received, Refusal, Scope, ServerConversation},
     protocol::{
         Feature, RawJson, RequestId, Revision, RpcError,
         envelope::{self, Frame, Malformed, Message},
-        extension, method,
+        extension,
+        meta::RequestMeta,
+        method,
     },
     runtime::Runtime,
     wire_log::{Direction, Exchange, Side, Transport},
@@ -237,8 +239,8 @@ impl Connection {
         }
         let forbidden = elements.iter().flatten().any(|message| match message {
             Message::Request(request) => {
-                &*request.method == method::INITIALIZE
-                    || crate::protocol::meta::RequestMeta::of(request.params.as_ref()).1.protocol_version.is_some()
+                let (_, meta) = RequestMeta::of(request.params.as_ref());
+                Claim::of(request, &meta, None) != Claim::Legacy
             }
             _ => false,
         });

@@ -1,7 +1,7 @@
 //! Projection of names and capabilities.
 
 use super::fields::{Object, remove_fields};
-use crate::protocol::Revision::{self, *};
+use crate::protocol::{Feature, Revision};
 use serde_json::Value;
 
 /// Projects the name of a client or server.
@@ -24,7 +24,7 @@ pub fn project_client_capabilities(capabilities: &mut Value, revision: Revision)
     remove_fields(capabilities, Object::ClientCapabilities, revision);
     // Before modes existed, the capability meant forms: a client that only opens URLs does not have it.
     let url_only = |modes: &Value| modes.get("url").is_some() && modes.get("form").is_none();
-    if revision < V2025_11_25 && capabilities.get("elicitation").is_some_and(url_only) {
+    if !revision.supports(Feature::ElicitationModes) && capabilities.get("elicitation").is_some_and(url_only) {
         capabilities.remove("elicitation");
     }
     for (name, object) in
@@ -40,6 +40,7 @@ pub fn project_client_capabilities(capabilities: &mut Value, revision: Revision)
 mod tests {
     use super::super::testing::{keys, projected};
     use super::*;
+    use crate::protocol::Revision::*;
     use serde_json::json;
 
     #[test]

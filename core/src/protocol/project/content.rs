@@ -1,7 +1,7 @@
 //! Projection of content blocks, annotations and the contents of resources.
 
 use super::fields::{Object, remove_fields};
-use crate::protocol::Revision::{self, *};
+use crate::protocol::{Feature, Revision};
 use serde_json::{Map, Value, json};
 
 /// Projects a content block; `index` is its place among its neighbours.
@@ -15,9 +15,9 @@ pub(super) fn project_block(block: &mut Value, index: usize, revision: Revision)
                 project_resource_contents(contents, revision);
             }
         }
-        Some("resource_link") if revision < V2025_06_18 => link_to_text(fields),
+        Some("resource_link") if !revision.supports(Feature::ResourceLink) => link_to_text(fields),
         Some("resource_link") => remove_fields(fields, Object::ResourceLink, revision),
-        Some("audio") if revision < V2025_03_26 => audio_to_resource(fields, index),
+        Some("audio") if !revision.supports(Feature::AudioContent) => audio_to_resource(fields, index),
         _ => {}
     }
 }
@@ -60,6 +60,7 @@ pub(super) fn project_annotations(fields: &mut Map<String, Value>, revision: Rev
 mod tests {
     use super::super::{project_tool_result, testing::projected};
     use super::*;
+    use crate::protocol::Revision::*;
 
     #[test]
     fn blocks_that_a_revision_lacks_are_said_in_older_words() {

@@ -28,7 +28,7 @@ pub use sampling::project_sampling_params;
 pub use task::{created_task, project_task};
 pub use tool::{project_tool, project_tool_list, project_tool_result};
 
-use super::{Revision, RpcError, meta::SERVER_INFO, method};
+use super::{Feature, Revision, RpcError, meta::SERVER_INFO, method};
 use fields::{Object, remove_fields};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -73,7 +73,7 @@ pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
 /// Removes what only results of newer revisions have.
 fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
     remove_fields(result, Object::Result, revision);
-    if revision < Revision::V2026_07_28
+    if !revision.supports(Feature::ResultType)
         && let Some(meta) = result.get_mut("_meta").and_then(Value::as_object_mut)
         && meta.remove(SERVER_INFO).is_some()
         && meta.is_empty()

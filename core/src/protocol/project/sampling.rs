@@ -3,10 +3,7 @@
 use super::content::project_block;
 use super::fields::{Object, remove_fields};
 use super::{Unsupported, each, project_tool};
-use crate::protocol::{
-    Feature,
-    Revision::{self, *},
-};
+use crate::protocol::{Feature, Revision};
 use serde_json::{Map, Value, json};
 
 /// Projects the parameters of `sampling/createMessage`.
@@ -84,7 +81,11 @@ fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), U
 
 fn project_tool_result_block(result: &mut Map<String, Value>, revision: Revision) {
     let is_object = result.get("structuredContent").is_none_or(Value::is_object);
-    let structured = if revision < V2026_07_28 && !is_object { result.remove("structuredContent") } else { None };
+    let structured = if !revision.supports(Feature::AnyStructuredContent) && !is_object {
+        result.remove("structuredContent")
+    } else {
+        None
+    };
     if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
         for (index, block) in content.iter_mut().enumerate() {
             project_block(block, index, revision);
@@ -102,6 +103,7 @@ fn no_tools(revision: Revision) -> Unsupported {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Revision::*;
 
     fn at(params: &Value, revision: Revision) -> Result<Value, Unsupported> {
         let mut params = params.clone();

@@ -1,12 +1,12 @@
 //! Projection of tasks: the extension's form on 2026-07-28, the core form on 2025-11-25.
 
-use crate::protocol::Revision::{self, *};
+use crate::protocol::{Feature, Revision};
 use serde_json::{Value, json};
 
 /// Projects a task, written as the extension has it.
 pub fn project_task(task: &mut Value, revision: Revision) {
     let Some(task) = task.as_object_mut() else { return };
-    if revision >= V2026_07_28 {
+    if revision.supports(Feature::TasksExtension) {
         return;
     }
     for (modern, core) in [("ttlMs", "ttl"), ("pollIntervalMs", "pollInterval")] {
@@ -29,7 +29,7 @@ pub fn project_task(task: &mut Value, revision: Revision) {
 /// The result that hands out a task, written as the extension has it (TSK-10, TKX-06).
 pub fn created_task(mut task: Value, revision: Revision) -> Value {
     project_task(&mut task, revision);
-    if revision < V2026_07_28 {
+    if !revision.supports(Feature::TasksExtension) {
         return json!({"task": task});
     }
     if let Some(task) = task.as_object_mut() {
@@ -42,6 +42,7 @@ pub fn created_task(mut task: Value, revision: Revision) -> Value {
 mod tests {
     use super::super::testing::projected;
     use super::*;
+    use crate::protocol::Revision::*;
 
     fn task() -> Value {
         json!({"taskId": "t", "status": "completed", "createdAt": "2026-01-01T00:00:00Z",

@@ -3,14 +3,14 @@
 use super::content::project_block;
 use super::fields::{Object, remove_fields};
 use super::{each, project_envelope};
-use crate::protocol::Revision::{self, *};
+use crate::protocol::{Feature, Revision};
 use serde_json::{Map, Value, json};
 
 /// Projects a tool of `tools/list`.
 pub fn project_tool(tool: &mut Value, revision: Revision) {
     let Some(tool) = tool.as_object_mut() else { return };
     remove_fields(tool, Object::Tool, revision);
-    if revision >= V2026_07_28 {
+    if revision.supports(Feature::AnyStructuredContent) {
         return;
     }
     if tool.get("outputSchema").is_some_and(|schema| schema.get("type") != Some(&json!("object"))) {
@@ -35,12 +35,11 @@ pub fn project_tool_list(result: &mut Value, revision: Revision) {
 /// Structure that the revision cannot carry stays visible: as the text that is there already, or as a text block if there is none.
 pub fn project_tool_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
-    let structured = match result.get("structuredContent") {
-        Some(value) if revision < V2025_06_18 || (revision < V2026_07_28 && !value.is_object()) => {
-            result.remove("structuredContent")
-        }
-        _ => None,
+    let kind = match result.get("structuredContent") {
+        Some(Value::Object(_)) => Feature::StructuredContent,
+        _ => Feature::AnyStructuredContent,
     };
+    let structured = if revision.supports(kind) { None } else { result.remove("structuredContent") };
     remove_fields(result, Object::CallToolResult, revision);
     project_envelope(result, revision);
     if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
@@ -68,6 +67,7 @@ fn spell_out_boolean_schemas(properties: &mut Value) {
 mod tests {
     use super::super::testing::{keys, projected};
     use super::*;
+    use crate::protocol::Revision::*;
 
     #[test]
     fn tools_keep_what_each_revision_defines_and_what_no_revision_defines() {

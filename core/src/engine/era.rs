@@ -1,0 +1,29 @@
+//! Which era a request belongs to (VERSIONS 2.2): told here, and nowhere else.
+
+use crate::protocol::{Era, envelope::Request, meta::RequestMeta, method};
+
+/// What a request wants to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// `initialize`, which opens a session of the legacy era.
+    Handshake,
+    /// Carries its version itself.
+    Modern,
+    /// Belongs to a session.
+    Legacy,
+}
+
+impl Claim {
+    /// `header`: the header `MCP-Protocol-Version`, if it came over HTTP.
+    pub(crate) fn of(request: &Request, meta: &RequestMeta<'_>, header: Option<&str>) -> Self {
+        // DISC-27: `initialize` is legacy whatever the header says, unless its own `_meta` names a newer revision.
+        let names_modern = || meta.version().is_some_and(|version| Era::named(&version) == Era::Modern);
+        if &*request.method == method::INITIALIZE && !names_modern() {
+            return Self::Handshake;
+        }
+        let modern = meta.protocol_version.is_some()
+            || &*request.method == method::DISCOVER
+            || header.is_some_and(|version| Era::named(version) == Era::Modern);
+        if modern { Self::Modern } else { Self::Legacy }
+    }
+}
