@@ -56,3 +56,15 @@ impl Default for Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_cannot_be_kept_are_refused() {
+        assert_eq!(Limits::default().check(), Ok(()));
+        let refused = Limits { max_nesting: 129, ..Limits::default() }.check().unwrap_err();
+        assert!(refused.contains("128") && refused.contains("129"), "{refused}");
+    }
+}
