@@ -55,7 +55,8 @@ impl Context {
         self.facts.set_task_message(message);
     }
 
-    /// Completes when the call is cancelled. A handler that does not await it is dropped at its next await.
+    /// Completes when the call is cancelled. From then on a handler runs to the next await that has to wait, and is dropped there,
+    /// whether it awaits this or not: what has to be waited for to clean up belongs into a task of its own.
     pub async fn cancelled(&self) {
         self.facts.cancelled().await;
     }

@@ -219,6 +219,24 @@ pub(super) fn check(mut request: InputRequest, scope: &Scope) -> Result<InputReq
     }
 }
 
+/// Two refusals as one: whoever lacks capabilities hears of all that are missing (DISC-15). Anything else is said by itself.
+pub(super) fn both(earlier: Option<RpcError>, later: RpcError) -> RpcError {
+    fn merge(into: &mut Value, from: &Value) {
+        match (into.as_object_mut(), from.as_object()) {
+            (Some(into), Some(from)) => {
+                from.iter().for_each(|(name, member)| merge(into.entry(name).or_insert_with(|| json!({})), member));
+            }
+            _ => *into = from.clone(),
+        }
+    }
+    let Some(mut earlier) = earlier else { return later };
+    match (&mut earlier.data, &later.data) {
+        (Some(into), Some(from)) if earlier.code == later.code => merge(into, from),
+        _ => {}
+    }
+    earlier
+}
+
 /// DISC-15; in the handshake era there is no code of its own for it.
 pub(super) fn lacking(scope: &Scope, needed: Value) -> RpcError {
     if scope.revision.era() == Era::Modern {

@@ -230,8 +230,14 @@ impl Serving {
             return Err(RpcError::internal());
         }
         self.rounds.begin(self.server().options().max_rounds)?;
-        let checked = requests.into_iter().map(|(key, request)| Ok((key, input::check(request, &self.scope)?)));
-        checked.collect::<Result<_, input::Refused>>().map_err(|refused| refused.error)
+        let (mut checked, mut refused) = (BTreeMap::new(), None);
+        for (key, request) in requests {
+            match input::check(request, &self.scope) {
+                Ok(request) => drop(checked.insert(key, request)),
+                Err(input::Refused { error }) => refused = Some(input::both(refused, error)),
+            }
+        }
+        refused.map_or(Ok(checked), Err)
     }
 
     /// The result of this round on 2026-07-28 (MRTR-02). It carries no caching hints (CCH-14).

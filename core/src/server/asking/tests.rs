@@ -195,3 +195,17 @@ async fn a_question_that_is_answered_keeps_nothing() {
     // Long before the questions' time is over, nobody holds the stream but this test.
     assert_eq!((seen, Arc::strong_count(&stream)), (2, 1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn disc_15_all_capabilities_that_are_missing_are_named() {
+    let form = |_: Context| async move {
+        let sampling = InputRequest::new("sampling/createMessage", json!({"messages": [], "maxTokens": 1}))?;
+        let requests = InputRequired::new().ask("a", InputRequest::elicit(&amount())).ask("b", InputRequest::roots());
+        Err::<String, CallError>(requests.ask("c", sampling).into())
+    };
+    let peer = Peer::of(&server().tool("form", "Needs much", form).build());
+    let refused = peer.ask("tools/call", modern(json!({"name": "form", "arguments": {}}), json!({"roots": {}}))).await;
+    assert_eq!(refused["error"]["code"], -32021);
+    let required = refused["error"]["data"]["requiredCapabilities"].as_object().unwrap();
+    assert_eq!(required.keys().collect::<Vec<_>>(), ["elicitation", "sampling"], "{refused}");
+}
