@@ -53,6 +53,7 @@ type OnCall = Arc<dyn Fn(&Port, &Event) + Send + Sync>;
 /// A host: it answers calls by the functions that it keeps by handle, and notes everything that it hears.
 struct Host {
     port: Port,
+    #[cfg_attr(not(unix), allow(dead_code, reason = "read where pipes are lent"))]
     alarm: Alarm,
     functions: Arc<Mutex<HashMap<u64, OnCall>>>,
     heard: Arc<(Mutex<Vec<Event>>, Condvar)>,

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 #[derive(Debug)]
 pub struct ChildProcess {
     program: String,
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     id: Option<u32>,
     stdin: ChildStdin,
     tail: Option<Tail>,
@@ -104,7 +104,7 @@ impl ChildProcess {
         };
         let tail = (command.stderr != ChildStderr::Discard)
             .then(|| Tail::follow(child.stderr().take(), command.stderr == ChildStderr::PassThrough));
-        #[cfg(any(unix, test))]
+        #[cfg(unix)]
         let id = child.id();
         let (orders, orders_in) = mpsc::unbounded_channel();
         let (state_out, state) = watch::channel(State::Running);
@@ -117,7 +117,7 @@ impl ChildProcess {
         tokio::spawn(supervise(group, orders_in, state_out));
         let process = Self {
             program: command.program().to_owned(),
-            #[cfg(test)]
+            #[cfg(all(test, unix))]
             id,
             stdin: stdin.clone(),
             tail,
@@ -128,7 +128,7 @@ impl ChildProcess {
     }
 
     /// The process id, which is also the id of its group.
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     fn id(&self) -> Option<u32> {
         self.id
     }
@@ -139,7 +139,7 @@ impl ChildProcess {
     }
 
     /// The last lines of its standard error, at most 20 of at most 1,000 bytes each; none with [`ChildStderr::Discard`].
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     fn stderr_tail(&self) -> Vec<String> {
         self.tail.as_ref().map(Tail::lines).unwrap_or_default()
     }
