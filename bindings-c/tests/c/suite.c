@@ -1097,8 +1097,10 @@ static void options(void) {
   CHECK(!trunkline_server_options_set_icons(server_options, S("[{\"src\":\"https://example.org/icon.png\"}]")));
   CHECK(!trunkline_server_options_set_instructions(server_options, S("Say something.")));
   CHECK(!trunkline_server_options_set_debug(server_options, true));
-  for (limit = TRUNKLINE_LIMIT_PAGE_SIZE; limit <= TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT; ++limit)
-    CHECK(!trunkline_server_options_set_limit(server_options, limit, limit == TRUNKLINE_LIMIT_PAGE_SIZE ? 2 : 100000));
+  for (limit = TRUNKLINE_LIMIT_PAGE_SIZE; limit <= TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT; ++limit) {
+    uint64_t value = limit == TRUNKLINE_LIMIT_PAGE_SIZE ? 2 : limit == TRUNKLINE_LIMIT_MAX_NESTING ? 128 : 100000;
+    CHECK(!trunkline_server_options_set_limit(server_options, limit, value));
+  }
   CHECK(!trunkline_server_options_set_cache(server_options, 60000, S("public")));
   CHECK(!trunkline_server_options_add_state_key(server_options, S("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")));
   CHECK(!trunkline_server_options_set_replay(server_options, false));

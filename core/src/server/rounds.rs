@@ -45,6 +45,8 @@ struct State {
     round: u32,
     /// The answers of this round, to what the one before asked for.
     fresh: BTreeMap<String, Answer>,
+    /// What a first round brought unasked: answers for who asks, which checks them, and not to be handed on.
+    unasked: BTreeMap<String, Value>,
     /// Answers that the handler has asked for; they are carried to later rounds.
     used: BTreeMap<String, Answer>,
     kept: BTreeMap<String, Value>,
@@ -70,7 +72,7 @@ impl Rounds {
         let wrong = |text: &str| RpcError::invalid_params(format!("{}: {text}", serving.method));
         let retry: Retry<'_> = params.parse().map_err(|_| wrong("the parameters cannot be read"))?;
         let mut state = self.state.lock();
-        let mut asked = BTreeMap::new();
+        let mut asked = None;
         match retry.state {
             None => {}
             Some(Value::String(sealed)) => {
@@ -79,19 +81,24 @@ impl Rounds {
                 state.used = contents.answers;
                 state.kept = contents.kept;
                 state.user = contents.user;
-                asked = contents.asked;
+                asked = Some(contents.asked);
             }
             Some(_) => return Err(wrong("requestState must be a string")),
         }
         if let Some(responses) = retry.responses {
             // MRTR-12: what is malformed is an error; what nobody asked for does not matter (MRTR-11).
-            let responses: Map<String, Value> =
+            let responses: BTreeMap<String, Value> =
                 serde_json::from_str(responses.get()).map_err(|_| wrong("inputResponses must be an object"))?;
             if let Some((key, _)) = responses.iter().find(|(_, response)| !response.is_object()) {
                 return Err(wrong(&format!("inputResponses.{key} must be an object")));
             }
-            let answer = |(key, response)| Some((asked.get(&key)?.answer(response)?, key));
-            state.fresh = responses.into_iter().filter_map(answer).map(|(answer, key)| (key, answer)).collect();
+            match asked {
+                None => state.unasked = responses,
+                Some(asked) => {
+                    let answer = |(key, response)| Some((asked.get(&key)?.answer(response)?, key));
+                    state.fresh = responses.into_iter().filter_map(answer).map(|(answer, key)| (key, answer)).collect();
+                }
+            }
         }
         Ok(())
     }
@@ -99,10 +106,11 @@ impl Rounds {
     /// The answer to a question. What was used is sealed into later rounds, and no client can change it there (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
         let mut state = self.state.lock();
-        if !state.used.contains_key(key)
-            && let Some(answer) = state.fresh.get(key).cloned()
-        {
-            state.used.insert(key.to_owned(), answer);
+        if !state.used.contains_key(key) {
+            let unasked = state.unasked.get(key).cloned().map(Answer::Given);
+            if let Some(answer) = state.fresh.get(key).cloned().or(unasked) {
+                state.used.insert(key.to_owned(), answer);
+            }
         }
         state.used.get(key).cloned()
     }
@@ -111,6 +119,7 @@ impl Rounds {
     pub(super) fn forget(&self, key: &str) {
         let mut state = self.state.lock();
         state.fresh.remove(key);
+        state.unasked.remove(key);
         state.used.remove(key);
     }
 

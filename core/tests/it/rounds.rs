@@ -256,6 +256,9 @@ fn mrtr_10_to_12_answers_that_are_missing_are_asked_for_and_malformed_ones_refus
     }
     let extra = json!({"name": given("name", "Ada"), "nonsense": {"any": "thing"}});
     assert_eq!(asked(&wire.ask(3, "tools/call", retry(first.clone(), &state, extra))).0, ["color"]);
+    let mut unasked = first.clone();
+    unasked["inputResponses"] = json!({"name": given("name", "Ada"), "nonsense": given("any", "thing")});
+    assert_eq!(asked(&wire.ask(3, "tools/call", unasked)).0, ["color"], "a client may know the question already");
     for malformed in [json!([]), json!("x"), json!({"name": 5}), json!({"name": null}), json!({"name": []})] {
         assert_eq!(
             code(&wire.ask(4, "tools/call", retry(first.clone(), &state, malformed.clone()))),

@@ -131,3 +131,29 @@ async fn why_a_result_cannot_be_read_is_told_and_halves_of_characters_are_mended
     let result = call(&gives(Outcome::Object(raw(r#"{"a": "\ud83dx"}"#)), false)).await;
     assert_eq!(result["structuredContent"], json!({"a": "\u{fffd}x"}));
 }
+
+/// MISC-10: of a tool and of its results.
+#[tokio::test(start_paused = true)]
+async fn misc_10_what_no_revision_defines_goes_out_as_it_was_given() {
+    let vendor = json!({"deep": [1, {"null": null}]});
+    let result = json!({"content": [{"type": "text", "text": "x", "x-vendor": vendor}], "x-vendor": vendor});
+    let result = Outcome::Result(RawJson::from_value(&result).unwrap());
+    let descriptor = json!({"name": "t", "x-vendor": vendor, "annotations": {"x-vendor": vendor}});
+    let entry = ToolEntry::new(descriptor, move |call: Call| {
+        call.complete(result.clone());
+    });
+    let server = server().entry(entry).build();
+    let as_they_are = |params: Value| params;
+    let in_meta = |params: Value| modern(params, json!({}));
+    for revision in Revision::ALL {
+        let is_modern = revision == Revision::LATEST;
+        let peer = Peer::of(&server);
+        let (peer, params): (_, &dyn Fn(Value) -> Value) =
+            if is_modern { (peer, &in_meta) } else { (peer.in_session(revision, json!({})).await, &as_they_are) };
+        let listed = peer.ask("tools/list", params(json!({}))).await;
+        assert_eq!(listed["result"]["tools"][0]["x-vendor"], vendor, "{revision}: {listed}");
+        let called = peer.ask("tools/call", params(json!({"name": "t"}))).await;
+        assert_eq!(called["result"]["x-vendor"], vendor, "{revision}: {called}");
+        assert_eq!(called["result"]["content"][0]["x-vendor"], vendor, "{revision}: {called}");
+    }
+}

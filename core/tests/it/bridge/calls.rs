@@ -451,45 +451,24 @@ fn describing_a_call() {
     assert_eq!(described["meta"]["com.example/a"], 1);
 }
 
+/// MISC-10: of a client.
 #[test]
 fn misc_10_what_no_revision_defines_is_handed_on_as_it_is() {
     let host = Host::new();
     let server = host.server();
     let vendor = json!({"deep": [1, {"null": null}]});
-    let tool = host
-        .register(
-            "tool",
-            json!({"server": server, "tool": {"name": "t", "x-vendor": vendor, "annotations": {"x-vendor": vendor}}}),
-        )
-        .unwrap();
-    let called = |times| {
-        let is_call = |event: &Event| event.kind == EventKind::Call && event.handle == tool;
-        host.events("calls", times, is_call).remove(times - 1).ticket
-    };
-    for (times, revision) in (1..).zip(["2024-11-05", "2025-11-25", "2026-07-28"]) {
-        let (connection, _) = host.opened(json!({
-            "client": {"revision": revision, "info": {"name": "me", "version": "2", "x-vendor": vendor}},
-            "transport": {"type": "memory", "server": server},
-        }));
-        let listed = host.reply(host.request(connection, json!({"method": "tools/list"})));
-        assert_eq!(body(&listed)["tools"][0]["x-vendor"], vendor, "{revision}");
-        let calling = host.call(connection, "t", json!({}));
-        let call = called(times);
-        let described = host.describe(call);
-        assert_eq!(described["clientInfo"]["x-vendor"], vendor, "{revision}");
-        let result = json!({"content": [{"type": "text", "text": "x", "x-vendor": vendor}], "x-vendor": vendor});
-        host.port.complete(call, Shape::Result, result.to_string().into()).unwrap();
-        let result = body(&host.reply(calling));
-        assert_eq!((&result["x-vendor"], &result["content"][0]["x-vendor"]), (&vendor, &vendor), "{revision}");
-    }
+    let tool = host.register("tool", json!({"server": server, "tool": {"name": "t"}})).unwrap();
     let listener = host.mount(server, json!({}));
     let (mut message, headers) = mounted::modern("tools/call", json!({"name": "t"}));
+    let info = json!({"name": "me", "version": "2", "x-vendor": vendor});
     let capabilities = json!({"x-vendor": vendor, "experimental": {"x": {}}, "extensions": {"com.example/x": vendor}});
+    message["params"]["_meta"]["io.modelcontextprotocol/clientInfo"] = info.clone();
     message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let exchange = host.post(listener, &headers, &message);
-    let call = called(4);
-    assert_eq!(host.describe(call)["clientCapabilities"], capabilities);
+    let call = host.event("the call", |event| event.kind == EventKind::Call && event.handle == tool).ticket;
+    let described = host.describe(call);
+    assert_eq!((&described["clientInfo"], &described["clientCapabilities"]), (&info, &capabilities));
     host.port.complete(call, Shape::Text, "x".into()).unwrap();
     assert_eq!(host.response(exchange).status, 200);
 }

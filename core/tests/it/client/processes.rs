@@ -136,7 +136,7 @@ async fn what_waits_for_a_server_that_does_not_read_is_bounded() {
 async fn what_was_sent_last_arrives_whole() {
     let file = File::new();
     let client = of_program(&format!("wc -c > {}", file.path())).await;
-    let params = RawJson::from_value(&json!({"_meta": {"text": "x".repeat(8 << 20)}})).unwrap();
+    let params = RawJson::from_value(&json!({"requestId": 1, "_meta": {"text": "x".repeat(8 << 20)}})).unwrap();
     client.notify("notifications/cancelled", Some(&params)).unwrap();
     soon(client.close_within(DEADLINE)).await;
     let arrived: usize = file.text().trim().parse().unwrap();
