@@ -1,16 +1,16 @@
-//! What a peer can do.
+//! The capabilities of clients and servers.
 
 use super::JsonObject;
 use serde_json::Value;
 
 json_object! {
-    /// What a client can do for a server.
+    /// The capabilities of a client.
     pub struct ClientCapabilities {
-        /// It answers questions to its user.
+        /// Elicitation: the client can ask its user.
         optional elicitation: ElicitationCapability = "elicitation",
         /// It runs prompts on its model.
         optional sampling: SamplingCapability = "sampling",
-        /// It tells its roots.
+        /// Roots: the client can list them.
         optional roots: ListChangedCapability = "roots",
         /// Tasks of 2025-11-25.
         optional tasks: Value = "tasks",
@@ -22,17 +22,17 @@ json_object! {
 }
 
 json_object! {
-    /// What a server can do.
+    /// The capabilities of a server.
     pub struct ServerCapabilities {
-        /// It offers tools.
+        /// Tools.
         optional tools: ListChangedCapability = "tools",
-        /// It offers resources.
+        /// Resources.
         optional resources: ResourcesCapability = "resources",
-        /// It offers prompts.
+        /// Prompts.
         optional prompts: ListChangedCapability = "prompts",
-        /// It completes arguments.
+        /// Completion of arguments.
         optional completions: JsonObject = "completions",
-        /// It sends log messages.
+        /// Log messages.
         optional logging: JsonObject = "logging",
         /// Tasks of 2025-11-25.
         optional tasks: Value = "tasks",
@@ -46,7 +46,7 @@ json_object! {
 json_object! {
     /// A capability whose list can change.
     pub struct ListChangedCapability {
-        /// Changes are notified.
+        /// Notifications of changes.
         flag list_changed = "listChanged",
     }
 }
@@ -54,9 +54,9 @@ json_object! {
 json_object! {
     /// The capability to offer resources.
     pub struct ResourcesCapability {
-        /// Changes of the list are notified.
+        /// Notifications of changes to the list.
         flag list_changed = "listChanged",
-        /// Updates of one resource can be subscribed to.
+        /// Subscriptions to updates of one resource.
         flag subscribe = "subscribe",
     }
 }

@@ -6,15 +6,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 json_object! {
-    /// What is to be completed.
+    /// An argument to complete.
     pub struct CompleteParams {
         /// The prompt or resource template that has the argument.
         required reference: Reference = "ref",
         /// The argument.
         required argument: CompleteArgument = "argument",
-        /// What is known already (2025-06-18 and later).
+        /// Arguments that have values already (2025-06-18 and later).
         optional context: CompleteContext = "context",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -22,22 +22,22 @@ json_object! {
 json_object! {
     /// An argument with what was typed so far.
     pub struct CompleteArgument {
-        /// Its name.
+        /// The name.
         required name: String = "name",
-        /// What was typed.
+        /// The text typed so far.
         required value: String = "value",
     }
 }
 
 json_object! {
-    /// What is known already.
+    /// Arguments that have values already.
     pub struct CompleteContext {
         /// The other arguments that have a value (CMP-06).
         optional arguments: BTreeMap<String, String> = "arguments",
     }
 }
 
-/// What an argument belongs to.
+/// The prompt or resource template that an argument belongs to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reference {
     /// A prompt.
@@ -49,9 +49,9 @@ pub enum Reference {
 json_object! {
     /// A prompt, by its name.
     pub struct PromptReference as "ref/prompt" {
-        /// Its name.
+        /// The name.
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
     }
 }
@@ -71,7 +71,7 @@ json_object! {
         required completion: Completion = "completion",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -81,9 +81,9 @@ json_object! {
     pub struct Completion {
         /// The best suggestions first; at most [`Completion::MAX_VALUES`].
         list values: String = "values",
-        /// How many there are in all.
+        /// The number of all suggestions.
         optional total: u64 = "total",
-        /// There are more than these.
+        /// `true` if there are more suggestions than these.
         optional has_more: bool = "hasMore",
     }
 }

@@ -28,9 +28,9 @@ json_object! {
     pub struct TextContent as "text" {
         /// The text.
         required text: String = "text",
-        /// Hints for the client.
+        /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -42,9 +42,9 @@ json_object! {
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",
-        /// Hints for the client.
+        /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -56,9 +56,9 @@ json_object! {
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",
-        /// Hints for the client.
+        /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -68,9 +68,9 @@ json_object! {
     pub struct EmbeddedResource as "resource" {
         /// The contents.
         required resource: ResourceContents = "resource",
-        /// Hints for the client.
+        /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -78,23 +78,23 @@ json_object! {
 json_object! {
     /// A resource that can be read.
     pub struct ResourceLink as "resource_link" {
-        /// Its URI.
+        /// The URI of the resource.
         required uri: String = "uri",
-        /// Name for programs.
+        /// The name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
-        /// What it is.
+        /// A description, for the model.
         optional description: String = "description",
         /// MIME type.
         optional mime_type: String = "mimeType",
         /// Size of the raw contents in bytes.
         optional size: u64 = "size",
-        /// Pictures for a user interface.
+        /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
-        /// Hints for the client.
+        /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -111,13 +111,13 @@ pub enum ResourceContents {
 json_object! {
     /// A resource that is text.
     pub struct TextResourceContents {
-        /// Its URI.
+        /// The URI of the resource.
         required uri: String = "uri",
         /// MIME type.
         optional mime_type: String = "mimeType",
         /// The text.
         required text: String = "text",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -125,13 +125,13 @@ json_object! {
 json_object! {
     /// A resource that is bytes.
     pub struct BlobResourceContents {
-        /// Its URI.
+        /// The URI of the resource.
         required uri: String = "uri",
         /// MIME type.
         optional mime_type: String = "mimeType",
         /// The bytes, as base64.
         required blob: String = "blob",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -139,16 +139,16 @@ json_object! {
 json_object! {
     /// Hints about who content is for and how important it is.
     pub struct Annotations {
-        /// Who it is for.
+        /// The intended readers.
         optional audience: Vec<Role> = "audience",
-        /// 0 (least) to 1 (most important).
+        /// Importance, 0 (least) to 1 (most).
         optional priority: f64 = "priority",
-        /// When it last changed (ISO 8601).
+        /// The time of the last change (ISO 8601).
         optional last_modified: String = "lastModified",
     }
 }
 
-/// Who content is for, or who speaks.
+/// A reader of content, or the sender of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Role {
     /// The person.

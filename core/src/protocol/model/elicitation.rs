@@ -4,7 +4,7 @@ use super::{FormSchema, JsonObject};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::Value;
 
-/// What the user is asked.
+/// A question for the user: a form or a URL.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitParams {
     /// To fill in a form.
@@ -18,44 +18,44 @@ json_object! {
     pub struct ElicitFormParams {
         /// `form`, which is also meant when absent (ELI-06).
         optional mode: String = "mode",
-        /// Why the user is asked.
+        /// The message that the client shows to the user.
         required message: String = "message",
         /// The fields of the form.
         required requested_schema: FormSchema = "requestedSchema",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
-    /// A URL to open. What happens there does not pass through the client (ELI-15).
+    /// A URL to open. Data entered there does not pass through the client (ELI-15).
     pub struct ElicitUrlParams {
         /// `url`
         required mode: String = "mode",
-        /// Why the user is asked.
+        /// The message that the client shows to the user.
         required message: String = "message",
         /// The URL: https, and without secrets or personal data (ELI-16, ELI-18).
         required url: String = "url",
-        /// Names this elicitation in the notice of its completion (2025-11-25 only).
+        /// The id of this elicitation in the notification of its completion (2025-11-25 only).
         optional elicitation_id: String = "elicitationId",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
-    /// What the user did.
+    /// The answer of the user.
     pub struct ElicitResult {
-        /// Whether the user agreed.
+        /// The decision of the user.
         required action: ElicitAction = "action",
-        /// What the user filled in, if a form was accepted.
+        /// The values of the form, if it was accepted.
         optional content: JsonObject = "content",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
 
-/// Whether the user agreed (ELI-12).
+/// The decision of a user (ELI-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {

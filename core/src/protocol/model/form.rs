@@ -28,7 +28,7 @@ json_object! {
         optional title: String = "title",
         /// The explanation.
         optional description: String = "description",
-        /// What is filled in already: on 2025-06-18 for booleans only.
+        /// The initial value: on 2025-06-18 for booleans only.
         optional default: Value = "default",
         /// The least number of characters.
         optional min_length: u64 = "minLength",
@@ -60,7 +60,7 @@ json_object! {
     pub struct Choice {
         /// The value.
         required value: String = "const",
-        /// What is shown.
+        /// The label to show.
         required title: String = "title",
     }
 }

@@ -1,19 +1,19 @@
-//! Who a peer is.
+//! The name, version and description of a peer.
 
 json_object! {
     /// The name and version of a client or server.
     pub struct Implementation {
-        /// Name for programs.
+        /// The name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
         /// Version, in the implementation's own scheme.
         required version: String = "version",
-        /// What it does.
+        /// The purpose of the implementation, for people.
         optional description: String = "description",
-        /// Where to read about it.
+        /// URL of a page about the implementation.
         optional website_url: String = "websiteUrl",
-        /// Pictures for a user interface.
+        /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
     }
 }
@@ -21,13 +21,13 @@ json_object! {
 json_object! {
     /// A picture for a user interface.
     pub struct Icon {
-        /// `https:` or `data:` URI of the picture.
+        /// `https:` or `data:` URI of the icon.
         required src: String = "src",
         /// MIME type, where the URI does not tell.
         optional mime_type: String = "mimeType",
         /// Sizes such as `48x48`, or `any`.
         optional sizes: Vec<String> = "sizes",
-        /// `light` or `dark`: the background it is made for.
+        /// `light` or `dark`: the background that the icon is made for.
         optional theme: String = "theme",
     }
 }

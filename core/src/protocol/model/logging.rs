@@ -31,13 +31,13 @@ pub enum LoggingLevel {
 json_object! {
     /// The parameters of `notifications/message`.
     pub struct LogMessage {
-        /// How severe it is.
+        /// The severity.
         required level: LoggingLevel = "level",
-        /// Which part of the server speaks.
+        /// The part of the server that logs.
         optional logger: String = "logger",
-        /// What happened: any JSON, without credentials or personal data (LOG-07).
+        /// The data to log: any JSON, without credentials or personal data (LOG-07).
         required data: Value = "data",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }

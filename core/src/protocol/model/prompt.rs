@@ -5,17 +5,17 @@ use super::{ContentBlock, Icon, JsonObject, Role};
 json_object! {
     /// A prompt that a user can pick.
     pub struct Prompt {
-        /// Name for programs.
+        /// The name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
-        /// What it is for.
+        /// The purpose of the prompt, for people.
         optional description: String = "description",
-        /// What it can be filled in with.
+        /// The arguments that fill it in.
         optional arguments: Vec<PromptArgument> = "arguments",
-        /// Pictures for a user interface.
+        /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -23,13 +23,13 @@ json_object! {
 json_object! {
     /// An argument of a prompt. Its value is a string.
     pub struct PromptArgument {
-        /// Name for programs.
+        /// The name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
-        /// What it means.
+        /// The meaning of the argument, for people.
         optional description: String = "description",
-        /// The prompt needs it.
+        /// `true` if the prompt needs the argument.
         flag required = "required",
     }
 }
@@ -37,13 +37,13 @@ json_object! {
 json_object! {
     /// A prompt, filled in.
     pub struct GetPromptResult {
-        /// What it is for.
+        /// The purpose of the prompt, for people.
         optional description: String = "description",
         /// The messages.
         list messages: PromptMessage = "messages",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -51,9 +51,9 @@ json_object! {
 json_object! {
     /// A message of a prompt.
     pub struct PromptMessage {
-        /// Who speaks.
+        /// The sender of the message.
         required role: Role = "role",
-        /// What is said.
+        /// The content of the message.
         required content: ContentBlock = "content",
     }
 }
@@ -63,15 +63,15 @@ json_object! {
     pub struct ListPromptsResult {
         /// The prompts.
         list prompts: Prompt = "prompts",
-        /// Where the next page starts; none after the last.
+        /// The cursor of the next page; absent after the last one.
         optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
+        /// The time for which the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: who may share a cached page (2026-07-28).
+        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }

@@ -7,23 +7,23 @@ use base64::engine::general_purpose::STANDARD;
 json_object! {
     /// A resource that a client can read.
     pub struct Resource {
-        /// Its URI, unique within the server.
+        /// The URI, unique within the server.
         required uri: String = "uri",
-        /// Name for programs.
+        /// The name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
-        /// What it is, for the model.
+        /// A description of the resource, for the model.
         optional description: String = "description",
         /// MIME type.
         optional mime_type: String = "mimeType",
         /// Size of the raw contents in bytes.
         optional size: u64 = "size",
-        /// Pictures for a user interface.
+        /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
-        /// Hints for the client.
+        /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -33,35 +33,35 @@ json_object! {
     pub struct ResourceTemplate {
         /// The template (RFC 6570), such as `file:///{+path}`.
         required uri_template: String = "uriTemplate",
-        /// Name for programs.
+        /// The name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
-        /// What these resources are, for the model.
+        /// A description of these resources, for the model.
         optional description: String = "description",
         /// MIME type, if all of them have the same.
         optional mime_type: String = "mimeType",
-        /// Pictures for a user interface.
+        /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
-        /// Hints for the client.
+        /// Hints for the client: audience, priority, time of the last change.
         optional annotations: Annotations = "annotations",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
-    /// What reading a resource gives.
+    /// The contents of a resource.
     pub struct ReadResourceResult {
         /// The contents; several if the resource is a collection.
         list contents: ResourceContents = "contents",
-        /// How long the contents may be cached, in milliseconds (2026-07-28).
+        /// The time for which the contents may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: who may share cached contents (2026-07-28).
+        /// `private` or `public`: the callers that may share cached contents (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -71,15 +71,15 @@ json_object! {
     pub struct ListResourcesResult {
         /// The resources.
         list resources: Resource = "resources",
-        /// Where the next page starts; none after the last.
+        /// The cursor of the next page; absent after the last one.
         optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
+        /// The time for which the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: who may share a cached page (2026-07-28).
+        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -89,15 +89,15 @@ json_object! {
     pub struct ListResourceTemplatesResult {
         /// The templates.
         list resource_templates: ResourceTemplate = "resourceTemplates",
-        /// Where the next page starts; none after the last.
+        /// The cursor of the next page; absent after the last one.
         optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
+        /// The time for which the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: who may share a cached page (2026-07-28).
+        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }

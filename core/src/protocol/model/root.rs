@@ -5,11 +5,11 @@ use super::JsonObject;
 json_object! {
     /// A directory or file that a server may work in.
     pub struct Root {
-        /// Its URI; `file:` today (ROOT-05).
+        /// The URI; `file:` today (ROOT-05).
         required uri: String = "uri",
-        /// Name for people.
+        /// The name for people.
         optional name: String = "name",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -19,7 +19,7 @@ json_object! {
     pub struct ListRootsResult {
         /// The roots.
         list roots: Root = "roots",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::Value;
 
 json_object! {
-    /// What the model is asked.
+    /// A request for a completion by the model of the client.
     pub struct CreateMessageParams {
         /// The conversation so far.
         list messages: SamplingMessage = "messages",
@@ -17,17 +17,17 @@ json_object! {
         optional model_preferences: ModelPreferences = "modelPreferences",
         /// `none`; `thisServer` and `allServers` are deprecated (SMP-13).
         optional include_context: String = "includeContext",
-        /// How varied the answer may be.
+        /// The temperature: a greater value makes answers more varied.
         optional temperature: f64 = "temperature",
-        /// Where generation ends.
+        /// Sequences of characters at which generation ends.
         optional stop_sequences: Vec<String> = "stopSequences",
         /// Parameters for the provider of the model.
         optional metadata: Value = "metadata",
         /// Tools that the model may use (2025-11-25 and later).
         optional tools: Vec<Tool> = "tools",
-        /// Whether the model must use one (2025-11-25 and later).
+        /// The constraint on the use of tools (2025-11-25 and later).
         optional tool_choice: ToolChoice = "toolChoice",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -35,27 +35,27 @@ json_object! {
 json_object! {
     /// A message of the conversation.
     pub struct SamplingMessage {
-        /// Who speaks (SMP-12).
+        /// The sender of the message (SMP-12).
         required role: Role = "role",
-        /// What is said.
+        /// The content of the message.
         required content: SamplingContent = "content",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
-    /// What the model answered.
+    /// The answer of the model.
     pub struct CreateMessageResult {
-        /// Who speaks.
+        /// The sender of the message.
         required role: Role = "role",
-        /// What is said.
+        /// The content of the message.
         required content: SamplingContent = "content",
         /// The model that answered.
         required model: String = "model",
-        /// Why it ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the provider's own.
+        /// The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the provider's own.
         optional stop_reason: String = "stopReason",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -65,11 +65,11 @@ json_object! {
     pub struct ModelPreferences {
         /// Names or parts of names, best first (SMP-11).
         optional hints: Vec<ModelHint> = "hints",
-        /// How much cost matters, 0 to 1.
+        /// The weight of cost, 0 to 1.
         optional cost_priority: f64 = "costPriority",
-        /// How much speed matters, 0 to 1.
+        /// The weight of speed, 0 to 1.
         optional speed_priority: f64 = "speedPriority",
-        /// How much intelligence matters, 0 to 1.
+        /// The weight of intelligence, 0 to 1.
         optional intelligence_priority: f64 = "intelligencePriority",
     }
 }
@@ -77,13 +77,13 @@ json_object! {
 json_object! {
     /// A hint at a model.
     pub struct ModelHint {
-        /// Part of its name.
+        /// A part of the name of a model.
         optional name: String = "name",
     }
 }
 
 json_object! {
-    /// Whether the model must use a tool.
+    /// The constraint on the use of tools by the model.
     pub struct ToolChoice {
         /// `auto` (the default), `required` or `none`.
         optional mode: String = "mode",
@@ -105,7 +105,7 @@ pub enum SamplingBlock {
     Audio(AudioContent),
     /// The model wants a tool to be called.
     ToolUse(ToolUseContent),
-    /// What calling that tool gave.
+    /// The result of a tool call.
     ToolResult(ToolResultContent),
     /// A block of a type that this model does not know, as it came.
     Unknown(JsonObject),
@@ -114,29 +114,29 @@ pub enum SamplingBlock {
 json_object! {
     /// The model wants a tool to be called.
     pub struct ToolUseContent as "tool_use" {
-        /// Names this use.
+        /// The id of this use of a tool.
         required id: String = "id",
         /// The tool.
         required name: String = "name",
-        /// Its arguments.
+        /// The arguments.
         required input: JsonObject = "input",
-        /// Metadata; kept in later requests (SMP-17).
+        /// Metadata, by reverse-domain name; kept in later requests (SMP-17).
         optional meta: JsonObject = "_meta",
     }
 }
 
 json_object! {
-    /// What calling a tool gave.
+    /// The result of a tool call, for the model.
     pub struct ToolResultContent as "tool_result" {
-        /// The use that it answers.
+        /// The id of the use that this result belongs to.
         required tool_use_id: String = "toolUseId",
-        /// What the tool gave.
+        /// The content that the tool returned.
         list content: ContentBlock = "content",
-        /// The same as JSON.
+        /// The structured content, as JSON.
         any structured_content = "structuredContent",
         /// The tool failed.
         flag is_error = "isError",
-        /// Metadata; kept in later requests (SMP-17).
+        /// Metadata, by reverse-domain name; kept in later requests (SMP-17).
         optional meta: JsonObject = "_meta",
     }
 }

@@ -8,25 +8,25 @@ use serde_json::Value;
 json_object! {
     /// A task as the extension shows it; for 2025-11-25 it is projected (TSK-23, TKX-27).
     pub struct Task {
-        /// Its id; unguessable (TSK-33, TKX-24).
+        /// The id, which cannot be guessed (TSK-33, TKX-24).
         required task_id: String = "taskId",
-        /// How far it is.
+        /// The status.
         required status: TaskStatus = "status",
-        /// What it does now, or why it failed.
+        /// The current step of the work, or the reason of its failure.
         optional status_message: String = "statusMessage",
-        /// When it was made (ISO 8601).
+        /// The time of creation (ISO 8601).
         required created_at: String = "createdAt",
-        /// When it last changed (ISO 8601).
+        /// The time of the last change (ISO 8601).
         required last_updated_at: String = "lastUpdatedAt",
         /// How long it is kept after it was made, in milliseconds; `None` is forever.
         nullable ttl_ms: u64 = "ttlMs",
-        /// How often to ask for it, in milliseconds.
+        /// The pause between two polls, in milliseconds.
         optional poll_interval_ms: u64 = "pollIntervalMs",
-        /// What it needs from the client, by key (`input_required`).
+        /// The requests for input of the client, by key (`input_required`).
         optional input_requests: JsonObject = "inputRequests",
-        /// What the request would have given (`completed`).
+        /// The result of the request (`completed`).
         optional result: Value = "result",
-        /// The JSON-RPC error that the request would have given (`failed`).
+        /// The JSON-RPC error of the request (`failed`).
         optional error: RpcError = "error",
     }
 }
@@ -60,12 +60,12 @@ impl TaskStatus {
         }
     }
 
-    /// Whether the task changes no more (TSK-13, TKX-28).
+    /// Returns `true` if the task changes no more (TSK-13, TKX-28).
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Whether a task of this status may go on to another (TSK-12).
+    /// Returns `true` if a task of this status may go on to `next` (TSK-12).
     pub fn may_become(self, next: Self) -> bool {
         !self.is_final() && self != next
     }

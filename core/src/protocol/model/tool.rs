@@ -7,23 +7,23 @@ use serde_json::Value;
 json_object! {
     /// A tool that a client can call.
     pub struct Tool {
-        /// Name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .` (TOOL-09).
+        /// The name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .` (TOOL-09).
         required name: String = "name",
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
-        /// What it does, for the model.
+        /// The purpose of the tool, for the model.
         optional description: String = "description",
         /// JSON Schema of the arguments; an object at its root.
         required input_schema: Value = "inputSchema",
         /// JSON Schema of the structured result.
         optional output_schema: Value = "outputSchema",
-        /// Hints about its behaviour.
+        /// Hints about the behaviour of the tool.
         optional annotations: ToolAnnotations = "annotations",
-        /// Pictures for a user interface.
+        /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
-        /// How it runs (2025-11-25 only).
+        /// Execution as a task (2025-11-25 only).
         optional execution: ToolExecution = "execution",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -31,21 +31,21 @@ json_object! {
 json_object! {
     /// Hints about a tool's behaviour; untrusted unless the server is (TOOL-12).
     pub struct ToolAnnotations {
-        /// Name for people.
+        /// The name for people.
         optional title: String = "title",
-        /// It changes nothing.
+        /// `true`: the tool changes nothing.
         optional read_only_hint: bool = "readOnlyHint",
-        /// It may destroy something.
+        /// `true`: the tool may destroy something.
         optional destructive_hint: bool = "destructiveHint",
-        /// Calling it again with the same arguments changes nothing more.
+        /// `true`: a second call with the same arguments changes nothing more.
         optional idempotent_hint: bool = "idempotentHint",
-        /// It reaches out to a world that is not closed.
+        /// `true`: the tool reaches out to an open world, such as the web.
         optional open_world_hint: bool = "openWorldHint",
     }
 }
 
 json_object! {
-    /// How a tool runs (2025-11-25 only).
+    /// Execution of a tool as a task (2025-11-25 only).
     pub struct ToolExecution {
         /// `forbidden`, `optional` or `required`.
         optional task_support: String = "taskSupport",
@@ -55,15 +55,15 @@ json_object! {
 json_object! {
     /// The result of calling a tool.
     pub struct CallToolResult {
-        /// What the model sees.
+        /// The content for the model.
         list content: ContentBlock = "content",
         /// The result as JSON, by the tool's output schema.
         any structured_content = "structuredContent",
-        /// The tool failed, and the content says how (TOOL-18).
+        /// `true` if the tool failed; the content has the reason (TOOL-18).
         flag is_error = "isError",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -73,15 +73,15 @@ json_object! {
     pub struct ListToolsResult {
         /// The tools.
         list tools: Tool = "tools",
-        /// Where the next page starts; none after the last.
+        /// The cursor of the next page; absent after the last one.
         optional next_cursor: String = "nextCursor",
-        /// How long the page may be cached, in milliseconds (2026-07-28).
+        /// The time for which the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: who may share a cached page (2026-07-28).
+        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
     }
 }
