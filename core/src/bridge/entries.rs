@@ -93,17 +93,28 @@ pub(super) struct Waiting {
     pub(super) json: Vec<u8>,
 }
 
-/// Where a reply is fetched with `wait`.
+/// The place of a reply that is fetched with `wait` or `fetch`.
 #[derive(Default)]
 pub(super) struct Slot {
     reply: Mutex<Option<Reply>>,
     filled: Condvar,
+    /// The latest progress that was not fetched yet; used by ports that have a bell for threads.
+    progress: Latest,
 }
 
 impl Slot {
     pub(super) fn fill(&self, reply: Reply) {
         *self.reply.lock() = Some(reply);
         self.filled.notify_all();
+    }
+
+    /// Replaces the progress that was not fetched yet.
+    pub(super) fn put_progress(&self, body: Bytes) {
+        *self.progress.lock() = Some(body);
+    }
+
+    pub(super) fn take_progress(&self) -> Option<Bytes> {
+        self.progress.lock().take()
     }
 
     pub(super) fn wait(&self, wait: Duration) -> Option<Reply> {
@@ -167,6 +178,8 @@ pub(super) struct HostReply {
     pub(super) ticket: u64,
     pub(super) connection: u64,
     pub(super) latest: Latest,
+    /// Gets the progress in place of the queue.
+    pub(super) slot: Option<Arc<Slot>>,
 }
 
 impl ReplyTo for HostReply {
@@ -177,7 +190,11 @@ impl ReplyTo for HostReply {
     }
 
     fn progress(&self, params: RawJson) {
-        if let Some(port) = self.port.upgrade() {
+        let Some(port) = self.port.upgrade() else { return };
+        if let Some(slot) = &self.slot {
+            slot.put_progress(params.into_bytes());
+            port.queue.ring_for_threads();
+        } else {
             port.queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, params.into_bytes());
         }
     }

@@ -22,7 +22,7 @@ mod table;
 
 pub use error::{BridgeError, ErrorKind};
 pub use event::{Event, EventKind, Lane, Shape};
-pub use port::{Port, Reply};
+pub use port::{Fetched, Port, Reply};
 
 /// Wakes the host when the queue turns from empty to pending. Must not block and must not call into the port.
 pub trait Bell: Send + Sync + 'static {

@@ -62,6 +62,17 @@ pub struct Reply {
     pub body: Bytes,
 }
 
+/// The state of a reply that a thread waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fetched {
+    /// Neither a reply nor progress has come.
+    Nothing,
+    /// The latest progress: JSON, the params of its notification.
+    Progress(Bytes),
+    /// The reply; it is fetched once.
+    Reply(Reply),
+}
+
 pub(super) struct PortInner {
     pid: u32,
     pub(super) table: Mutex<Table<Entry>>,
@@ -76,10 +87,23 @@ pub(super) struct PortInner {
 impl Port {
     /// A new port. Starts nothing.
     pub fn new(bell: impl Bell) -> Self {
+        Self::make(Box::new(bell), None)
+    }
+
+    /// A new port whose host has threads that sleep outside of the core until a reply comes or an event is pending.
+    ///
+    /// `bell_for_threads` rings for each reply of a request or open that was made with `"wait": true`, for progress of such a
+    /// request, and for each end of a listener or connection. These threads look with [`Port::fetch`], [`Port::take`] and
+    /// [`Port::is_open`], so that progress of their requests does not enter the queue.
+    pub fn with_threads(bell: impl Bell, bell_for_threads: impl Bell) -> Self {
+        Self::make(Box::new(bell), Some(Box::new(bell_for_threads)))
+    }
+
+    fn make(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
         let inner = Arc::new(PortInner {
             pid: std::process::id(),
             table: Mutex::default(),
-            queue: Queue::new(bell),
+            queue: Queue::new(bell, bell_for_threads),
             pipes: Pipes::default(),
             process: Mutex::new(None),
             closing: AtomicBool::new(false),
@@ -291,22 +315,44 @@ impl Port {
         Ok(self.inner()?.queue.drain(lane, max, millis(Some(wait_ms), Duration::ZERO)))
     }
 
+    /// Takes the first event of the main lane, without waiting.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn take(&self) -> Result<Option<Event>, BridgeError> {
+        Ok(self.inner()?.queue.drain(Lane::Queue, 1, Duration::ZERO).pop())
+    }
+
+    /// The number of events that wait in the main lane.
+    pub fn pending(&self) -> usize {
+        self.owner.0.queue.pending()
+    }
+
+    /// Looks for the reply of a request or open that was made with `"wait": true`, without waiting. With `progress`, the
+    /// latest progress comes first; otherwise it stays until the reply is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if there is no such request, or its reply was fetched already.
+    pub fn fetch(&self, ticket: u64, progress: bool) -> Result<Fetched, BridgeError> {
+        if progress && let Some(body) = self.slot(ticket)?.take_progress() {
+            return Ok(Fetched::Progress(body));
+        }
+        Ok(self.wait(ticket, 0)?.map_or(Fetched::Nothing, Fetched::Reply))
+    }
+
+    /// Whether a listener or connection is open or being opened. It changes before `SessionClosed` enters the queue.
+    pub fn is_open(&self, handle: u64) -> bool {
+        let is_open = |entry: &Entry| entry.is_listener() || entry.is_connection();
+        self.owner.0.table.lock().get(handle).is_some_and(is_open)
+    }
+
     /// Waits for the reply of a request or open that was made with `"wait": true`.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] if there is no such request, or its reply was fetched already.
     pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Reply>, BridgeError> {
+        let slot = self.slot(ticket)?;
         let inner = self.inner()?;
-        let slot = match inner.table.lock().get(ticket) {
-            Some(
-                Entry::Opening { slot: Some(slot), .. }
-                | Entry::Listener { slot: Some(slot), .. }
-                | Entry::Connection { slot: Some(slot), .. }
-                | Entry::Request { slot: Some(slot), .. }
-                | Entry::Done(slot),
-            ) => Arc::clone(slot),
-            _ => return Err(BridgeError::stale("a request to wait for", ticket)),
-        };
         let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));
         if reply.is_some() {
             let mut table = inner.table.lock();
@@ -317,6 +363,19 @@ impl Port {
             }
         }
         Ok(reply)
+    }
+
+    fn slot(&self, ticket: u64) -> Result<Arc<Slot>, BridgeError> {
+        match self.inner()?.table.lock().get(ticket) {
+            Some(
+                Entry::Opening { slot: Some(slot), .. }
+                | Entry::Listener { slot: Some(slot), .. }
+                | Entry::Connection { slot: Some(slot), .. }
+                | Entry::Request { slot: Some(slot), .. }
+                | Entry::Done(slot),
+            ) => Ok(Arc::clone(slot)),
+            _ => Err(BridgeError::stale("a request to wait for", ticket)),
+        }
     }
 
     /// Facts about a call, a connection, a server, or (0) the port.
@@ -449,7 +508,10 @@ impl PortInner {
             Err(error) => Reply { ok: false, body: error.to_json().into() },
         };
         match slot {
-            Some(slot) => slot.fill(reply),
+            Some(slot) => {
+                slot.fill(reply);
+                self.queue.ring_for_threads();
+            }
             None => self.push(
                 Lane::Queue,
                 Event {
@@ -486,6 +548,7 @@ impl PortInner {
                     body: body.into(),
                 },
             );
+            self.queue.ring_for_threads();
         }
     }
 

@@ -17,6 +17,8 @@ use std::{
 /// The queue. Calls and replies are bounded by admission; the rest is bounded here.
 pub(super) struct Queue {
     bell: Box<dyn Bell>,
+    /// Rings for threads that wait for replies outside of this queue.
+    bell_for_threads: Option<Box<dyn Bell>>,
     lanes: [LaneQueue; 2],
     /// Nothing is added any more, and nobody waits.
     stopped: AtomicBool,
@@ -70,9 +72,10 @@ const ATTENTIVE: Duration = Duration::from_secs(5);
 const MAX_NOTIFICATIONS: usize = 10_000;
 
 impl Queue {
-    pub(super) fn new(bell: impl Bell) -> Self {
+    pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
         Self {
-            bell: Box::new(bell),
+            bell,
+            bell_for_threads,
             lanes: Default::default(),
             stopped: AtomicBool::new(false),
             muted: AtomicBool::new(false),
@@ -185,15 +188,26 @@ impl Queue {
         };
         queue.news.notify_one();
         if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) && QUIET.get() != self.address() {
-            self.ring();
+            ring(&*self.bell);
         }
     }
 
-    /// A bell that panics costs neither the event nor whoever brought it.
-    fn ring(&self) {
-        if catch_unwind(AssertUnwindSafe(|| self.bell.ring())).is_err() {
-            tracing::error!(target: "trunkline", "the bell of a port panicked");
+    pub(super) fn has_bell_for_threads(&self) -> bool {
+        self.bell_for_threads.is_some()
+    }
+
+    /// Wakes the threads that wait for a reply, for progress or for an end.
+    pub(super) fn ring_for_threads(&self) {
+        if let Some(bell) = &self.bell_for_threads
+            && !self.muted.load(Ordering::Acquire)
+        {
+            ring(&**bell);
         }
+    }
+
+    /// The number of events in the main lane.
+    pub(super) fn pending(&self) -> usize {
+        self.lanes[Lane::Queue as usize].items.lock().len()
     }
 
     /// Takes up to `max` events; waits for the first one up to `wait`.
@@ -246,6 +260,13 @@ impl Queue {
     }
 }
 
+/// Rings a bell. One that panics loses no event and does not unwind into the core.
+fn ring(bell: &dyn Bell) {
+    if catch_unwind(AssertUnwindSafe(|| bell.ring())).is_err() {
+        tracing::error!(target: "trunkline", "the bell of a port panicked");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,7 +281,7 @@ mod tests {
 
     fn queue() -> (Queue, Arc<AtomicUsize>) {
         let rings = Arc::new(AtomicUsize::new(0));
-        (Queue::new(Counter(Arc::clone(&rings))), rings)
+        (Queue::new(Box::new(Counter(Arc::clone(&rings))), None), rings)
     }
 
     fn call(ticket: u64) -> Event {
@@ -374,7 +395,7 @@ mod tests {
                 panic!("the bell is broken");
             }
         }
-        let queue = Queue::new(Broken);
+        let queue = Queue::new(Box::new(Broken), None);
         queue.push(Lane::Queue, call(1));
         assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
         queue.mute();

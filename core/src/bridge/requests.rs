@@ -40,7 +40,8 @@ impl PortInner {
             Some(Entry::Opening { connection: true, .. }) => None,
             _ => return Err(BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call is done")),
         };
-        let ticket = table.insert(Entry::Request { slot, sent: None, connection: handle }).ok_or_else(full)?;
+        let ticket =
+            table.insert(Entry::Request { slot: slot.clone(), sent: None, connection: handle }).ok_or_else(full)?;
         let Some(peer) = peer else {
             if let Some(Entry::Opening { waiting, .. }) = table.get_mut(handle) {
                 waiting.push(Waiting { ticket: Some(ticket), json: json.to_vec() });
@@ -49,7 +50,7 @@ impl PortInner {
         };
         drop(table);
         let sent = match peer {
-            Peer::Server(client) => self.ask_server(&client, handle, ticket, &given),
+            Peer::Server(client) => self.ask_server(&client, handle, ticket, &given, slot),
             Peer::Client(facts) => self.ask_client(&facts, ticket, &given),
         };
         match sent {
@@ -67,13 +68,15 @@ impl PortInner {
         connection: u64,
         ticket: u64,
         given: &RequestConfig<'_>,
+        slot: Option<Arc<Slot>>,
     ) -> Result<(), BridgeError> {
         let options = RequestOptions {
             timeout: given.timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
             max_timeout: given.max_timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
             on_progress: None,
         };
-        let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default() };
+        let slot = slot.filter(|_| self.queue.has_bell_for_threads());
+        let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default(), slot };
         let (method, params, reply) = (Method::named_by(&given.method), params_of(given), Arc::new(reply));
         let started = if given.all {
             client.start_all(method, params, &options, given.progress, reply)
@@ -142,11 +145,13 @@ impl PortInner {
                 }
                 continue;
             };
-            if self.with_entry(ticket, |_| ()).is_none() {
-                continue;
-            }
+            let slot = self.with_entry(ticket, |entry| match entry {
+                Entry::Request { slot, .. } => slot.clone(),
+                _ => None,
+            });
+            let Some(slot) = slot else { continue };
             let sent =
-                config::read_request(&json).and_then(|given| self.ask_server(client, connection, ticket, &given));
+                config::read_request(&json).and_then(|given| self.ask_server(client, connection, ticket, &given, slot));
             if let Err(error) = sent {
                 self.answered(ticket, Err(error));
             }
@@ -183,6 +188,7 @@ impl PortInner {
                 }
                 drop(table);
                 slot.fill(reply);
+                self.queue.ring_for_threads();
             }
             None => {
                 table.remove(ticket);

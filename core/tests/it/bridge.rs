@@ -11,6 +11,7 @@ mod lending;
 mod logs;
 mod mounted;
 mod opening;
+mod threads;
 
 pub(crate) use alone::play;
 
