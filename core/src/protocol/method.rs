@@ -66,6 +66,12 @@ impl Method {
         METHODS.iter().find_map(|method| method.name_parameter.filter(|_| method.name == name))
     }
 
+    /// The revisions that have a request which `sender` may send: the first and the last of each row.
+    pub fn spans(name: &str, sender: Role) -> impl Iterator<Item = (Revision, Revision)> {
+        let rows = METHODS.iter().filter(move |method| method.name == name && method.senders.contains(&sender));
+        rows.filter(|method| method.kind == Kind::Request).map(|method| method.span)
+    }
+
     /// The name on the wire of what a binding asks for: by its [`Method::word`], or by that name itself.
     pub fn named_by(word: &str) -> &str {
         METHODS.iter().find(|method| method.word == Some(word)).map_or(word, |method| method.name)

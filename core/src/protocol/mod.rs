@@ -1,6 +1,7 @@
 //! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON Schema checks. Pure.
 
 mod annotations;
+pub mod describe;
 pub mod envelope;
 pub mod error;
 pub mod extension;
@@ -9,6 +10,7 @@ pub mod input;
 pub mod meta;
 pub mod method;
 pub mod model;
+pub mod operation;
 pub mod project;
 mod raw;
 mod revision;

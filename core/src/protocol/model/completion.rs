@@ -1,8 +1,6 @@
 //! Completion: suggestions for the arguments of prompts and resource templates.
 
 use super::JsonObject;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 json_object! {
@@ -37,13 +35,14 @@ json_object! {
     }
 }
 
-/// The prompt or resource template that an argument belongs to.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reference {
-    /// A prompt.
-    Prompt(PromptReference),
-    /// A resource template.
-    Resource(ResourceTemplateReference),
+json_union! {
+    /// The prompt or resource template that an argument belongs to.
+    pub enum Reference by "type", else "`type` must be \"ref/prompt\" or \"ref/resource\"" {
+        /// A prompt.
+        Prompt(PromptReference) = "ref/prompt",
+        /// A resource template.
+        Resource(ResourceTemplateReference) = "ref/resource",
+    }
 }
 
 json_object! {
@@ -126,31 +125,10 @@ impl Default for Reference {
     }
 }
 
-impl Serialize for Reference {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Prompt(reference) => reference.serialize(serializer),
-            Self::Resource(reference) => reference.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Reference {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = JsonObject::deserialize(deserializer)?;
-        match fields.get("type").and_then(Value::as_str) {
-            Some("ref/prompt") => PromptReference::deserialize(fields).map(Self::Prompt),
-            Some("ref/resource") => ResourceTemplateReference::deserialize(fields).map(Self::Resource),
-            _ => return Err(D::Error::custom("`type` must be \"ref/prompt\" or \"ref/resource\"")),
-        }
-        .map_err(D::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn cmp_02_a_result_carries_a_hundred_values_and_says_how_many_there_are() {

@@ -1,26 +1,28 @@
 //! Content blocks: what tools and prompts give to a model.
 
 use super::{Icon, JsonObject};
+use crate::protocol::describe::{Described, Type, Union, Values};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use serde_json::Value;
 
-/// One piece of content.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ContentBlock {
-    /// Text.
-    Text(TextContent),
-    /// A picture.
-    Image(ImageContent),
-    /// Sound.
-    Audio(AudioContent),
-    /// A resource with its contents.
-    Resource(EmbeddedResource),
-    /// A resource that can be read.
-    ResourceLink(ResourceLink),
-    /// A block of a type that this model does not know, as it came.
-    Unknown(JsonObject),
+json_union! {
+    /// One piece of content.
+    pub enum ContentBlock by "type", else "a content block needs a `type` that is a string" {
+        /// Text.
+        Text(TextContent) = "text",
+        /// A picture.
+        Image(ImageContent) = "image",
+        /// Sound.
+        Audio(AudioContent) = "audio",
+        /// A resource with its contents.
+        Resource(EmbeddedResource) = "resource",
+        /// A resource that can be read.
+        ResourceLink(ResourceLink) = "resource_link",
+        ;
+        /// A block of a type that this model does not know, as it came.
+        Unknown,
+    }
 }
 
 json_object! {
@@ -253,35 +255,17 @@ impl From<String> for ContentBlock {
     }
 }
 
-impl Serialize for ContentBlock {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(block) => block.serialize(serializer),
-            Self::Image(block) => block.serialize(serializer),
-            Self::Audio(block) => block.serialize(serializer),
-            Self::Resource(block) => block.serialize(serializer),
-            Self::ResourceLink(block) => block.serialize(serializer),
-            Self::Unknown(block) => block.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for ContentBlock {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = JsonObject::deserialize(deserializer)?;
-        let Some(kind) = fields.get("type").and_then(Value::as_str) else {
-            return Err(D::Error::custom("a content block needs a `type` that is a string"));
+impl Described for ResourceContents {
+    const TYPE: Type = {
+        static UNION: Union = Union {
+            name: "ResourceContents",
+            doc: &[" The contents of a resource."],
+            tag: None,
+            variants: &[("text", TextResourceContents::TYPE), ("blob", BlobResourceContents::TYPE)],
+            open: false,
         };
-        match kind {
-            "text" => TextContent::deserialize(fields).map(Self::Text),
-            "image" => ImageContent::deserialize(fields).map(Self::Image),
-            "audio" => AudioContent::deserialize(fields).map(Self::Audio),
-            "resource" => EmbeddedResource::deserialize(fields).map(Self::Resource),
-            "resource_link" => ResourceLink::deserialize(fields).map(Self::ResourceLink),
-            _ => return Ok(Self::Unknown(fields)),
-        }
-        .map_err(D::Error::custom)
-    }
+        Type::Union(&UNION)
+    };
 }
 
 impl Default for ResourceContents {
@@ -324,6 +308,18 @@ impl<'de> Deserialize<'de> for ResourceContents {
     }
 }
 
+impl Described for Role {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "Role",
+            doc: &[" A reader of content, or the sender of a message."],
+            values: &[("user", &[" The person."]), ("assistant", &[" The model."])],
+            open: true,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
 impl Serialize for Role {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match self {
@@ -347,7 +343,7 @@ impl<'de> Deserialize<'de> for Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn every_kind_of_block_round_trips_with_unknown_fields() {

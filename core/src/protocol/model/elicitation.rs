@@ -1,16 +1,15 @@
 //! Elicitation: a server asks the client's user, by a form or by opening a URL.
 
 use super::{FormSchema, JsonObject};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use serde_json::Value;
 
-/// A question for the user: a form or a URL.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ElicitParams {
-    /// To fill in a form.
-    Form(ElicitFormParams),
-    /// To open a URL.
-    Url(ElicitUrlParams),
+json_union! {
+    /// A question for the user: a form or a URL.
+    pub enum ElicitParams by "mode", else "`mode` must be \"form\" or \"url\"" {
+        /// To fill in a form.
+        Form(ElicitFormParams) = "form" or absent,
+        /// To open a URL.
+        Url(ElicitUrlParams) = "url",
+    }
 }
 
 json_object! {
@@ -55,17 +54,16 @@ json_object! {
     }
 }
 
-/// The decision of a user (ELI-12).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ElicitAction {
-    /// The user agreed: to what the form says, or to open the URL.
-    Accept,
-    /// The user said no.
-    Decline,
-    /// The user closed the question without an answer.
-    #[default]
-    Cancel,
+json_names! {
+    /// The decision of a user (ELI-12).
+    pub enum ElicitAction, by default Cancel {
+        /// The user agreed: to what the form says, or to open the URL.
+        Accept = "accept",
+        /// The user said no.
+        Decline = "decline",
+        /// The user closed the question without an answer.
+        Cancel = "cancel",
+    }
 }
 
 impl ElicitParams {
@@ -108,32 +106,11 @@ impl Default for ElicitParams {
     }
 }
 
-impl Serialize for ElicitParams {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Form(params) => params.serialize(serializer),
-            Self::Url(params) => params.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for ElicitParams {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = JsonObject::deserialize(deserializer)?;
-        match fields.get("mode").map(Value::as_str) {
-            None | Some(Some("form")) => ElicitFormParams::deserialize(fields).map(Self::Form),
-            Some(Some("url")) => ElicitUrlParams::deserialize(fields).map(Self::Url),
-            Some(_) => return Err(D::Error::custom("`mode` must be \"form\" or \"url\"")),
-        }
-        .map_err(D::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Field;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn without_a_mode_it_is_a_form() {

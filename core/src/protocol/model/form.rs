@@ -1,6 +1,7 @@
 //! The schema of a form: a flat object of fields that are strings, numbers, booleans or choices (ELI-08, ELI-09).
 
 use super::JsonObject;
+use crate::protocol::describe::{Described, Type};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Number, Value};
 use std::fmt;
@@ -18,6 +19,10 @@ json_object! {
 /// FormFields by name, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FormFields(pub Vec<(String, Field)>);
+
+impl Described for FormFields {
+    const TYPE: Type = Type::Map(&Field::TYPE);
+}
 
 json_object! {
     /// A field of a form, by its JSON Schema: which keywords it has makes it a string, a number, a boolean or a choice.

@@ -1,31 +1,30 @@
 //! Log messages for the client.
 
 use super::JsonObject;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// How severe a log message is, least first (RFC 5424).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoggingLevel {
-    /// For finding faults.
-    Debug,
-    /// For general information.
-    #[default]
-    Info,
-    /// Normal, but worth knowing.
-    Notice,
-    /// May become an error.
-    Warning,
-    /// Something failed.
-    Error,
-    /// A part failed.
-    Critical,
-    /// Somebody has to act at once.
-    Alert,
-    /// Nothing works.
-    Emergency,
+json_names! {
+    /// How severe a log message is, least first (RFC 5424).
+    #[derive(PartialOrd, Ord)]
+    pub enum LoggingLevel, by default Info {
+        /// For finding faults.
+        Debug = "debug",
+        /// For general information.
+        Info = "info",
+        /// Normal, but worth knowing.
+        Notice = "notice",
+        /// May become an error.
+        Warning = "warning",
+        /// Something failed.
+        Error = "error",
+        /// A part failed.
+        Critical = "critical",
+        /// Somebody has to act at once.
+        Alert = "alert",
+        /// Nothing works.
+        Emergency = "emergency",
+    }
 }
 
 json_object! {
@@ -43,32 +42,6 @@ json_object! {
 }
 
 impl LoggingLevel {
-    /// Every level, least severe first.
-    pub const ALL: [Self; 8] = [
-        Self::Debug,
-        Self::Info,
-        Self::Notice,
-        Self::Warning,
-        Self::Error,
-        Self::Critical,
-        Self::Alert,
-        Self::Emergency,
-    ];
-
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
-    }
-
     /// The level of that name, which is case-sensitive.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == name)

@@ -1,25 +1,47 @@
-//! The macro that defines a JSON object type: named fields, and everything else in `extra`.
+//! The macros that define the types of the model: objects with named fields and everything else in `extra`, objects of
+//! several kinds, and names. Each describes itself ([`crate::protocol::describe`]).
 //!
 //! Hand-written rather than `#[serde(flatten)]`, which buffers every value and breaks raw values and numbers.
 
-/// Defines a struct, its serialization and its deserialization.
+/// Defines a struct, its serialization, its deserialization and its description.
 ///
 /// Kinds of fields: `required T`; `optional T` (absent and `null` are `None`); `any` (an `Option<Value>` whose `null` is a value);
 /// `nullable T` (always written, `None` as `null`); `list T` (always written, absent reads as empty); `flag` (a `bool` written
 /// only when true). `as "text"` after the name is the constant `type` of a content block.
 macro_rules! json_object {
     (
-        $(#[$attr:meta])*
+        $(#[doc = $doc:literal])*
         pub struct $name:ident $(as $tag:literal)? {
-            $($(#[$field_attr:meta])* $kind:ident $field:ident $(: $ty:ty)? = $wire:literal,)*
+            $($(#[doc = $field_doc:literal])* $kind:ident $field:ident $(: $ty:ty)? = $wire:literal,)*
         }
     ) => {
-        $(#[$attr])*
+        $(#[doc = $doc])*
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct $name {
-            $($(#[$field_attr])* pub $field: json_object!(@type $kind $($ty)?),)*
+            $($(#[doc = $field_doc])* pub $field: json_object!(@type $kind $($ty)?),)*
             /// Fields that this model does not know, kept as they came.
             pub extra: $crate::protocol::model::JsonObject,
+        }
+
+        impl $crate::protocol::describe::Described for $name {
+            const TYPE: $crate::protocol::describe::Type = {
+                use $crate::protocol::describe::{Field, Object, Type};
+                static OBJECT: Object = Object {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    tag: json_object!(@tag $($tag)?),
+                    fields: &[$(Field {
+                        name: stringify!($field),
+                        json: $wire,
+                        doc: &[$($field_doc),*],
+                        presence: json_object!(@presence $kind),
+                        ty: json_object!(@described $kind $($ty)?),
+                        unit: None,
+                        default: None,
+                    },)*],
+                };
+                Type::Model(&OBJECT)
+            };
         }
 
         impl serde::Serialize for $name {
@@ -75,6 +97,21 @@ macro_rules! json_object {
         }
     };
 
+    (@tag) => { None };
+    (@tag $tag:literal) => { Some($tag) };
+
+    (@presence required) => { $crate::protocol::describe::Presence::Required };
+    (@presence list) => { $crate::protocol::describe::Presence::List };
+    (@presence flag) => { $crate::protocol::describe::Presence::Flag };
+    (@presence $other:ident) => { $crate::protocol::describe::Presence::Optional };
+
+    (@described any) => { $crate::protocol::describe::Type::Json };
+    (@described flag) => { $crate::protocol::describe::Type::Boolean };
+    (@described list $ty:ty) => {
+        $crate::protocol::describe::Type::List(&<$ty as $crate::protocol::describe::Described>::TYPE)
+    };
+    (@described $other:ident $ty:ty) => { <$ty as $crate::protocol::describe::Described>::TYPE };
+
     (@type required $ty:ty) => { $ty };
     (@type optional $ty:ty) => { Option<$ty> };
     (@type nullable $ty:ty) => { Option<$ty> };
@@ -112,6 +149,114 @@ macro_rules! json_object {
     (@write $other:ident $map:ident, $wire:literal, $value:expr) => {
         if let Some(value) = &$value {
             $map.serialize_entry($wire, value)?;
+        }
+    };
+}
+
+/// Defines an enum of objects, its serialization, its deserialization and its description.
+///
+/// `by "type"` names the member that tells the variants apart. A variant's `= "text"` is its value there; one that is also meant
+/// where the member is absent is written `= "form" or absent`. A last variant `Unknown` keeps objects of other kinds as they came.
+macro_rules! json_union {
+    (
+        $(#[doc = $doc:literal])*
+        pub enum $name:ident by $member:literal, else $problem:literal {
+            $($(#[doc = $variant_doc:literal])* $variant:ident($ty:ty) = $tag:literal $(or $absent:ident)?,)*
+            $(; $(#[doc = $unknown_doc:literal])* $unknown:ident,)?
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum $name {
+            $($(#[doc = $variant_doc])* $variant($ty),)*
+            $($(#[doc = $unknown_doc])* $unknown($crate::protocol::model::JsonObject),)?
+        }
+
+        impl $crate::protocol::describe::Described for $name {
+            const TYPE: $crate::protocol::describe::Type = {
+                use $crate::protocol::describe::{Described, Type, Union};
+                static UNION: Union = Union {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    tag: Some($member),
+                    variants: &[$(($tag, <$ty as Described>::TYPE)),*],
+                    open: json_union!(@open $($unknown)?),
+                };
+                Type::Union(&UNION)
+            };
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(value) => value.serialize(serializer),)*
+                    $(Self::$unknown(value) => value.serialize(serializer),)?
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let fields = <$crate::protocol::model::JsonObject as serde::Deserialize>::deserialize(deserializer)?;
+                match fields.get($member).map(serde_json::Value::as_str) {
+                    $(Some(Some($tag)) $(| json_union!(@$absent))? => <$ty as serde::Deserialize>::deserialize(fields).map(Self::$variant),)*
+                    $(Some(Some(_)) => return Ok(Self::$unknown(fields)),)?
+                    _ => return Err(serde::de::Error::custom($problem)),
+                }
+                .map_err(serde::de::Error::custom)
+            }
+        }
+    };
+
+    (@absent) => { None };
+    (@open) => { false };
+    (@open $unknown:ident) => { true };
+}
+
+/// Defines an enum whose variants are names on the wire, with its name, serialization, deserialization and description.
+macro_rules! json_names {
+    (
+        $(#[doc = $doc:literal])*
+        $(#[derive($($derived:ident),*)])?
+        pub enum $name:ident, by default $default:ident {
+            $($(#[doc = $variant_doc:literal])* $variant:ident = $wire:literal,)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, $($($derived),*)?)]
+        pub enum $name {
+            $($(#[doc = $variant_doc])* #[serde(rename = $wire)] $variant,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::$default
+            }
+        }
+
+        impl $name {
+            /// Every one, in the order of the specification.
+            pub const ALL: [Self; [$($wire),*].len()] = [$(Self::$variant),*];
+
+            /// The name on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $wire,)*
+                }
+            }
+        }
+
+        impl $crate::protocol::describe::Described for $name {
+            const TYPE: $crate::protocol::describe::Type = {
+                use $crate::protocol::describe::{Type, Values};
+                static VALUES: Values = Values {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    values: &[$(($wire, &[$($variant_doc),*])),*],
+                    open: false,
+                };
+                Type::Values(&VALUES)
+            };
         }
     };
 }

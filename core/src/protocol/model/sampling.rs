@@ -1,6 +1,7 @@
 //! Sampling: a server asks the client's model.
 
 use super::{AudioContent, ContentBlock, ImageContent, JsonObject, Role, TextContent, Tool};
+use crate::protocol::describe::{Described, Type};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::Value;
 
@@ -94,21 +95,23 @@ json_object! {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SamplingContent(pub Vec<SamplingBlock>);
 
-/// One piece of a message.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SamplingBlock {
-    /// Text.
-    Text(TextContent),
-    /// A picture.
-    Image(ImageContent),
-    /// Sound.
-    Audio(AudioContent),
-    /// The model wants a tool to be called.
-    ToolUse(ToolUseContent),
-    /// The result of a tool call.
-    ToolResult(ToolResultContent),
-    /// A block of a type that this model does not know, as it came.
-    Unknown(JsonObject),
+json_union! {
+    /// One piece of a message.
+    pub enum SamplingBlock by "type", else "a content block needs a `type` that is a string" {
+        /// Text.
+        Text(TextContent) = "text",
+        /// A picture.
+        Image(ImageContent) = "image",
+        /// Sound.
+        Audio(AudioContent) = "audio",
+        /// The model wants a tool to be called.
+        ToolUse(ToolUseContent) = "tool_use",
+        /// The result of a tool call.
+        ToolResult(ToolResultContent) = "tool_result",
+        ;
+        /// A block of a type that this model does not know, as it came.
+        Unknown,
+    }
 }
 
 json_object! {
@@ -229,6 +232,10 @@ impl From<Vec<SamplingBlock>> for SamplingContent {
     }
 }
 
+impl Described for SamplingContent {
+    const TYPE: Type = Type::OneOrList(&SamplingBlock::TYPE);
+}
+
 impl Serialize for SamplingContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
@@ -246,37 +253,6 @@ impl<'de> Deserialize<'de> for SamplingContent {
         };
         let read = |block| SamplingBlock::deserialize(block).map_err(D::Error::custom);
         blocks.into_iter().map(read).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-impl Serialize for SamplingBlock {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(block) => block.serialize(serializer),
-            Self::Image(block) => block.serialize(serializer),
-            Self::Audio(block) => block.serialize(serializer),
-            Self::ToolUse(block) => block.serialize(serializer),
-            Self::ToolResult(block) => block.serialize(serializer),
-            Self::Unknown(block) => block.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for SamplingBlock {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = JsonObject::deserialize(deserializer)?;
-        let Some(kind) = fields.get("type").and_then(Value::as_str) else {
-            return Err(D::Error::custom("a content block needs a `type` that is a string"));
-        };
-        match kind {
-            "text" => TextContent::deserialize(fields).map(Self::Text),
-            "image" => ImageContent::deserialize(fields).map(Self::Image),
-            "audio" => AudioContent::deserialize(fields).map(Self::Audio),
-            "tool_use" => ToolUseContent::deserialize(fields).map(Self::ToolUse),
-            "tool_result" => ToolResultContent::deserialize(fields).map(Self::ToolResult),
-            _ => return Ok(Self::Unknown(fields)),
-        }
-        .map_err(D::Error::custom)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::JsonObject;
 use crate::protocol::RpcError;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 json_object! {
@@ -31,35 +30,23 @@ json_object! {
     }
 }
 
-/// How far a task is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    /// It runs.
-    #[default]
-    Working,
-    /// It waits for the client.
-    InputRequired,
-    /// It has a result.
-    Completed,
-    /// It has an error.
-    Failed,
-    /// It was cancelled.
-    Cancelled,
+json_names! {
+    /// How far a task is.
+    pub enum TaskStatus, by default Working {
+        /// It runs.
+        Working = "working",
+        /// It waits for the client.
+        InputRequired = "input_required",
+        /// It has a result.
+        Completed = "completed",
+        /// It has an error.
+        Failed = "failed",
+        /// It was cancelled.
+        Cancelled = "cancelled",
+    }
 }
 
 impl TaskStatus {
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Working => "working",
-            Self::InputRequired => "input_required",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
     /// Returns `true` if the task changes no more (TSK-13, TKX-28).
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
@@ -76,19 +63,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const ALL: [TaskStatus; 5] = [
-        TaskStatus::Working,
-        TaskStatus::InputRequired,
-        TaskStatus::Completed,
-        TaskStatus::Failed,
-        TaskStatus::Cancelled,
-    ];
-
     #[test]
     fn tsk_12_13_tkx_28_final_tasks_change_no_more() {
-        for status in ALL {
+        for status in TaskStatus::ALL {
             assert_eq!(json!(status), status.as_str());
-            for next in ALL {
+            for next in TaskStatus::ALL {
                 assert_eq!(status.may_become(next), !status.is_final() && status != next);
             }
         }

@@ -31,6 +31,52 @@ pub(super) enum Object {
     Elicitation,
 }
 
+impl Object {
+    /// The types of the model that such objects are.
+    fn models(self) -> &'static [&'static str] {
+        match self {
+            Self::Tool => &["Tool"],
+            Self::Resource => &["Resource"],
+            Self::ResourceTemplate => &["ResourceTemplate"],
+            Self::Prompt => &["Prompt"],
+            Self::PromptArgument => &["PromptArgument"],
+            Self::Block => &["TextContent", "ImageContent", "AudioContent", "EmbeddedResource", "ResourceLink"],
+            Self::ResourceLink => &["ResourceLink"],
+            Self::ResourceContents => &["TextResourceContents", "BlobResourceContents"],
+            Self::Annotations => &["Annotations"],
+            Self::Implementation => &["Implementation"],
+            Self::Result => &[
+                "CallToolResult",
+                "CompleteResult",
+                "GetPromptResult",
+                "ListPromptsResult",
+                "ListResourceTemplatesResult",
+                "ListResourcesResult",
+                "ListToolsResult",
+                "ReadResourceResult",
+            ],
+            Self::CallToolResult => &["CallToolResult"],
+            Self::CompleteParams => &["CompleteParams"],
+            Self::PromptReference => &["PromptReference"],
+            Self::ElicitParams => &["ElicitFormParams", "ElicitUrlParams"],
+            Self::SamplingParams => &["CreateMessageParams"],
+            Self::SamplingMessage => &["SamplingMessage"],
+            Self::ServerCapabilities => &["ServerCapabilities"],
+            Self::ClientCapabilities => &["ClientCapabilities"],
+            // The servers' lists share the type, and have the field on every revision.
+            Self::Roots => &[],
+            Self::Sampling => &["SamplingCapability"],
+            Self::Elicitation => &["ElicitationCapability"],
+        }
+    }
+}
+
+/// The first and the last revision that have a field of a type of the model; `None`: all that have the object.
+pub fn field_span(model: &str, field: &str) -> Option<(Revision, Revision)> {
+    let row = FIELDS.iter().find(|row| row.1 == field && row.0.models().contains(&model));
+    row.map(|(_, _, since, until)| (*since, *until))
+}
+
 /// The fields that not every revision has: since when, and until when (both inclusive).
 #[rustfmt::skip]
 const FIELDS: &[(Object, &str, Revision, Revision)] = &[

@@ -19,6 +19,7 @@ pub use capabilities::{project_client_capabilities, project_implementation, proj
 pub use completion::{project_complete_params, project_complete_result};
 pub use content::project_resource_contents;
 pub use elicitation::project_elicit_params;
+pub use fields::field_span;
 pub use prompt::{project_prompt, project_prompt_list, project_prompt_result};
 pub use resource::{
     project_read_result, project_resource, project_resource_list, project_resource_template,

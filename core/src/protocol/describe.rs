@@ -1,0 +1,184 @@
+//! Descriptions of declared types: what `cargo xtask generate` needs to write them in other languages.
+//!
+//! The macros that declare models, options and messages emit one of these beside each struct. They are constant
+//! data: nothing runs and nothing is allocated for them.
+
+use serde_json::{Map, Number, Value};
+use std::{collections::BTreeMap, time::Duration};
+
+/// A type whose shape in JSON is known.
+pub trait Described {
+    /// The shape.
+    const TYPE: Type;
+}
+
+/// The shape of a value in JSON.
+#[derive(Debug, Clone, Copy)]
+pub enum Type {
+    /// A string.
+    String,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Number,
+    /// Any JSON value.
+    Json,
+    /// An object with members of any kind.
+    Object,
+    /// A duration; in JSON, milliseconds as a whole number.
+    Duration,
+    /// A value, or `false` for none.
+    OrFalse(&'static Type),
+    /// One value, or an array of them.
+    OneOrList(&'static Type),
+    /// An array.
+    List(&'static Type),
+    /// An object whose members are all of one type, by names that the value chooses.
+    Map(&'static Type),
+    /// One of a few strings.
+    Values(&'static Values),
+    /// An object with known members.
+    Model(&'static Object),
+    /// One of several objects.
+    Union(&'static Union),
+}
+
+/// An object with known members.
+#[derive(Debug)]
+pub struct Object {
+    /// The name of the Rust type.
+    pub name: &'static str,
+    /// The documentation, a line each.
+    pub doc: &'static [&'static str],
+    /// The constant member `type`, if it has one.
+    pub tag: Option<&'static str>,
+    /// The members.
+    pub fields: &'static [Field],
+}
+
+/// A member of an object.
+#[derive(Debug)]
+pub struct Field {
+    /// The name in Rust.
+    pub name: &'static str,
+    /// The name in JSON.
+    pub json: &'static str,
+    /// The documentation, a line each.
+    pub doc: &'static [&'static str],
+    /// When it is there.
+    pub presence: Presence,
+    /// The type.
+    pub ty: Type,
+    /// The unit of a number.
+    pub unit: Option<Unit>,
+    /// Its value where none is given.
+    pub default: Option<fn() -> Value>,
+}
+
+/// When a member is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Always.
+    Required,
+    /// It may be absent.
+    Optional,
+    /// An array that is empty where it is absent.
+    List,
+    /// A boolean that is false where it is absent.
+    Flag,
+}
+
+/// The unit of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds.
+    Milliseconds,
+    /// Bytes.
+    Bytes,
+}
+
+/// One of a few strings.
+#[derive(Debug)]
+pub struct Values {
+    /// The name of the Rust type.
+    pub name: &'static str,
+    /// The documentation, a line each.
+    pub doc: &'static [&'static str],
+    /// The strings, each with its documentation.
+    pub values: &'static [(&'static str, &'static [&'static str])],
+    /// Whether other strings may come, which a reader keeps as they are.
+    pub open: bool,
+}
+
+/// One of several objects.
+#[derive(Debug)]
+pub struct Union {
+    /// The name of the Rust type.
+    pub name: &'static str,
+    /// The documentation, a line each.
+    pub doc: &'static [&'static str],
+    /// The member that tells the variants apart; `None`: a member that only one variant has.
+    pub tag: Option<&'static str>,
+    /// The variants, each with the value of the tag, or the member that tells it.
+    pub variants: &'static [(&'static str, Type)],
+    /// Whether objects of other kinds may come, which a reader keeps as they are.
+    pub open: bool,
+}
+
+impl Presence {
+    /// The word for it in the surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::Optional => "optional",
+            Self::List => "list",
+            Self::Flag => "flag",
+        }
+    }
+}
+
+impl Unit {
+    /// The word for it in the surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Milliseconds => "ms",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+macro_rules! described {
+    ($($shape:ident: $($ty:ty),+;)*) => {
+        $($(impl Described for $ty {
+            const TYPE: Type = Type::$shape;
+        })+)*
+    };
+}
+
+described! {
+    String: String, str;
+    Boolean: bool;
+    Integer: u16, u32, u64, usize, i64;
+    Number: f64, Number;
+    Json: Value;
+    Object: Map<String, Value>;
+    Duration: Duration;
+}
+
+impl<T: Described> Described for Vec<T> {
+    const TYPE: Type = Type::List(&T::TYPE);
+}
+
+impl<T: Described> Described for BTreeMap<String, T> {
+    const TYPE: Type = Type::Map(&T::TYPE);
+}
+
+impl<T: Described> Described for Option<T> {
+    const TYPE: Type = T::TYPE;
+}
+
+impl Described for super::RpcError {
+    const TYPE: Type = Type::Object;
+}

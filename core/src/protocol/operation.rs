@@ -1,0 +1,272 @@
+//! Operations: what a program calls, as rows. A new operation is a row here; clients of all languages get it from that.
+//!
+//! `client_operations!` gives its rows to a macro, so that the client of this library is written by the same rows that
+//! describe it for others ([`CLIENT`]).
+
+use super::{
+    Revision,
+    describe::{Described, Field, Presence, Type},
+    method::{self, Method, Role},
+    model::*,
+};
+use std::collections::BTreeMap;
+
+/// An operation: a request that a program makes by a call.
+#[derive(Debug)]
+pub struct Operation {
+    /// The name in Rust; other languages spell it in their own case.
+    pub name: &'static str,
+    /// The documentation, a line each.
+    pub doc: &'static [&'static str],
+    /// The side that makes the request.
+    pub caller: Role,
+    /// The method on the wire.
+    pub method: &'static str,
+    /// The method that takes its place on revisions that do not have it.
+    pub instead: Option<&'static str>,
+    /// The parameters.
+    pub params: Params,
+    /// Members of the parameters that never differ.
+    pub fixed: &'static [(&'static str, &'static str)],
+    /// The result; `None`: it says nothing.
+    pub result: Option<Type>,
+    /// The items of a list that comes in pages.
+    pub item: Option<Type>,
+    /// Whether progress is worth asking for.
+    pub progress: bool,
+}
+
+/// The parameters of an operation.
+#[derive(Debug)]
+pub enum Params {
+    /// One by one.
+    Each(&'static [Field]),
+    /// The members of an object of the model.
+    Of(Type),
+}
+
+impl Operation {
+    /// The first revision that has the method.
+    pub fn since(&self) -> Option<Revision> {
+        self.spans().map(|(since, _)| since).min()
+    }
+
+    /// The last revision that has the method; `None`: every revision since.
+    pub fn until(&self) -> Option<Revision> {
+        // Where a server has no requests, it asks its client by the result of the call.
+        if method::INPUT_REQUESTS.contains(&self.method) {
+            return None;
+        }
+        self.spans().map(|(_, until)| until).max().filter(|until| *until < Revision::LATEST)
+    }
+
+    /// The member of the result that holds a page of a list.
+    pub fn list_member(&self) -> Option<&'static str> {
+        Method::list_member(self.method)
+    }
+
+    fn spans(&self) -> impl Iterator<Item = (Revision, Revision)> {
+        [Some(self.method), self.instead].into_iter().flatten().flat_map(|name| Method::spans(name, self.caller))
+    }
+}
+
+/// Gives the rows of a client's operations to a macro.
+///
+/// A row is `list name = METHOD() -> Result of Item;` for a list that comes in pages, `call name = METHOD(parameters) -> Result;`
+/// for a request with a result, `liveness name = METHOD() or METHOD;` for one whose result says nothing. A parameter is
+/// `required` or `optional`, has its name in Rust, its name in JSON and its type. `with progress` says that it is worth asking for.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! client_operations {
+    ($with:ident) => {
+        $with! {
+            /// The tools that the server offers.
+            list list_tools = TOOLS_LIST() -> ListToolsResult of Tool;
+            /// Calls a tool. A failure of the tool itself is a result that says so.
+            call call_tool = TOOLS_CALL(
+                /// The name of the tool.
+                required name "name": str,
+                /// Its arguments, as its input schema says.
+                optional arguments "arguments": JsonObject,
+            ) -> CallToolResult with progress;
+            /// The resources that the server offers.
+            list list_resources = RESOURCES_LIST() -> ListResourcesResult of Resource;
+            /// The resource templates that the server offers: families of resources whose URIs match a template.
+            list list_resource_templates = RESOURCES_TEMPLATES_LIST() -> ListResourceTemplatesResult of ResourceTemplate;
+            /// Reads a resource.
+            call read_resource = RESOURCES_READ(
+                /// The URI of the resource.
+                required uri "uri": str,
+            ) -> ReadResourceResult with progress;
+            /// The prompts that the server offers.
+            list list_prompts = PROMPTS_LIST() -> ListPromptsResult of Prompt;
+            /// Gets a prompt, filled in with its arguments.
+            call get_prompt = PROMPTS_GET(
+                /// The name of the prompt.
+                required name "name": str,
+                /// Its arguments by name; their values are strings.
+                optional arguments "arguments": BTreeMap<String, String>,
+            ) -> GetPromptResult with progress;
+            /// Suggests values for an argument of a prompt or of a resource template.
+            call complete = COMPLETION_COMPLETE(
+                /// The prompt or resource template that has the argument.
+                required reference "ref": Reference,
+                /// The argument with what was typed so far.
+                required argument "argument": CompleteArgument,
+                /// What is known already, such as the values of other arguments (2025-06-18 and later).
+                optional context "context": CompleteContext,
+            ) -> CompleteResult;
+            /// Asks whether the server is alive.
+            liveness ping = PING() or DISCOVER;
+        }
+    };
+}
+
+macro_rules! described_operations {
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident = $method:ident(
+        $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
+    ) $(or $instead:ident)? $(-> $result:ident $(of $item:ident)? $(with $progress:ident)?)?;)*) => {
+        /// What a client calls.
+        pub static CLIENT: &[Operation] = &[$(Operation {
+            name: stringify!($name),
+            doc: &[$($doc),*],
+            caller: Role::Client,
+            method: method::$method,
+            instead: described_operations!(@option $(method::$instead)?),
+            params: Params::Each(&[$(Field {
+                name: stringify!($param),
+                json: $json,
+                doc: &[$($param_doc),*],
+                presence: described_operations!(@$presence),
+                ty: <$ty as Described>::TYPE,
+                unit: None,
+                default: None,
+            },)*]),
+            fixed: &[],
+            result: described_operations!(@option $(<$result as Described>::TYPE)?),
+            item: described_operations!(@option $($(<$item as Described>::TYPE)?)?),
+            progress: described_operations!(@flag $($($progress)?)?),
+        },)*];
+    };
+    (@required) => { Presence::Required };
+    (@optional) => { Presence::Optional };
+    (@option) => { None };
+    (@option $some:expr) => { Some($some) };
+    (@flag) => { false };
+    (@flag progress) => { true };
+}
+
+client_operations!(described_operations);
+
+/// What a handler asks of the client of its call.
+pub static HANDLER: &[Operation] = &[
+    Operation {
+        name: "elicit",
+        doc: &[" Asks the client's user to fill in a form."],
+        params: Params::Each(&[
+            MESSAGE,
+            Field {
+                name: "requested_schema",
+                json: "requestedSchema",
+                doc: &[" The fields of the form: a flat object of strings, numbers, booleans and choices."],
+                presence: Presence::Required,
+                ty: FormSchema::TYPE,
+                unit: None,
+                default: None,
+            },
+        ]),
+        ..asking(method::ELICITATION_CREATE, ElicitResult::TYPE)
+    },
+    Operation {
+        name: "elicit_url",
+        doc: &[" Asks the client's user to open a page; what happens there does not pass through the client."],
+        params: Params::Each(&[
+            MESSAGE,
+            Field {
+                name: "url",
+                json: "url",
+                doc: &[" The page: https, and without secrets or personal data."],
+                presence: Presence::Required,
+                ty: Type::String,
+                unit: None,
+                default: None,
+            },
+        ]),
+        fixed: &[("mode", "url")],
+        ..asking(method::ELICITATION_CREATE, ElicitResult::TYPE)
+    },
+    Operation {
+        name: "sample",
+        doc: &[" Asks the client's model to continue a conversation."],
+        params: Params::Of(CreateMessageParams::TYPE),
+        ..asking(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
+    },
+    Operation {
+        name: "list_roots",
+        doc: &[" Asks for the directories and files that the client lets the server work in."],
+        ..asking(method::ROOTS_LIST, ListRootsResult::TYPE)
+    },
+];
+
+const MESSAGE: Field = Field {
+    name: "message",
+    json: "message",
+    doc: &[" Why the user is asked, in words for the user."],
+    presence: Presence::Required,
+    ty: Type::String,
+    unit: None,
+    default: None,
+};
+
+const fn asking(method: &'static str, result: Type) -> Operation {
+    Operation {
+        name: "",
+        doc: &[],
+        caller: Role::Server,
+        method,
+        instead: None,
+        params: Params::Each(&[]),
+        fixed: &[],
+        result: Some(result),
+        item: None,
+        progress: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Revision::*;
+
+    fn operation(name: &str) -> &'static Operation {
+        CLIENT.iter().chain(HANDLER).find(|operation| operation.name == name).unwrap()
+    }
+
+    #[test]
+    fn revisions_and_lists_come_from_the_method_table() {
+        assert_eq!((operation("list_prompts").since(), operation("list_prompts").until()), (Some(V2024_11_05), None));
+        assert_eq!((operation("elicit").since(), operation("elicit").until()), (Some(V2025_06_18), None));
+        assert_eq!(operation("ping").until(), None, "discovery takes its place");
+        assert_eq!(operation("list_resource_templates").list_member(), Some("resourceTemplates"));
+    }
+
+    #[test]
+    fn every_operation_is_a_request_of_its_side() {
+        for operation in CLIENT.iter().chain(HANDLER) {
+            assert!(operation.since().is_some(), "{}", operation.name);
+            assert_eq!(operation.item.is_some(), operation.list_member().is_some(), "{}", operation.name);
+            assert!(!operation.doc.is_empty(), "{}", operation.name);
+        }
+    }
+
+    #[test]
+    fn the_items_of_a_list_are_the_member_of_its_result() {
+        for operation in CLIENT.iter().filter(|operation| operation.item.is_some()) {
+            let (Some(Type::Model(result)), Some(Type::Model(item))) = (operation.result, operation.item) else {
+                panic!("{} is a list of objects", operation.name)
+            };
+            let list = result.fields.iter().find(|field| Some(field.json) == operation.list_member()).unwrap();
+            assert!(matches!(list.ty, Type::List(Type::Model(found)) if found.name == item.name), "{}", operation.name);
+        }
+    }
+}
