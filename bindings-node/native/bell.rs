@@ -1,4 +1,4 @@
-//! The bell: one threadsafe function that carries nothing and only wakes the event loop.
+//! The bell: a threadsafe function without arguments that wakes the event loop.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use trunkline::bridge;
 
 use crate::value::{Result, internal};
 
-/// No arguments, no error argument, weak: by itself it does not keep the event loop alive. No bound is needed, for the core rings once per batch.
+/// Weak, so it does not keep the event loop alive. Unbounded, for the core rings once per batch.
 pub(crate) type BellFunction = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
 
 #[derive(Clone)]
@@ -17,7 +17,7 @@ pub(crate) struct Bell(Arc<BellFunction>);
 
 impl bridge::Bell for Bell {
     fn ring(&self) {
-        // The only failure is an environment that is being torn down, and then nobody is there to be woken.
+        // Fails only while the environment is torn down, when no thread needs to be woken.
         self.0.call((), ThreadsafeFunctionCallMode::NonBlocking);
     }
 }
@@ -28,7 +28,7 @@ impl Bell {
     }
 
     pub(crate) fn hold(&self, env: &Env) -> Result<()> {
-        // SAFETY: called from JavaScript, so on the thread of `env`; the function is alive, for `self` holds it and it was not aborted.
+        // SAFETY: JavaScript calls this on the thread of `env`; `self` keeps the function alive.
         self.switch(|raw| unsafe { sys::napi_ref_threadsafe_function(env.raw(), raw) })
     }
 

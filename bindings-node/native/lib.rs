@@ -1,10 +1,10 @@
-//! The native half of the npm package: the bridge of the core as one JavaScript class, [`Port`]. It moves values and lifetimes and knows no
-//! protocol word; what the functions mean is in `docs/bridge.md`.
+//! The native half of the npm package: the waist as one JavaScript class, [`Port`]. It moves values and
+//! lifetimes and knows no protocol word. `docs/bridge.md` describes the functions.
 
 mod bell;
-mod value;
 #[cfg(unix)]
-mod watch;
+mod handoff;
+mod value;
 
 use bytes::Bytes;
 use napi::Env;
@@ -15,8 +15,8 @@ use trunkline::bridge::{self, Lane, Shape};
 use crate::bell::{Bell, BellFunction};
 use crate::value::{Field, Result, fields, invalid, number, text, thrown};
 
-/// A queue of events for one JavaScript thread. Functions that fail throw an `Error` whose `code` is the kind and whose `message` is the error
-/// object of the contract as JSON.
+/// A queue of events for one JavaScript thread. Functions that fail throw an `Error` whose `code` is
+/// the kind and whose `message` is the error object as JSON.
 #[napi]
 pub struct Port {
     inner: bridge::Port,
@@ -25,26 +25,26 @@ pub struct Port {
 
 #[napi]
 impl Port {
-    /// `bell` is called without arguments on the thread of this constructor when events are waiting. It must not throw.
+    /// Makes a port. `bell` is called on this thread when events are waiting. It must not throw.
     #[napi(constructor, catch_unwind)]
     pub fn new(bell: BellFunction) -> Self {
         let bell = Bell::new(bell);
         Self { inner: bridge::Port::new(bell.clone()), bell }
     }
 
-    /// Registers a thing described by JSON; its handle.
+    /// Registers a server, a feature or a verifier; returns its handle.
     #[napi(catch_unwind)]
     pub fn register(&self, kind: String, json: String) -> Result<f64> {
         self.inner.register(&kind, json.as_bytes()).map(number).map_err(thrown)
     }
 
-    /// Removes what was registered.
+    /// Unregisters a handle.
     #[napi(catch_unwind)]
     pub fn unregister(&self, handle: i64) -> Result<()> {
         self.inner.unregister(handle as u64).map_err(thrown)
     }
 
-    /// Starts a listener or a connection; its handle, which is the ticket of the reply that follows.
+    /// Opens a listener or a connection; returns its handle, which is the ticket of its reply.
     #[napi(catch_unwind)]
     pub fn open(&self, json: String) -> Result<f64> {
         self.inner.open(json.as_bytes()).map(number).map_err(thrown)
@@ -56,13 +56,13 @@ impl Port {
         self.inner.close(handle as u64, deadline_ms.try_into().unwrap_or(0)).map_err(thrown)
     }
 
-    /// Sends a request on a connection; its ticket.
+    /// Sends a request on a connection or to the client of a call; returns its ticket.
     #[napi(catch_unwind)]
     pub fn request(&self, handle: i64, json: String) -> Result<f64> {
         self.inner.request(handle as u64, json.as_bytes()).map(number).map_err(thrown)
     }
 
-    /// Sends a notification on a connection, or the progress of a call.
+    /// Sends a notification of a call, a server or a connection.
     #[napi(catch_unwind)]
     pub fn notify(&self, target: i64, json: String) -> Result<()> {
         self.inner.notify(target as u64, json.as_bytes()).map_err(thrown)
@@ -74,77 +74,78 @@ impl Port {
         self.inner.cancel(ticket as u64, &reason).map_err(thrown)
     }
 
-    /// Answers a call; `false` if it was already done.
+    /// Answers a call; `false` if it is already done.
     #[napi(catch_unwind)]
     pub fn complete(&self, ticket: i64, shape: u8, body: String) -> Result<bool> {
         let shape = Shape::from_number(shape).ok_or_else(|| invalid(format!("{shape} is not a shape")))?;
         self.inner.complete(ticket as u64, shape, Bytes::from(body)).map_err(thrown)
     }
 
-    /// Answers a call with a failure; `false` if it was already done.
+    /// Answers a call with a failure; `false` if it is already done.
     #[napi(catch_unwind)]
     pub fn fail(&self, ticket: i64, json: String) -> Result<bool> {
         self.inner.fail(ticket as u64, json.as_bytes()).map_err(thrown)
     }
 
-    /// Gives a request to a mounted listener; the ticket of its exchange.
+    /// Passes a request to a mounted listener; returns the ticket of its exchange.
     #[napi(catch_unwind)]
     pub fn http_request(&self, listener: i64, head: String, end: bool) -> Result<f64> {
         self.inner.http_request(listener as u64, head.as_bytes(), end).map(number).map_err(thrown)
     }
 
-    /// Gives a piece of the body of a request; `false` if the rest is not wanted.
+    /// Passes a piece of a request body; `false` if the rest is not wanted.
     #[napi(catch_unwind)]
     pub fn http_body(&self, exchange: i64, bytes: &[u8], end: bool) -> Result<bool> {
         self.inner.http_body(exchange as u64, Bytes::copy_from_slice(bytes), end).map_err(thrown)
     }
 
-    /// Lets so many more bytes of a response come.
+    /// Grants credit for more bytes of a response.
     #[napi(catch_unwind)]
     pub fn http_credit(&self, exchange: i64, bytes: u32) -> Result<()> {
         self.inner.http_credit(exchange as u64, bytes.into()).map_err(thrown)
     }
 
-    /// Takes up to `max` events as one flat array: kind, ticket, handle, ok, name and body of the first, then of the second, and so on.
-    /// A `wait_ms` above 0 blocks the JavaScript thread; it is for the time when its loop no longer runs.
+    /// Takes up to `max` events as one flat array: kind, ticket, handle, ok, name and body of each.
+    /// A `wait_ms` above 0 blocks the JavaScript thread, for use once its loop has ended.
     #[napi(catch_unwind)]
     pub fn drain(&self, lane: String, max: u32, wait_ms: u32) -> Result<Vec<Field>> {
         let events = self.inner.drain(lane_of(&lane)?, max as usize, wait_ms.into()).map_err(thrown)?;
         Ok(fields(events))
     }
 
-    /// Blocks the JavaScript thread for a reply that was asked to be waited for: its ok and its body, or `null` when it did not come in time.
+    /// Blocks this thread for the reply of a request with `wait`: its ok and body, or `null` if late.
     #[napi(catch_unwind)]
     pub fn wait(&self, ticket: i64, wait_ms: u32) -> Result<Option<Vec<Field>>> {
         let reply = self.inner.wait(ticket as u64, wait_ms.into()).map_err(thrown)?;
         Ok(reply.map(|reply| vec![Field::Flag(reply.ok), Field::Body(reply.body)]))
     }
 
-    /// Facts about a call, a connection, a server or the port, as JSON.
+    /// Describes a call, a connection, a server or the port, as JSON.
     #[napi(catch_unwind)]
     pub fn describe(&self, target: i64) -> Result<String> {
         self.inner.describe(target as u64).map(text).map_err(thrown)
     }
 
-    /// Whether a call is no longer wanted.
+    /// True if a call was cancelled or is already answered.
     #[napi(catch_unwind)]
     pub fn cancelled(&self, ticket: i64) -> Result<bool> {
         self.inner.cancelled(ticket as u64).map_err(thrown)
     }
 
-    /// Lets the event loop read a pipe that was lent; whether it does. `pumped` is called each time that it has read, with whether it still watches.
+    /// Lets the event loop read a pipe that the core hands over; `false` if it cannot. `on_read` is
+    /// called after each read, with `false` once the core reads again.
     #[napi(catch_unwind)]
-    pub fn watch(&self, env: Env, handle: i64, pumped: Function<'_, bool, ()>) -> Result<bool> {
+    pub fn watch(&self, env: Env, handle: i64, on_read: Function<'_, bool, ()>) -> Result<bool> {
         #[cfg(unix)]
-        return watch::watch(&env, &self.inner, handle as u64, pumped);
+        return handoff::watch(&env, &self.inner, handle as u64, on_read);
         #[cfg(not(unix))]
         {
-            let _ = (env, handle, pumped);
+            let _ = (env, handle, on_read);
             Ok(false)
         }
     }
 
-    /// Lets this port keep the event loop alive. A new port does not.
+    /// Makes this port keep the event loop alive. A new port does not.
     #[napi(js_name = "ref", catch_unwind)]
     pub fn hold(&self, env: Env) -> Result<()> {
         self.bell.hold(&env)

@@ -1,4 +1,4 @@
-//! Values and errors at the crossing.
+//! Values and errors that cross to JavaScript.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ impl AsRef<str> for Kind {
     }
 }
 
-/// What napi itself complains about is a wrong argument; a panic that it contained, or what fails inside of it, is not.
+/// An error of napi itself is an invalid argument, except contained panics and internal failures.
 impl From<Status> for Kind {
     fn from(status: Status) -> Self {
         let kind = match status {
@@ -60,7 +60,7 @@ pub enum Field {
     Name(String),
     /// A body, still in the memory of the core.
     Body(Bytes),
-    /// A body that is no text.
+    /// A body of bytes.
     Chunk(Bytes),
 }
 

@@ -1,19 +1,19 @@
-// Calls of this thread's handlers: from the body to the answer, which is sent exactly once.
+// Calls of this thread's handlers, from the body to the answer, which is sent exactly once.
+import { InputRequired } from "./client-requests.js";
 import { Context, finish } from "./context.js";
 import { ToolError, attempt, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
-import { InputRequired } from "./input.js";
+import type { Callable } from "./features/feature.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native.js";
-import type { Callable } from "./offers/offer.js";
 import type { Requests } from "./requests.js";
 import { inputOf, type Answer } from "./returns.js";
-import { isPromise } from "./validation.js";
+import { isPromise } from "./schema/validate.js";
 
 export class Calls {
   readonly #port: NativePort;
   readonly #requests: Requests;
-  /** The calls that are not answered yet, by their tickets. */
+  /** Contexts of the calls without an answer, by ticket. */
   readonly #open = new Map<number, Context>();
 
   constructor(port: NativePort, requests: Requests) {
@@ -21,7 +21,7 @@ export class Calls {
     this.#requests = requests;
   }
 
-  /** Answers a call of something registered, sooner or later. */
+  /** Runs the handler of a call and answers when it is done. */
   start(ticket: number, callable: Callable | undefined, body: string): void {
     if (!callable) {
       this.#fail(ticket, new ToolError("it was removed while the call was on its way"));
@@ -46,7 +46,7 @@ export class Calls {
     }
   }
 
-  /** Tells a handler that nobody waits for it any more. */
+  /** Aborts the signal of a call. */
   cancel(ticket: number, reason: string): void {
     this.#finish(ticket, reason);
   }
@@ -72,7 +72,7 @@ export class Calls {
     if (this.#finish(ticket)) attempt(() => this.#port.complete(ticket, shape, body));
   }
 
-  /** A handler that waits for input of its client fails here too, and the core knows better. */
+  /** Fails a call. A handler that suspends ends here too; the core ignores that failure. */
   #fail(ticket: number, error: unknown): void {
     this.#finish(ticket);
     let message = "what a handler threw cannot be read";
@@ -81,13 +81,13 @@ export class Calls {
       ({ message } = failure);
       this.#port.fail(ticket, JSON.stringify(failure));
     } catch (error) {
-      // Whatever is wrong with the failure, the caller must not wait for it. That the call is gone is no error.
+      // A failure that cannot be sent must not leave the caller waiting.
       this.#port.fail(ticket, JSON.stringify({ kind: "internal", message }));
       log([{ level: "error", target: "trunkline", message: thrownBy(error).message }]);
     }
   }
 
-  /** Ends the context of a call; whether there was one. */
+  /** Ends the context of a call; false if it had ended. */
   #finish(ticket: number, cancelled?: string): boolean {
     const context = this.#open.get(ticket);
     if (!context) return false;

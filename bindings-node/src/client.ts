@@ -1,27 +1,28 @@
+// Clients.
 import { EventEmitter } from "node:events";
 
 import { ClosedError, TransportError, type TrunklineError, invalid } from "./errors.js";
 import type { CallToolResult, Implementation, JsonObject, Notification, Tool, ToolPage } from "./model.js";
+import { OpenHandle } from "./open-handle.js";
+import { port } from "./port.js";
 import type { ListOptions, RequestOptions, SendOptions } from "./requests.js";
-import { runtime } from "./runtime.js";
-import { join, Server } from "./server.js";
-import { Session } from "./session.js";
+import { connectInMemory, Server } from "./server.js";
 import { milliseconds, within } from "./times.js";
 
-/** A revision of the protocol to speak without asking, an era to negotiate in, or `auto`, which finds out. */
+/** A protocol revision without negotiation, an era to negotiate within, or `auto` for both eras. */
 export type Revision = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
 
-/** A program to start, whose stdin and stdout carry the protocol. */
+/** A program to start, which serves over its stdin and stdout. */
 export interface ChildProcess {
   command: string;
   args?: readonly string[];
-  /** Added to the environment of this process, or all of it without `inheritEnv`. */
+  /** Added to the environment of this process; the whole environment if `inheritEnv` is false. */
   env?: Readonly<Record<string, string>>;
   inheritEnv?: boolean;
   cwd?: string;
 }
 
-/** An endpoint, a program (as an array with its arguments, or as an object), or a server in this process. */
+/** A URL, a program (an array with its arguments, or an object), or a server in this process. */
 export type ConnectTarget = string | URL | ChildProcess | readonly string[] | Server;
 
 /** All times are in milliseconds. */
@@ -42,11 +43,11 @@ export interface ConnectOptions {
   /** Sent with each HTTP request. */
   headers?: Readonly<Record<string, string>>;
   /**
-   * Called when the server's tools have changed. A server of revision 2026-07-28 or later tells only clients that asked when they connected, which
-   * this does; over HTTP that costs a stream that stays open.
+   * Called when the server's tools have changed. On revision 2026-07-28 and later this subscribes to
+   * changes, which over HTTP keeps a stream open.
    */
   onToolsChanged?: () => void;
-  /** Called for each notification of the server, from the first on: those that come with the end of the handshake are too early for the event. */
+  /** Called for each notification of the server, including those that come too early for the event. */
   onNotification?: (notification: Notification) => void;
   /** Gives up connecting. */
   signal?: AbortSignal;
@@ -60,11 +61,14 @@ export interface CallOptions extends SendOptions {
 // A type and not an interface, for only types fit the index signature of EventEmitter.
 // eslint-disable-next-line @typescript-eslint/consistent-type-definitions
 export type ClientEvents = {
-  /** The server's tools have changed. Heard only by clients that were connected with `onToolsChanged`; to listen without it is an error. */
+  /**
+   * The server's tools have changed. Emitted only if `onToolsChanged` was passed to `connect`; adding
+   * a listener otherwise throws.
+   */
   toolsChanged: [];
-  /** Any notification of the server. The option `onNotification` misses none. */
+  /** A notification of the server. The option `onNotification` also gets the earliest. */
   notification: [notification: Notification];
-  /** The connection ended: by `close`, or by an error. */
+  /** The connection has closed, by `close` or with an error. */
   close: [error?: TrunklineError];
 };
 
@@ -77,15 +81,15 @@ interface Opened {
 
 /** A connection to a server. */
 export class Client extends EventEmitter<ClientEvents> {
-  readonly #runtime = runtime();
-  readonly #session = new Session((method, params) => {
-    this.#notified(method, params as JsonObject);
+  readonly #port = port();
+  readonly #connection = new OpenHandle((method, params) => {
+    this.#receiveNotification(method, params as JsonObject);
   });
   #opened: Opened = { revision: "" };
-  /** Requests in flight to a server of this process, which waits for them when it closes. */
-  readonly #running = new Set<Promise<unknown>>();
-  #local = false;
-  #leaving = false;
+  /** Requests in flight to a server in this process, which waits for them when it closes. */
+  readonly #inFlight = new Set<Promise<unknown>>();
+  #inMemory = false;
+  #closing = false;
 
   /** Connects and negotiates. */
   static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
@@ -97,9 +101,9 @@ export class Client extends EventEmitter<ClientEvents> {
       timeoutMs: milliseconds(timeout, "timeout"),
       maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout"),
     };
-    const about = { info, revision, listen: onToolsChanged && true, options: { ...limits, ...times } };
-    const transport = target instanceof Server ? client.#join(target, headers) : transportOf(target, headers);
-    client.#opened = (await client.#session.open({ client: about, transport }, signal)) as Opened;
+    const config = { info, revision, listen: onToolsChanged && true, options: { ...limits, ...times } };
+    const transport = target instanceof Server ? client.#connectInMemory(target, headers) : transportOf(target, headers);
+    client.#opened = (await client.#connection.open({ client: config, transport }, signal)) as Opened;
     return client;
   }
 
@@ -108,7 +112,7 @@ export class Client extends EventEmitter<ClientEvents> {
     if (onNotification) this.on("notification", onNotification);
     if (onToolsChanged) this.on("toolsChanged", onToolsChanged);
     else (this as EventEmitter).on("newListener", refuseToolsChanged);
-    void this.#session.end.then((error) => this.emit("close", error));
+    void this.#connection.end.then((error) => this.emit("close", error));
   }
 
   /** The revision that was negotiated. */
@@ -116,12 +120,12 @@ export class Client extends EventEmitter<ClientEvents> {
     return this.#opened.revision;
   }
 
-  /** Who the server is, if it said so when it was connected to. Pinned to revision 2026-07-28, it was not asked. */
+  /** The server's name and version, if it gave them. Unknown if `revision` was 2026-07-28. */
   get serverInfo(): Implementation | undefined {
     return this.#opened.serverInfo;
   }
 
-  /** What the server can do, as far as it was asked. */
+  /** The capabilities of the server, if it gave them. */
   get capabilities(): JsonObject {
     return this.#opened.capabilities ?? {};
   }
@@ -131,13 +135,13 @@ export class Client extends EventEmitter<ClientEvents> {
     return this.#opened.instructions;
   }
 
-  /** All tools, from all pages. */
+  /** Lists all tools, from all pages. */
   async listTools(options: RequestOptions = {}): Promise<Tool[]> {
     const { tools } = (await this.#request("tools/list", undefined, { ...options, all: true })) as ToolPage;
     return tools;
   }
 
-  /** One page of tools: the first, or the one that `cursor` of the page before stands for. */
+  /** Lists a page of tools: the first, or the one at a `nextCursor`. */
   async listToolsPage(cursor?: string, options: RequestOptions = {}): Promise<ToolPage> {
     const page = (await this.#request("tools/list", { cursor }, options)) as ToolPage;
     if (!Array.isArray(page.tools)) throw new TransportError("the server's answer to tools/list has no list of tools");
@@ -149,25 +153,28 @@ export class Client extends EventEmitter<ClientEvents> {
     return (await this.#request("tools/call", { name, arguments: args, _meta: options.meta }, options)) as CallToolResult;
   }
 
-  /** Fulfilled when the server answers. */
+  /** Fulfilled when the server responds. */
   async ping(options: RequestOptions = {}): Promise<void> {
     await this.#request("ping", undefined, options);
   }
 
-  /** Ends the connection and the requests in flight. A program that was started gets `deadline` milliseconds to end by itself (2000 by default). */
+  /**
+   * Closes the connection; requests in flight fail. A program that was started gets `deadline`
+   * milliseconds to exit by itself (default: 2000).
+   */
   async close({ deadline = 2000 }: { deadline?: number } = {}): Promise<void> {
-    await this.#session.close(milliseconds(deadline, "deadline"));
+    await this.#connection.close(milliseconds(deadline, "deadline"));
   }
 
-  /** Keeps the event loop alive while connected. This is how a client starts. */
+  /** Keeps the event loop alive while connected, which is the default. */
   ref(): this {
-    this.#session.ref();
+    this.#connection.ref();
     return this;
   }
 
-  /** Lets the process end although this is connected, unless a request is in flight. */
+  /** Lets the process end while connected, unless a request is in flight. */
   unref(): this {
-    this.#session.unref();
+    this.#connection.unref();
     return this;
   }
 
@@ -176,40 +183,40 @@ export class Client extends EventEmitter<ClientEvents> {
   }
 
   #request(method: string, params: object | undefined, options: SendOptions & ListOptions): Promise<unknown> {
-    const send = (): Promise<unknown> => this.#runtime.requests.send(this.#session.handle, method, params, options);
-    return this.#local ? this.#locally(send) : send();
+    const send = (): Promise<unknown> => this.#port.requests.send(this.#connection.handle, method, params, options);
+    return this.#inMemory ? this.#sendInMemory(send) : send();
   }
 
-  async #locally(send: () => Promise<unknown>): Promise<unknown> {
-    if (this.#leaving) throw new ClosedError("the server is closed");
-    const answer = send();
-    this.#running.add(answer);
+  async #sendInMemory(send: () => Promise<unknown>): Promise<unknown> {
+    if (this.#closing) throw new ClosedError("the server is closed");
+    const result = send();
+    this.#inFlight.add(result);
     try {
-      return await answer;
+      return await result;
     } finally {
-      this.#running.delete(answer);
+      this.#inFlight.delete(result);
     }
   }
 
-  /** Connects to a server of this process, which ends the connection when it closes. */
-  #join(server: Server, headers: ConnectOptions["headers"]): object {
+  /** Connects to a server in this process, which closes the connection when it closes. */
+  #connectInMemory(server: Server, headers: ConnectOptions["headers"]): object {
     if (headers) throw onlyForUrls();
-    this.#local = true;
-    const leave = async (deadlineMs: number): Promise<void> => {
-      this.#leaving = true;
-      await within(deadlineMs, Promise.allSettled(this.#running));
-      await this.#session.close(0);
+    this.#inMemory = true;
+    const closeWithin = async (deadlineMs: number): Promise<void> => {
+      this.#closing = true;
+      await within(deadlineMs, Promise.allSettled(this.#inFlight));
+      await this.#connection.close(0);
     };
-    return { type: "memory", server: join(server, { leave }, this.#session.end) };
+    return { type: "memory", server: connectInMemory(server, { closeWithin, end: this.#connection.end }) };
   }
 
-  #notified(method: string, params: JsonObject): void {
+  #receiveNotification(method: string, params: JsonObject): void {
     this.emit("notification", { method, params });
     if (method === "notifications/tools/list_changed") this.emit("toolsChanged");
   }
 }
 
-/** Without this, whether the event comes would depend on the revision that the server happens to speak. */
+/** Refuses a listener of an event that would come or not depending on the server's revision. */
 function refuseToolsChanged(event: string | symbol): void {
   if (event === "toolsChanged") throw invalid('the event "toolsChanged" needs the option onToolsChanged of Client.connect: newer servers tell only clients that asked when they connected');
 }

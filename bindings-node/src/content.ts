@@ -1,4 +1,4 @@
-// Helpers that make content blocks, and the test whether a value is one.
+// Constructors of content blocks and messages.
 import type { Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, JsonObject, ResourceContents, ResourceLink, TextContent } from "./model.js";
 
 interface BlockOptions {
@@ -11,12 +11,12 @@ export function text(text: string, options: BlockOptions = {}): TextContent {
   return { type: "text", text, ...options };
 }
 
-/** An image block. `data` is the image's bytes, or a string that is base64 already. */
+/** An image block. `data` is the image's bytes, or a string of base64. */
 export function image(data: string | Uint8Array, mimeType: string, options: BlockOptions = {}): ImageContent {
   return { type: "image", data: base64(data), mimeType, ...options };
 }
 
-/** An audio block. `data` is the sound's bytes, or a string that is base64 already. */
+/** An audio block. `data` is the sound's bytes, or a string of base64. */
 export function audio(data: string | Uint8Array, mimeType: string, options: BlockOptions = {}): AudioContent {
   return { type: "audio", data: base64(data), mimeType, ...options };
 }
@@ -47,7 +47,7 @@ export function assistant(content: unknown): { role: "assistant"; content: unkno
   return { role: "assistant", content: typeof content === "string" ? text(content) : content };
 }
 
-/** Whether a value is a content block. */
+/** True for a content block. */
 export function isContentBlock(value: unknown): value is ContentBlock {
   if (typeof value !== "object" || value === null) return false;
   const block = value as Record<string, unknown>;
@@ -66,7 +66,7 @@ export function isContentBlock(value: unknown): value is ContentBlock {
   }
 }
 
-/** Bytes in base64; a string is base64 already. */
+/** Bytes as base64; a string is base64 already. */
 export function base64(data: string | Uint8Array): string {
   return typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
 }

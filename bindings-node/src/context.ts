@@ -1,14 +1,15 @@
-import { ClosedError, ProtocolError, invalidRequest, stringify, thrownBy } from "./errors.js";
-import { elicitUrl, form, roots, sample } from "./input.js";
-import type { CreateMessageResult, ElicitResult, ElicitUrlResult, FormContent, InputRequest, Root, SamplingMessage, SamplingParams } from "./input.js";
+// The context of a call: its description, and messages to its client.
 import type { Identity } from "./auth.js";
+import { elicitUrl, form, roots, sample } from "./client-requests.js";
+import type { CreateMessageResult, ElicitResult, ElicitUrlResult, FormContent, InputRequest, Root, SamplingMessage, SamplingParams } from "./client-requests.js";
+import { ClosedError, ProtocolError, invalidRequest, stringify, thrownBy } from "./errors.js";
 import type { Implementation, JsonObject, LoggingLevel } from "./model.js";
 import type { NativePort } from "./native.js";
-import type { AskOptions, RequestOptions, Requests } from "./requests.js";
-import type { Schema } from "./schema.js";
-import { Misfit, validated } from "./validation.js";
+import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
+import type { Schema } from "./schema/convert.js";
+import { InvalidArguments, validated } from "./schema/validate.js";
 
-interface Facts {
+interface CallInfo {
   method: string;
   name: string;
   revision: string;
@@ -22,13 +23,13 @@ interface Facts {
   once: JsonObject;
 }
 
-/** Ends the life of a context: the call was answered, or (with a reason) is no longer wanted. */
+/** Ends a context: its call was answered or, with a reason, cancelled. */
 export let finish: (context: Context, cancelled?: string) => void;
 
-/** For middleware: runs the rest of the request. */
+/** Runs the rest of a request, for middleware. */
 export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
 
-/** What a handler knows about the call that it answers, and what it may do meanwhile. */
+/** The call that a handler answers, and messages to its client. */
 export class Context {
   readonly #port: NativePort;
   readonly #requests: Requests;
@@ -36,8 +37,8 @@ export class Context {
   #open = true;
   #cancelled: string | undefined;
   #controller: AbortController | undefined;
-  #facts: Facts | undefined;
-  /** What was done once, or is being done. */
+  #info: CallInfo | undefined;
+  /** Values of `once`, by name. */
   readonly #done = new Map<string, Promise<unknown>>();
 
   static {
@@ -58,7 +59,7 @@ export class Context {
 
   /** Aborted when the caller cancels the call, its connection ends, or the server closes. */
   get signal(): AbortSignal {
-    // Most handlers never ask, and a controller costs more than the rest of the context.
+    // Made on demand: a controller costs more than the rest of the context.
     if (!this.#controller) {
       this.#controller = new AbortController();
       if (this.#cancelled !== undefined) this.#controller.abort(abortReason(this.#cancelled));
@@ -66,16 +67,19 @@ export class Context {
     return this.#controller.signal;
   }
 
-  /** Reports progress to the caller, if it asked for it. Values must rise; others are dropped. */
-  // It is async so that it can be awaited like every other message to the caller.
+  /** Reports progress if the caller requested it. A value that does not rise is dropped. */
+  // Async, so that it is awaited like every other message to the caller.
   // eslint-disable-next-line @typescript-eslint/require-await
   async progress(progress: number, total?: number, message?: string): Promise<void> {
-    this.#tell({ progress, total, message });
+    this.#notify({ progress, total, message });
   }
 
-  /** Logs to the client of this call, if it wants messages of that level. `data` is anything that can be JSON; `logger` names a part of the server. */
+  /**
+   * Logs to the client of this call, if it wants messages of that level. `data` is any JSON value;
+   * `logger` names a part of the server.
+   */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
-    this.#tell({ log: { level, data, logger } });
+    this.#notify({ log: { level, data, logger } });
   }
 
   debug(data: unknown, logger?: string): void {
@@ -95,33 +99,40 @@ export class Context {
   }
 
   /**
-   * Asks the user with a form: a flat object of texts, numbers, booleans and choices, as a JSON Schema or a Standard Schema.
+   * Asks the user to fill in a form. The schema, a JSON Schema or a Standard Schema, is a flat
+   * object of strings, numbers, booleans and choices.
    *
-   * This and its like work on every revision that has them. From 2026-07-28 on, a client answers by sending the request again: then this rejects, which
-   * ends the handler without a failure, and the handler is called again from the top and gets the answer here. What has an effect before a question
-   * belongs into {@link once}. A client that lacks the capability, or cannot be asked where it is, is a {@link ProtocolError} at once.
+   * This and the other client requests work on every revision that has them. From 2026-07-28 on, a
+   * client responds by sending its request again: this rejects, which ends the handler without a
+   * failure, and the handler runs again from the top and gets the response here. Side effects
+   * before a client request belong in {@link once}. A client that lacks the capability, or cannot
+   * be reached from this call, is a {@link ProtocolError} at once.
    */
-  elicit<S extends Schema>(message: string, schema: S, options: AskOptions = {}): Promise<ElicitResult<FormContent<S>>> {
+  elicit<S extends Schema>(message: string, schema: S, options: ClientRequestOptions = {}): Promise<ElicitResult<FormContent<S>>> {
     return quiet(this.#elicit(message, schema, options));
   }
 
-  /** Sends the user to a page, for what the client must not see; as {@link elicit}. `elicitationId` is for `server.elicitationComplete`. */
-  elicitUrl(message: string, url: string | URL, options: AskOptions & { elicitationId?: string } = {}): Promise<ElicitUrlResult> {
-    return quiet(this.#ask<ElicitUrlResult>(elicitUrl(message, url, options), options));
+  /**
+   * Sends the user to a page, for data that the client must not see; see {@link elicit}.
+   * `elicitationId` is the argument of `server.elicitationComplete`.
+   */
+  elicitUrl(message: string, url: string | URL, options: ClientRequestOptions & { elicitationId?: string } = {}): Promise<ElicitUrlResult> {
+    return quiet(this.#request<ElicitUrlResult>(elicitUrl(message, url, options), options));
   }
 
-  /** Asks the client's model; as {@link elicit}. A text is a message of the user. */
-  sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SamplingParams, options: AskOptions = {}): Promise<CreateMessageResult> {
-    return quiet(this.#ask<CreateMessageResult>(sample(messages, params), options));
+  /** Samples the client's model; see {@link elicit}. A string is a message of the user. */
+  sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SamplingParams, options: ClientRequestOptions = {}): Promise<CreateMessageResult> {
+    return quiet(this.#request<CreateMessageResult>(sample(messages, params), options));
   }
 
-  /** Asks for the client's roots; as {@link elicit}. */
-  roots(options: AskOptions = {}): Promise<Root[]> {
-    return quiet(this.#ask<{ roots: Root[] }>(roots(), options).then(({ roots }) => roots));
+  /** Requests the client's roots; see {@link elicit}. */
+  roots(options: ClientRequestOptions = {}): Promise<Root[]> {
+    return quiet(this.#request<{ roots: Root[] }>(roots(), options).then(({ roots }) => roots));
   }
 
   /**
-   * Does something once, however often this handler is called for the same request; later runs get the value of the first, which must be able to be JSON.
+   * Does work once, however often this handler runs for one request. Later runs get the value of
+   * the first, which must be a JSON value.
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     let done = this.#done.get(name);
@@ -133,26 +144,29 @@ export class Context {
   }
 
   /**
-   * Makes a task of this call from here on, if its tool is one that may be a task and has `deferTask`, and the client knows tasks: the client gets the task
-   * now, and asks for the answer later. Elsewhere nothing happens.
+   * Makes this call a task from here on: the client gets the task now and fetches the result later.
+   * Has an effect if the tool may be a task and has `deferTask`, and the client supports tasks.
    */
   startTask(): void {
-    this.#tell({ startTask: true });
+    this.#notify({ startTask: true });
   }
 
-  /** Says what the task does now, for those who ask for it. Calls that are no tasks have nothing to show it in. */
+  /** Sets the status message of the task. Without effect in a call that is not a task. */
   setTaskMessage(text: string): void {
-    this.#tell({ taskMessage: text });
-  }
-
-  /** Closes the stream that the client waits on, where it can come back for the answer: over HTTP, in sessions of 2025-11-25. Elsewhere nothing happens. */
-  closeStream(): void {
-    this.#tell({ closeStream: true });
+    this.#notify({ taskMessage: text });
   }
 
   /**
-   * Fulfilled when the caller answers; for 60 seconds without an answer, a {@link TimeoutError}. Callers of revision 2026-07-28 and later cannot be
-   * asked: a {@link ProtocolError} with the code -32601.
+   * Closes the stream that the client waits on, if it can reconnect for the result: over HTTP, in
+   * sessions of 2025-11-25. Without effect elsewhere.
+   */
+  closeStream(): void {
+    this.#notify({ closeStream: true });
+  }
+
+  /**
+   * Fulfilled when the caller responds; a {@link TimeoutError} after 60 seconds. On revision
+   * 2026-07-28 and later a server cannot ping: a {@link ProtocolError} with the code -32601.
    */
   async ping(options: RequestOptions = {}): Promise<void> {
     await this.#requests.send(this.#ticket, "ping", undefined, options);
@@ -163,64 +177,64 @@ export class Context {
     return this.#described.method;
   }
 
-  /** The name of the tool or prompt that is called, the URI of the resource that is read, or otherwise the method. */
+  /** The name of the called tool or prompt, the URI of the read resource, otherwise the method. */
   get name(): string {
     return this.#described.name;
   }
 
-  /** The protocol revision that the caller speaks. */
+  /** The protocol revision of the caller. */
   get revision(): string {
     return this.#described.revision;
   }
 
-  /** Who calls, if it said so. */
+  /** The caller's name and version, if it gave them. */
   get clientInfo(): Implementation | undefined {
     return this.#described.clientInfo;
   }
 
-  /** What the caller can do. */
+  /** The capabilities of the caller. */
   get clientCapabilities(): JsonObject {
     return this.#described.clientCapabilities ?? {};
   }
 
-  /** The `_meta` that came with the call. */
+  /** The `_meta` of the request. */
   get meta(): JsonObject {
     return this.#described.meta ?? {};
   }
 
-  /** Who was authenticated, if the server asks for that. */
+  /** The identity of the access token, if the server requires one. */
   get auth(): Identity | undefined {
     return this.#described.auth;
   }
 
-  /** The answers to an {@link InputRequired}, by its keys. Keys that were not answered are missing. */
+  /** The responses to an {@link InputRequired}, by its keys. Keys without a response are missing. */
   get inputResponses(): Readonly<Record<string, JsonObject>> {
     return this.#described.inputResponses;
   }
 
-  /** The state that the {@link InputRequired} of the run before left. */
+  /** The state of the {@link InputRequired} that the previous run returned. */
   get state(): unknown {
     return this.#described.state;
   }
 
-  /** Whether the caller asked for progress; otherwise none is sent. */
+  /** True if the caller requested progress; otherwise none is sent. */
   get wantsProgress(): boolean {
     return this.#described.progress;
   }
 
-  async #elicit<S extends Schema>(message: string, schema: S, options: AskOptions): Promise<ElicitResult<FormContent<S>>> {
+  async #elicit<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
     const { request, validate } = form(message, schema);
-    const { action, content = {} } = await this.#ask<ElicitResult>(request, options);
+    const { action, content = {} } = await this.#request<ElicitResult>(request, options);
     if (action !== "accept") return { action };
     try {
       return await validated(validate, content, (content: FormContent<S>) => ({ action, content }));
     } catch (error) {
-      if (!(error instanceof Misfit)) throw error;
+      if (!(error instanceof InvalidArguments)) throw error;
       throw new ProtocolError(`The client's answer does not fit: ${error.path === "" ? "/" : error.path}: ${error.message}`, { code: invalidRequest });
     }
   }
 
-  async #ask<T>({ method, params }: InputRequest, options: AskOptions): Promise<T> {
+  async #request<T>({ method, params }: InputRequest, options: ClientRequestOptions): Promise<T> {
     return (await this.#requests.send(this.#ticket, method, params, options)) as T;
   }
 
@@ -229,33 +243,33 @@ export class Context {
     if (Object.hasOwn(once, name)) return once[name];
     try {
       const json = stringify({ once: { name, value: (await work()) ?? null } }, `the value of once(${JSON.stringify(name)})`);
-      this.#notify(json);
-      // What later runs will get, and not what only this one has.
+      this.#send(json);
+      // The value as later runs get it, after its way through JSON.
       return (JSON.parse(json) as { once: { value?: unknown } }).once.value;
     } catch (error) {
-      // Also if the work threw at once: by the next turn `once` has noted this.
+      // By the next turn `once` has stored this promise, even if the work threw synchronously.
       await Promise.resolve();
       this.#done.delete(name);
       throw error;
     }
   }
 
-  #tell(what: object): void {
-    if (this.#open) this.#notify(stringify(what, "the message to the client"));
+  #notify(message: object): void {
+    if (this.#open) this.#send(stringify(message, "the message to the client"));
   }
 
-  #notify(json: string): void {
+  #send(json: string): void {
     try {
       this.#port.notify(this.#ticket, json);
     } catch (error) {
-      // The call may have ended in the core a moment before this thread learns of it.
+      // The call may have ended in the core a moment before this thread receives the event.
       if (!this.#port.cancelled(this.#ticket)) throw thrownBy(error);
     }
   }
 
-  get #described(): Facts {
+  get #described(): CallInfo {
     try {
-      return (this.#facts ??= JSON.parse(this.#port.describe(this.#ticket)) as Facts);
+      return (this.#info ??= JSON.parse(this.#port.describe(this.#ticket)) as CallInfo);
     } catch (error) {
       if (!this.#open || this.#port.cancelled(this.#ticket)) {
         throw new ClosedError("the call is over: what describes it, such as the revision or the meta of the context, is read before it ends");
@@ -265,10 +279,10 @@ export class Context {
   }
 }
 
-/** Several questions may be asked before the first is awaited; those that nobody awaits must not end the process. */
-function quiet<T>(answer: Promise<T>): Promise<T> {
-  answer.catch(() => undefined);
-  return answer;
+/** Keeps requests that a handler sends but does not await from ending the process. */
+function quiet<T>(result: Promise<T>): Promise<T> {
+  result.catch(() => undefined);
+  return result;
 }
 
 function abortReason(text: string): DOMException {

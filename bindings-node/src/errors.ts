@@ -1,4 +1,6 @@
-/** What went wrong, as a word that is the same in every language of Trunkline. */
+// The errors of this package, and the conversion of the core's.
+
+/** The kind of an error: the same word in every language of Trunkline. */
 export type ErrorKind =
   | "protocol"
   | "timeout"
@@ -16,7 +18,7 @@ interface ErrorOptions {
   cause?: unknown;
 }
 
-/** The base of all errors of this package but {@link ToolError}. `kind` tells them apart, as does the class. */
+/** The base class of the errors of this package, except {@link ToolError}. Each kind is a class. */
 export abstract class TrunklineError extends Error {
   abstract readonly kind: ErrorKind;
 
@@ -26,7 +28,7 @@ export abstract class TrunklineError extends Error {
   }
 }
 
-/** The peer answered with a JSON-RPC error. Thrown by a tool's handler, it is what the caller gets. */
+/** A JSON-RPC error of the peer. Thrown by a handler, it is the response to the caller. */
 export class ProtocolError extends TrunklineError {
   readonly kind = "protocol";
   /** The JSON-RPC error code. */
@@ -41,7 +43,7 @@ export class ProtocolError extends TrunklineError {
   }
 }
 
-/** No answer in time; the peer was told to cancel. */
+/** No response in time. The request was cancelled. */
 export class TimeoutError extends TrunklineError {
   readonly kind = "timeout";
 }
@@ -66,8 +68,8 @@ export class VersionError extends TrunklineError {
   readonly kind = "version";
 }
 
-/** An argument of this package's functions is wrong. */
-export class InvalidError extends TrunklineError {
+/** An invalid argument to a function of this package. */
+export class InvalidArgumentError extends TrunklineError {
   readonly kind = "invalid";
 }
 
@@ -91,7 +93,7 @@ export class InternalError extends TrunklineError {
   readonly kind = "internal";
 }
 
-/** Thrown by a tool's handler: the caller gets a result with `isError` and this message. */
+/** Thrown by the handler of a tool, it gives the caller a result with `isError` and its message. */
 export class ToolError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -100,8 +102,8 @@ export class ToolError extends Error {
 }
 
 /**
- * Ends a handler that asked its client where the client answers by coming back: the handler will be called again. It is no failure, and none of the
- * errors of this package, so that code that handles those lets it pass.
+ * Ends a handler that sent a client request whose response comes with another run of the handler.
+ * Not a TrunklineError, so that code that handles those lets it pass.
  */
 export class Suspended extends Error {
   constructor(message: string) {
@@ -110,9 +112,9 @@ export class Suspended extends Error {
   }
 }
 
-/** The code of JSON-RPC for what went wrong inside. */
+/** JSON-RPC code of an internal error. */
 const internalError = -32603;
-/** The code of JSON-RPC for what is not a request that can be served. */
+/** JSON-RPC code of an invalid request. */
 export const invalidRequest = -32600;
 
 const classes = {
@@ -122,14 +124,14 @@ const classes = {
   closed: ClosedError,
   transport: TransportError,
   version: VersionError,
-  invalid: InvalidError,
+  invalid: InvalidArgumentError,
   busy: BusyError,
   blocking: BlockingError,
   forked: ForkedError,
   internal: InternalError,
 } satisfies Record<ErrorKind, unknown>;
 
-/** The error for an error object of the core. `kind`: of what is no such object. */
+/** The error for an error object of the core. `kind` is the kind of any other text. */
 export function errorOf(body: string, kind: unknown = "internal"): TrunklineError {
   let fields: { kind?: ErrorKind; message?: string; code?: number; data?: unknown };
   try {
@@ -143,15 +145,15 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
   return new (Object.hasOwn(classes, named) ? classes[named] : InternalError)(message);
 }
 
-/** What the native code threw, as an error of this package. */
+/** Converts an error of the native library to an error of this package. */
 export function thrownBy(error: unknown): TrunklineError {
   if (!(error instanceof Error)) return errorOf(String(error));
   const { code } = error as { code?: unknown };
-  // The code of a native error is its kind, or what Node-API says of an argument that is of the wrong type.
+  // The code is a kind, or a word of Node-API for an argument of the wrong type.
   return errorOf(error.message, typeof code === "string" && /Expected$|^InvalidArg$/.test(code) ? "invalid" : code);
 }
 
-/** Runs native code, whose errors become errors of this package. */
+/** Calls the native library, and converts its errors. */
 export function attempt<T>(call: () => T): T {
   try {
     return call();
@@ -161,12 +163,12 @@ export function attempt<T>(call: () => T): T {
   }
 }
 
-/** The error for what a caller's own signal ended. */
+/** The error of a request that the caller's signal cancelled. */
 export function aborted(signal: AbortSignal): CancelledError {
   return new CancelledError("cancelled by the caller's signal", { cause: signal.reason });
 }
 
-/** What the core is told; `what` names it in the error if it cannot be JSON. */
+/** Writes a message to the core as JSON. `what` names it in the error if it has no JSON form. */
 export function stringify(value: object, what: string): string {
   try {
     return JSON.stringify(value);
@@ -175,7 +177,7 @@ export function stringify(value: object, what: string): string {
   }
 }
 
-/** A wrong argument that is noticed before the core is asked. */
-export function invalid(message: string, cause?: unknown): InvalidError {
-  return new InvalidError(message, cause === undefined ? {} : { cause });
+/** The error for an invalid argument that this package finds before the core. */
+export function invalid(message: string, cause?: unknown): InvalidArgumentError {
+  return new InvalidArgumentError(message, cause === undefined ? {} : { cause });
 }

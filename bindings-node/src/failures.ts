@@ -1,11 +1,11 @@
-// What handlers throw, as failures of their calls.
+// Failures of calls, from the errors that handlers throw.
 import { inspect, types } from "node:util";
 
 import { TokenError } from "./auth.js";
 import { ProtocolError, ToolError, invalidRequest } from "./errors.js";
-import { Misfit } from "./validation.js";
+import { InvalidArguments } from "./schema/validate.js";
 
-/** What `fail` takes. */
+/** The argument of `fail`. */
 export type Failure =
   | { kind: "tool" | "internal"; message: string }
   | { kind: "invalid"; message: string; path: string }
@@ -18,17 +18,17 @@ export function failureOf(error: unknown): Failure {
     const { message, scopes } = error;
     return scopes ? { kind: "protocol", code: invalidRequest, message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };
   }
-  if (error instanceof Misfit) return { kind: "invalid", message: error.message, path: error.path };
+  if (error instanceof InvalidArguments) return { kind: "invalid", message: error.message, path: error.path };
   return { kind: "internal", message: describe(error) };
 }
 
-/** Errors that are told of a chain of causes; there may be circles. */
+/** Errors of a chain of causes that are described. The chain may be circular. */
 const mostErrors = 8;
 const mostCharacters = 16_384;
 
 /**
- * For the log; peers see it only if the server was made with `debug`. Only stacks: the other members of an error may hold what no log should,
- * such as the headers of a request that failed.
+ * Describes an error for the log, which a peer sees only with the server option `debug`. Stacks
+ * only: other members of an error may hold secrets, such as the headers of a failed request.
  */
 function describe(error: unknown): string {
   const texts: string[] = [];
@@ -51,7 +51,7 @@ function textOf(thrown: unknown): string {
   return `an object that is no Error${typeof message === "string" ? `: ${message}` : ""}`;
 }
 
-/** Errors of other contexts of the process are errors, too. */
+/** True also for errors of other realms of the process. */
 function isError(thrown: unknown): thrown is Error {
   return types.isNativeError(thrown) || thrown instanceof Error;
 }

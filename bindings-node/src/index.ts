@@ -1,17 +1,16 @@
 export { Server } from "./server.js";
-export { type HttpOptions, type ListenOptions, type MountOptions } from "./http-options.js";
-export { TokenError, type AccessToken, type AuthOptions, type Identity, type TokenVerifier } from "./auth.js";
-export { type ServerInfo, type ServerOptions } from "./server-options.js";
-export { type Registration } from "./offers/offer.js";
-export { type Handler, type ToolConfig } from "./offers/tool.js";
-export { type GivenContents, type ResourceConfig, type ResourceHandler, type Variables } from "./offers/resource.js";
-export { type PromptArguments, type PromptConfig, type PromptHandler } from "./offers/prompt.js";
-export { type SkillFiles, type SkillOptions } from "./offers/skill.js";
-export { type CompletionHandler } from "./offers/completion.js";
-export { type Page, type Provider } from "./offers/provider.js";
-export { type Middleware, type MiddlewareRequest, type Next } from "./offers/middleware.js";
-export { type FetchHandler } from "./web.js";
-export { type NodeHandler } from "./middleware.js";
+export { type AuthOptions, type HttpOptions, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
+export { TokenError, type AccessToken, type Identity, type TokenVerifier } from "./auth.js";
+export { type Registration } from "./features/feature.js";
+export { type Handler, type ToolConfig } from "./features/tool.js";
+export { type GivenContents, type ResourceConfig, type ResourceHandler, type Variables } from "./features/resource.js";
+export { type PromptArguments, type PromptConfig, type PromptHandler } from "./features/prompt.js";
+export { type SkillFiles, type SkillOptions } from "./features/skill.js";
+export { type CompletionHandler } from "./features/completion.js";
+export { type Page, type Provider } from "./features/provider.js";
+export { type Middleware, type MiddlewareRequest, type Next } from "./features/middleware.js";
+export { type FetchHandler } from "./http-mount/fetch-handler.js";
+export { type NodeHandler } from "./http-mount/node-handler.js";
 export { type Context } from "./context.js";
 export { type Listener } from "./listener.js";
 export {
@@ -30,7 +29,7 @@ export {
   ClosedError,
   ForkedError,
   InternalError,
-  InvalidError,
+  InvalidArgumentError,
   ProtocolError,
   TimeoutError,
   ToolError,
@@ -39,7 +38,7 @@ export {
   VersionError,
   type ErrorKind,
 } from "./errors.js";
-export { type AskOptions, type RequestOptions } from "./requests.js";
+export { type ClientRequestOptions, type RequestOptions } from "./requests.js";
 export { assistant, audio, image, link, resource, text, user } from "./content.js";
 export {
   InputRequired,
@@ -58,10 +57,10 @@ export {
   type SamplingParams,
   type ToolResultContent,
   type ToolUseContent,
-} from "./input.js";
+} from "./client-requests.js";
 export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js";
-export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema.js";
-export { type StandardSchemaV1 } from "./standard.js";
+export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema/convert.js";
+export { type StandardSchemaV1 } from "./schema/standard-schema.js";
 export {
   type Annotations,
   type AudioContent,

@@ -1,7 +1,8 @@
-import type { Session } from "./session.js";
+// Listeners for HTTP.
+import type { OpenHandle } from "./open-handle.js";
 import { milliseconds } from "./times.js";
 
-/** What the core says of a listener. */
+/** The result of opening a listener. */
 export interface Address {
   url: string;
   host?: string;
@@ -10,9 +11,9 @@ export interface Address {
 
 /** A server that listens for HTTP. */
 export class Listener {
-  readonly #session: Session;
+  readonly #handle: OpenHandle;
   readonly #deadlineMs: number;
-  /** Where clients connect to. */
+  /** The URL of the endpoint. */
   readonly url: string;
   /** Empty on a Unix socket. */
   readonly host: string;
@@ -20,28 +21,31 @@ export class Listener {
   readonly port: number;
 
   /** @internal */
-  constructor(session: Session, address: Address, deadlineMs: number) {
-    this.#session = session;
+  constructor(handle: OpenHandle, address: Address, deadlineMs: number) {
+    this.#handle = handle;
     this.#deadlineMs = deadlineMs;
     this.url = address.url;
     this.host = address.host ?? "";
     this.port = address.port ?? 0;
   }
 
-  /** Stops listening. Calls in flight get `deadline` milliseconds (the server's `drainDeadline` by default), then they are cancelled. */
+  /**
+   * Stops listening. Calls in flight get `deadline` milliseconds (default: the server's
+   * `drainDeadline`), then they are cancelled.
+   */
   async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
-    await this.#session.close(milliseconds(deadline, "deadline"));
+    await this.#handle.close(milliseconds(deadline, "deadline"));
   }
 
-  /** Keeps the event loop alive while listening. This is how a listener starts. */
+  /** Keeps the event loop alive while listening, which is the default. */
   ref(): this {
-    this.#session.ref();
+    this.#handle.ref();
     return this;
   }
 
-  /** Lets the process end although this listens. */
+  /** Lets the process end while listening. */
   unref(): this {
-    this.#session.unref();
+    this.#handle.unref();
     return this;
   }
 

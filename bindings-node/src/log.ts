@@ -1,11 +1,11 @@
-// The log of the core.
+// Log records of the core.
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
 
 export interface LogRecord {
   level: LogLevel;
   message: string;
-  /** The part of the core that speaks. */
+  /** The part of the core that logged. */
   target: string;
 }
 
@@ -17,7 +17,7 @@ const toStderr: Logger = ({ level, message, target }) => {
 
 let logger = toStderr;
 
-/** Sends the log records of this thread to a function of yours; without one, warnings and errors go to stderr, which is the default. */
+/** Sets the logger of this thread. The default writes warnings and errors to stderr. */
 export function setLogger(other?: Logger): void {
   logger = other ?? toStderr;
 }

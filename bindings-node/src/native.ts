@@ -1,9 +1,12 @@
-// Finds and loads the native library.
+// The native library: its interface, and how it is found and loaded.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** The bridge, as `docs/bridge.md` describes it. Bodies are JSON texts; errors are thrown with the error object as JSON in `message`. */
+/**
+ * The waist, as docs/bridge.md describes it. Bodies are JSON texts. Errors have the kind as `code`
+ * and the error object as JSON in `message`.
+ */
 export interface NativePort {
   register(kind: string, json: string): number;
   unregister(handle: number): void;
@@ -17,13 +20,16 @@ export interface NativePort {
   httpRequest(listener: number, head: string, end: boolean): number;
   httpBody(exchange: number, bytes: Uint8Array, end: boolean): boolean;
   httpCredit(exchange: number, bytes: number): void;
-  /** Kind, ticket, handle, ok, name and body of the first event, then of the second, and so on. A chunk of a response is bytes. */
+  /** Kind, ticket, handle, ok, name and body of each event in turn. A response chunk is bytes. */
   drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string | Uint8Array)[];
   wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
   describe(target: number): string;
   cancelled(ticket: number): boolean;
-  /** Whether the event loop reads a pipe that was lent. `pumped` is called each time that it has, with whether it goes on. */
-  watch(handle: number, pumped: (watched: boolean) => void): boolean;
+  /**
+   * Lets the event loop read a pipe that the core hands over; false if it cannot. `onRead` is called
+   * after each read, with false once the core reads again.
+   */
+  watch(handle: number, onRead: (watched: boolean) => void): boolean;
   ref(): void;
   unref(): void;
 }
@@ -34,7 +40,7 @@ interface Native {
 
 let loaded: Native | undefined;
 
-/** The native library of this platform; an Error that says what to install if there is none. */
+/** The native library of this platform. If it is missing, the error names the package to install. */
 export function native(): Native {
   return (loaded ??= load());
 }
@@ -43,7 +49,7 @@ function load(): Native {
   const named = process.env["TRUNKLINE_NATIVE"];
   if (named !== undefined && named !== "") return open(named, "named by TRUNKLINE_NATIVE");
   const root = join(__dirname, "..");
-  // In the source tree, `cargo xtask build` copies target/debug/libtrunkline_node.so (.dylib, or trunkline_node.dll) to bindings-node/trunkline.node.
+  // In the source tree, `cargo xtask build` copies the library to bindings-node/trunkline.node.
   const built = join(root, "trunkline.node");
   if (existsSync(built)) return open(built, "built from source");
   const platform = platformName();
@@ -65,7 +71,7 @@ function load(): Native {
   }
 }
 
-/** Loads any file, whatever its name ends in. */
+/** Loads a file with any extension. */
 function open(file: string, what: string): Native {
   const module = { exports: {} };
   try {
@@ -85,7 +91,7 @@ function platformName(): string {
 
 function isMusl(): boolean {
   const { report } = process;
-  // Without this, making the report resolves the host names of open sockets.
+  // Otherwise the report resolves the host names of open sockets.
   const settings = report as typeof report & { excludeNetwork?: boolean };
   const before = settings.excludeNetwork;
   settings.excludeNetwork = true;

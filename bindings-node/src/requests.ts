@@ -1,4 +1,4 @@
-// Requests of this thread: to the servers of its connections, and to the clients of its calls.
+// Requests of this thread: to the servers of its connections and to the clients of its calls.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { CancelledError, type TrunklineError, aborted, attempt, errorOf, stringify } from "./errors.js";
@@ -10,40 +10,40 @@ import { milliseconds } from "./times.js";
 export interface RequestOptions {
   /** Cancels the request. */
   signal?: AbortSignal;
-  /** How long to wait for the answer, renewed by progress. */
+  /** Longest wait for the response, renewed by progress. */
   timeout?: number;
-  /** How long to wait in all. */
+  /** Longest wait in all. */
   maxTimeout?: number;
 }
 
-/** What can be said with any request; not every kind of request has progress. */
+/** Options of requests that may report progress. */
 export interface SendOptions extends RequestOptions {
-  /** Asks for progress, and gets it. */
+  /** Requests progress and receives it. */
   onProgress?: (progress: Progress) => void;
 }
 
-/** How a client is asked for input. Without times a person gets what the server's `inputTimeout` says. */
-export interface AskOptions extends RequestOptions {
+/** Options of a request to the client. A person has the server's `inputTimeout` by default. */
+export interface ClientRequestOptions extends RequestOptions {
   /**
-   * Which answer belongs to this question when the handler runs again. Without one, questions are counted by kind, which is right as long as the
-   * handler asks them in the same order.
+   * Names the response that belongs to this request when the handler runs again. By default
+   * requests are counted by kind, which is right if the handler always sends them in one order.
    */
   key?: string;
 }
 
-/** How lists are asked for. */
+/** Options of requests for a list. */
 export interface ListOptions {
-  /** All pages, as one. */
+  /** Fetches all pages as one. */
   all?: boolean;
 }
 
-/** What keeps the event loop alive while someone waits. */
-export interface Keeper {
-  hold(): void;
-  release(): void;
+/** Keeps the event loop alive while replies are pending. */
+export interface KeepAlive {
+  ref(): void;
+  unref(): void;
 }
 
-interface Waiter {
+interface PendingRequest {
   resolve: (result: never) => void;
   reject: (error: TrunklineError) => void;
   onProgress: SendOptions["onProgress"];
@@ -51,16 +51,16 @@ interface Waiter {
 
 export class Requests {
   readonly #port: NativePort;
-  readonly #keeper: Keeper;
-  readonly #waiters = new Map<number, Waiter>();
+  readonly #keepAlive: KeepAlive;
+  readonly #pending = new Map<number, PendingRequest>();
 
-  constructor(port: NativePort, keeper: Keeper) {
+  constructor(port: NativePort, keepAlive: KeepAlive) {
     this.#port = port;
-    this.#keeper = keeper;
+    this.#keepAlive = keepAlive;
   }
 
-  /** Sends a request to the server of a connection or the client of a call; its result. */
-  async send(target: number, method: string, params: object | undefined, options: SendOptions & AskOptions & ListOptions): Promise<unknown> {
+  /** Sends a request to the server of a connection or the client of a call; gives its result. */
+  async send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & ListOptions): Promise<unknown> {
     const { signal, timeout, maxTimeout, onProgress, key, all } = options;
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
@@ -83,30 +83,30 @@ export class Requests {
     }
   }
 
-  /** What the reply with this ticket will say. */
+  /** The result in the reply with this ticket. */
   reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
-    this.#keeper.hold();
+    this.#keepAlive.ref();
     return new Promise<unknown>((resolve, reject) => {
-      // Progress is heard where it was asked for, as the answer is.
-      this.#waiters.set(ticket, { resolve, reject, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
+      // Progress runs in the asynchronous context of the request, as its continuation does.
+      this.#pending.set(ticket, { resolve, reject, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
     });
   }
 
-  replied(ticket: number, ok: boolean, body: string): void {
-    const waiter = this.#waiters.get(ticket);
-    if (!waiter) return;
-    this.#waiters.delete(ticket);
-    this.#keeper.release();
-    if (ok) waiter.resolve(JSON.parse(body) as never);
-    else waiter.reject(errorOf(body));
+  receiveReply(ticket: number, ok: boolean, body: string): void {
+    const request = this.#pending.get(ticket);
+    if (!request) return;
+    this.#pending.delete(ticket);
+    this.#keepAlive.unref();
+    if (ok) request.resolve(JSON.parse(body) as never);
+    else request.reject(errorOf(body));
   }
 
-  progressed(ticket: number, body: string): void {
-    this.#waiters.get(ticket)?.onProgress?.(JSON.parse(body) as Progress);
+  receiveProgress(ticket: number, body: string): void {
+    this.#pending.get(ticket)?.onProgress?.(JSON.parse(body) as Progress);
   }
 }
 
-/** What the peer is told about why. */
+/** The reason that the peer is given for a cancellation. */
 function reasonOf(signal: AbortSignal): string {
   const reason: unknown = signal.reason;
   return reason instanceof Error ? reason.message : String(reason);

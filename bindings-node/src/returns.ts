@@ -1,26 +1,29 @@
-// What a handler returned, as a shape and the bytes of that shape. The core turns it into a result.
-import type { InputRequired } from "./input.js";
+// Return mapping: the value of a handler as a shape and its bytes, which the core makes a result of.
+import type { InputRequired } from "./client-requests.js";
 
-/** The shapes of answers, by the numbers of the contract. */
+/** Shapes of answers, by their numbers in the contract. */
 export const Shape = { Text: 0, Content: 1, Object: 2, Value: 3, Result: 4, Input: 5 } as const;
 
 /** A shape and its bytes. */
 export type Answer = [shape: number, body: string];
 
-/** What the results of a kind of thing are made of. */
+/** The parts that the results of one kind of feature have. */
 export interface Parts {
-  /** The part that a value is, in the form of the wire; `undefined`: it is none. */
+  /** Returns the part that a value stands for, as on the wire, or `undefined` if none. */
   part: (value: unknown) => unknown;
-  /** The member of a whole result that holds them, */
+  /** The member of a whole result that holds the parts. */
   member: string;
-  /** and the others that it may have. An object with any other member is data. */
+  /** The other members that a whole result may have. An object with any further member is data. */
   beside: ReadonlySet<string>;
 }
 
-/** What every result may have. */
+/** Members of every result. */
 export const resultMembers = ["_meta", "resultType"] as const;
 
-/** Throws a TypeError if the value cannot be JSON. `wrapped`: the tool's output schema describes a value that is not an object. */
+/**
+ * Maps a value to an answer. A TypeError if it has no JSON form. `wrapped`: the output schema of
+ * the tool describes a value other than an object.
+ */
 export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answer {
   const value = plain(returned);
   if (typeof value === "string") return [Shape.Text, value];
@@ -36,7 +39,7 @@ export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answ
   return returned instanceof Map || wrapped ? valueOf(value) : [Shape.Object, json(value)];
 }
 
-/** The value as a whole result, if it is one: it has the parts, and nothing that such a result has not. */
+/** The value as a whole result: an object with parts and only members that such a result has. */
 export function wholeOf(returned: unknown, { part, member, beside }: Parts): object | undefined {
   const value = plain(returned);
   if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => key === member || beside.has(key))) return undefined;
@@ -45,7 +48,7 @@ export function wholeOf(returned: unknown, { part, member, beside }: Parts): obj
   return parts && { ...value, [member]: parts };
 }
 
-/** Any JSON value; what is not there is null. */
+/** Any JSON value; `undefined` becomes null. */
 export function valueOf(value: unknown): Answer {
   return [Shape.Value, json(value ?? null)];
 }
@@ -64,7 +67,7 @@ function partsOf(values: readonly unknown[], part: Parts["part"]): unknown[] | u
   return parts.includes(undefined) ? undefined : parts;
 }
 
-/** What stands for the value in JSON: objects may say so themselves, and a Map, unlike in plain JSON.stringify, keeps its entries. */
+/** The plain form of a value: the result of its `toJSON`, or the entries of a Map. */
 function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   if (value instanceof Map) return Object.fromEntries(value);

@@ -1,216 +1,239 @@
-import { verifierOffer } from "./auth.js";
+// Servers.
 import { ClosedError } from "./errors.js";
-import { describeHttp, type ListenOptions, type MountOptions } from "./http-options.js";
+import { completionFeature, type CompletionHandler } from "./features/completion.js";
+import type { Feature, Registration } from "./features/feature.js";
+import { middlewareFeature, type Middleware } from "./features/middleware.js";
+import { promptFeature, type PromptConfig, type PromptHandler } from "./features/prompt.js";
+import { providerFeature, type Provider } from "./features/provider.js";
+import { resourceFeature, type ResourceConfig, type ResourceHandler } from "./features/resource.js";
+import { skillFeature, type SkillFiles, type SkillOptions } from "./features/skill.js";
+import { toolFeature, type Handler, type ToolConfig } from "./features/tool.js";
+import { verifierFeature } from "./features/verifier.js";
+import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
+import { Mount } from "./http-mount/mount.js";
+import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
 import { Listener, type Address } from "./listener.js";
-import { nodeHandler, type NodeHandler } from "./middleware.js";
 import type { Category, CompletionReference } from "./model.js";
-import { Mount } from "./mount.js";
-import { completionOffer, type CompletionHandler } from "./offers/completion.js";
-import { middlewareOffer, type Middleware } from "./offers/middleware.js";
-import type { Offer, Registration } from "./offers/offer.js";
-import { promptOffer, type PromptConfig, type PromptHandler } from "./offers/prompt.js";
-import { providerOffer, type Provider } from "./offers/provider.js";
-import { resourceOffer, type ResourceConfig, type ResourceHandler } from "./offers/resource.js";
-import { skillOffer, type SkillFiles, type SkillOptions } from "./offers/skill.js";
-import { toolOffer, type Handler, type ToolConfig } from "./offers/tool.js";
-import { runtime } from "./runtime.js";
-import type { Schema } from "./schema.js";
-import { describeServer, type ServerInfo, type ServerOptions } from "./server-options.js";
-import { Session } from "./session.js";
+import { OpenHandle } from "./open-handle.js";
+import { describeHttp, describeServer, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
+import { port } from "./port.js";
+import type { Schema } from "./schema/convert.js";
+import type { StandardSchemaV1 } from "./schema/standard-schema.js";
 import { milliseconds } from "./times.js";
-import type { StandardSchemaV1 } from "./standard.js";
-import { fetchHandler, type FetchHandler } from "./web.js";
 
-/** Whoever is connected to a server in memory. */
-export interface Local {
-  /** The server closes: no more requests, and those in flight get so many milliseconds. */
-  leave(deadlineMs: number): Promise<void>;
+/** A connection to a server in the same process. */
+export interface MemoryConnection {
+  /** Refuses new requests, and closes once those in flight are done or the deadline has passed. */
+  closeWithin(deadlineMs: number): Promise<void>;
+  /** Fulfilled once the connection has closed. */
+  readonly end: Promise<unknown>;
 }
 
-/** Connects someone to a server in memory, for as long as `end` is pending: the server's handle. */
-export let join: (server: Server, local: Local, end: Promise<unknown>) => number;
+/** Adds a connection in memory to a server; returns the server's handle. */
+export let connectInMemory: (server: Server, connection: MemoryConnection) => number;
 
-/** Offers tools, resources, prompts and skills to clients of every revision. */
+/** A server of tools, resources, prompts and skills for clients of every revision. */
 export class Server {
-  readonly #runtime = runtime();
-  readonly #sessions = new Set<Session>();
-  readonly #locals = new Set<Local>();
-  /** Until the server is closed. */
+  readonly #port = port();
+  readonly #open = new Set<OpenHandle>();
+  readonly #memoryConnections = new Set<MemoryConnection>();
+  /** Undefined once the server is closed. */
   #handle: number | undefined;
   #closing = false;
 
   static {
-    join = (server, local, end) => {
-      const handle = server.#openHandle();
-      server.#locals.add(local);
-      void end.then(() => server.#locals.delete(local));
+    connectInMemory = (server, connection) => {
+      const handle = server.#handleToOpen();
+      server.#memoryConnections.add(connection);
+      void connection.end.then(() => server.#memoryConnections.delete(connection));
       return handle;
     };
   }
 
-  /** Answers web-standard requests: `export default { fetch: server.fetch }`. With options: {@link fetchHandler}. */
+  /** Handles web-standard requests: `export default { fetch: server.fetch }`. See {@link fetchHandler}. */
   readonly fetch: FetchHandler = this.fetchHandler();
 
   constructor(info: ServerInfo, options: ServerOptions = {}) {
-    this.#handle = this.#runtime.registerServer(describeServer(info, options));
+    this.#handle = this.#port.registerServer(describeServer(info, options));
   }
 
-  /** Adds a tool, also while clients are connected, as everything here. The arguments of the handler have the type of the schema. */
+  /**
+   * Adds a tool. The handler's arguments have the type of the schema. Like all features, tools can be
+   * added while clients are connected.
+   */
   registerTool<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>(
     name: string,
     config: ToolConfig<I, O>,
     handler: Handler<I, O>,
   ): Registration {
-    return this.#offer(toolOffer(name, config, handler));
+    return this.#register(toolFeature(name, config, handler));
   }
 
-  /** Adds a resource, or with a URI template (RFC 6570, such as `notes://{name}`) everything whose URI matches. An exact URI wins over templates. */
+  /**
+   * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources whose
+   * URI matches. An exact URI wins over templates.
+   */
   registerResource<const U extends string>(name: string, uri: U, config: ResourceConfig, handler: ResourceHandler<U>): Registration {
-    return this.#offer(resourceOffer(name, uri, config, handler));
+    return this.#register(resourceFeature(name, uri, config, handler));
   }
 
   /** Adds a prompt. */
   registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptConfig<A>, handler: PromptHandler<A>): Registration {
-    return this.#offer(promptOffer(name, config, handler));
+    return this.#register(promptFeature(name, config, handler));
   }
 
   /**
-   * Adds an agent skill: a folder (a path or a `file:` URL), or its files by their paths within it. `SKILL.md` at its root gives it its name. Its files are
-   * read now, and offered as resources; clients with the skills extension also find them with their digests.
+   * Adds an agent skill: a folder (a path or a `file:` URL), or its files by path. `SKILL.md` at the
+   * root names the skill. The files are read now and served as resources; clients with the skills
+   * extension also get their digests.
    */
   addSkill(files: SkillFiles, options: SkillOptions = {}): Registration {
-    return this.#offer(skillOffer(files, options));
+    return this.#register(skillFeature(files, options));
   }
 
-  /** Completes an argument of a prompt, or a variable of a resource template. */
+  /** Adds completion of a prompt argument or a resource template variable. */
   registerCompletion(ref: CompletionReference, argument: string, handler: CompletionHandler): Registration {
-    return this.#offer(completionOffer(ref, argument, handler));
+    return this.#register(completionFeature(ref, argument, handler));
   }
 
-  /** Lists and serves what is not registered. Its pages follow those of what is. When what it lists changes, call {@link listChanged}. */
+  /**
+   * Adds a provider of features that are not registered. Its pages follow the registered features.
+   * Call {@link listChanged} when its list changes.
+   */
   registerProvider<C extends Category>(category: C, provider: Provider<C>): Registration {
-    return this.#offer(providerOffer(category, provider));
+    return this.#register(providerFeature(category, provider));
   }
 
-  /** Wraps requests of some methods, or of all that can be wrapped, inside the middleware that was added before. */
+  /**
+   * Adds middleware for some methods, or for all that can be wrapped. It runs inside the middleware
+   * that was added before.
+   */
   use(middleware: Middleware): Registration;
   use(methods: string | readonly string[], middleware: Middleware): Registration;
   use(...given: [Middleware] | [string | readonly string[], Middleware]): Registration {
     const [methods, middleware] = given.length === 1 ? [undefined, given[0]] : given;
-    return this.#offer(middlewareOffer(methods, middleware));
+    return this.#register(middlewareFeature(methods, middleware));
   }
 
-  /** Tells those who subscribed to a resource that its contents have changed. */
+  /** Notifies subscribers of a resource that its contents have changed. */
   resourceUpdated(uri: string): void {
-    this.#runtime.tell(this.#known(), { resourceUpdated: uri });
+    this.#port.notify(this.#known(), { resourceUpdated: uri });
   }
 
-  /** Tells clients that a list has changed. Only what providers list needs this; what is registered or removed is told by itself. */
+  /** Notifies clients that the list of a provider has changed. For registered features this is automatic. */
   listChanged(category: Category): void {
-    this.#runtime.tell(this.#known(), { listChanged: category });
+    this.#port.notify(this.#known(), { listChanged: category });
   }
 
-  /** Tells the client that was sent to a page (`elicitUrl`) that the user is done there. Only revision 2025-11-25 has this. */
+  /** Notifies the client that the user is done with the page of `elicitUrl`. Revision 2025-11-25 only. */
   elicitationComplete(elicitationId: string): void {
-    this.#runtime.tell(this.#known(), { elicitationComplete: elicitationId });
+    this.#port.notify(this.#known(), { elicitationComplete: elicitationId });
   }
 
-  /** Serves the client at the other end of stdin and stdout until stdin ends. From now on, what the program prints goes to stderr. */
+  /** Serves over stdin and stdout until stdin ends. From now on, stdout of the program goes to stderr. */
   async serveStdio(): Promise<void> {
-    const { session } = await this.#open({ type: "stdio" });
-    const error = await session.end;
+    const { opened } = await this.#listen({ type: "stdio" });
+    const error = await opened.end;
     if (error) throw error;
   }
 
   /** Listens for Streamable HTTP. */
   async listen(options: ListenOptions = {}): Promise<Listener> {
-    const { session, result } = await this.#openHttp(options);
-    return new Listener(session, result as Address, this.#runtime.drainDeadlineMs(this.#known()));
+    const { opened, result } = await this.#listenHttp(options);
+    return new Listener(opened, result as Address, this.#port.drainDeadlineMs(this.#known()));
   }
 
   /**
-   * The server for a framework on top of `node:http`: `createServer(server.handler())`, or in Express `app.use("/mcp", server.handler())`. Nothing is
-   * opened before the first request.
+   * The server as a handler for `node:http` and frameworks on top of it, such as
+   * `createServer(server.handler())`, or in Express `app.use("/mcp", server.handler())`. Opens with
+   * the first request.
    */
   handler(options: MountOptions = {}): NodeHandler {
     return nodeHandler(this.#mount(options));
   }
 
-  /** The server for a framework with web-standard requests, such as Hono. Nothing is opened before the first request. */
+  /** The server as a handler of web-standard requests, as in Hono. Opens with the first request. */
   fetchHandler(options: MountOptions = {}): FetchHandler {
     return fetchHandler(this.#mount(options));
   }
 
   /**
-   * Closes all listeners and the connections in memory, and forgets what was registered. Calls in flight get `deadline` milliseconds (`drainDeadline` by
-   * default). Nobody can connect from now on: that is a {@link ClosedError}, and over HTTP the status 503.
+   * Closes all listeners and connections in memory, and removes all features. Calls in flight get
+   * `deadline` milliseconds (default: `drainDeadline`). To connect from now on is a
+   * {@link ClosedError}, and over HTTP the status 503.
    */
   async close({ deadline }: { deadline?: number } = {}): Promise<void> {
     if (this.#handle === undefined) return;
-    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#runtime.drainDeadlineMs(this.#handle);
+    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#port.drainDeadlineMs(this.#handle);
     this.#closing = true;
-    const sessions = [...this.#sessions].map((session) => session.close(deadlineMs));
-    const locals = [...this.#locals].map((local) => local.leave(deadlineMs));
-    await Promise.all([...sessions, ...locals]);
+    const opened = [...this.#open].map((handle) => handle.close(deadlineMs));
+    const connections = [...this.#memoryConnections].map((connection) => connection.closeWithin(deadlineMs));
+    await Promise.all([...opened, ...connections]);
     const handle = this.#handle;
     this.#handle = undefined;
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- someone else may have closed it meanwhile
-    if (handle !== undefined) this.#runtime.unregister(handle);
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a concurrent close may have cleared it
+    if (handle !== undefined) this.#port.unregister(handle);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  #offer(offer: Offer): Registration {
-    const handle = this.#runtime.register(this.#known(), offer);
+  #register(feature: Feature): Registration {
+    const handle = this.#port.register(this.#known(), feature);
     let registered = true;
     return {
       remove: () => {
-        if (registered && this.#handle !== undefined) this.#runtime.unregister(handle);
+        if (registered && this.#handle !== undefined) this.#port.unregister(handle);
         registered = false;
       },
     };
   }
 
-  /** What is in flight may still use the server while it closes. */
+  /** The handle, also while the server closes: calls in flight may use it. */
   #known(): number {
     if (this.#handle === undefined) throw new ClosedError("the server is closed");
     return this.#handle;
   }
 
-  /** For whoever wants to connect. */
-  #openHandle(): number {
+  /** The handle, for a new listener or connection. */
+  #handleToOpen(): number {
     if (this.#closing) throw new ClosedError("the server is closed");
     return this.#known();
   }
 
   #mount(options: MountOptions): Mount {
-    return new Mount(options.path, async () => (await this.#openHttp({ mounted: true, ...options })).session);
+    return new Mount(options.path, async () => (await this.#listenHttp({ mounted: true, ...options })).opened);
   }
 
-  async #openHttp(options: ListenOptions & { mounted?: true }): Promise<{ session: Session; result: unknown }> {
+  async #listenHttp(options: ListenOptions & { mounted?: true }): Promise<Opened> {
     const { verifier } = options.auth ?? {};
-    if (!verifier) return this.#open(describeHttp(options, undefined));
-    const handle = this.#runtime.register(this.#openHandle(), verifierOffer(verifier));
-    const forget = (): void => {
-      this.#runtime.unregister(handle);
+    if (!verifier) return this.#listen(describeHttp(options, undefined));
+    const handle = this.#port.register(this.#handleToOpen(), verifierFeature(verifier));
+    const unregister = (): void => {
+      this.#port.unregister(handle);
     };
     try {
-      const opened = await this.#open(describeHttp(options, handle));
-      void opened.session.end.then(forget);
-      return opened;
+      const listening = await this.#listen(describeHttp(options, handle));
+      void listening.opened.end.then(unregister);
+      return listening;
     } catch (error) {
-      forget();
+      unregister();
       throw error;
     }
   }
 
-  async #open(transport: object): Promise<{ session: Session; result: unknown }> {
-    const server = this.#openHandle();
-    const session = new Session();
-    this.#sessions.add(session);
-    void session.end.then(() => this.#sessions.delete(session));
-    return { session, result: await session.open({ server, transport }) };
+  async #listen(transport: object): Promise<Opened> {
+    const server = this.#handleToOpen();
+    const opened = new OpenHandle();
+    this.#open.add(opened);
+    void opened.end.then(() => this.#open.delete(opened));
+    return { opened, result: await opened.open({ server, transport }) };
   }
+}
+
+interface Opened {
+  opened: OpenHandle;
+  /** The result of `open`. */
+  result: unknown;
 }

@@ -1,9 +1,9 @@
-// Times, which the core takes as whole milliseconds.
+// Times. The core takes whole milliseconds.
 import { inspect } from "node:util";
 
 import { invalid } from "./errors.js";
 
-/** A time of the user as the core takes it: whole, rounded up; what is longer than any time is the longest. `name` names it in the error. */
+/** Rounds a time up to whole milliseconds that a double holds exactly. `name` is for the error. */
 export function milliseconds(value: number, name: string): number;
 export function milliseconds(value: number | undefined, name: string): number | undefined;
 export function milliseconds(value: unknown, name: string): number | undefined {
@@ -12,10 +12,10 @@ export function milliseconds(value: unknown, name: string): number | undefined {
   throw invalid(`${name} must be a number of milliseconds from 0 on (Infinity: as long as possible), not ${inspect(value)}`);
 }
 
-/** The longest time of a timer of Node, which takes longer ones for none. */
+/** Longest time of a Node timer. A timer with a longer one fires at once. */
 const longestTimer = 2 ** 31 - 1;
 
-/** Fulfilled with the work, or when the time is over. */
+/** Fulfilled when the work is done or the time is over. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise((resolve) => {

@@ -3,11 +3,11 @@ export function countReads(require) {
   const reads = { count: 0, ended: 0 };
   const { prototype } = require("../dist/native.js").native().Port;
   const { watch } = prototype;
-  prototype.watch = function (handle, pumped) {
+  prototype.watch = function (handle, onRead) {
     return watch.call(this, handle, (watched) => {
       reads.count++;
       if (!watched) reads.ended++;
-      pumped(watched);
+      onRead(watched);
     });
   };
   return reads;

@@ -10,7 +10,7 @@ const kinds = ["protocol", "timeout", "cancelled", "closed", "transport", "versi
 
 for (const kind of kinds) {
   test(`kind ${kind} has its class`, () => {
-    const name = `${kind[0].toUpperCase()}${kind.slice(1)}Error`;
+    const name = kind === "invalid" ? "InvalidArgumentError" : `${kind[0].toUpperCase()}${kind.slice(1)}Error`;
     const error = errorOf(JSON.stringify({ kind, message: "m" }));
     assert.ok(error instanceof trunkline[name]);
     assert.ok(error instanceof trunkline.TrunklineError);

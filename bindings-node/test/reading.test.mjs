@@ -1,4 +1,4 @@
-// Pipes that the event loop reads itself while messages come one by one: nothing else may change by it.
+// Host-driven reads: the event loop reads a pipe while its messages come one by one.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ async function echo(client, message) {
 }
 
 /** Calls until the event loop reads. */
-async function lent(client) {
+async function handedOver(client) {
   const { count } = reads;
   for (let i = 0; i < 500 && reads.count === count; i++) await echo(client, String(i));
   assert.notEqual(reads.count, count, "the event loop does not read");
@@ -32,7 +32,7 @@ async function lent(client) {
 async function connected(use) {
   const client = await Client.connect(server);
   try {
-    await lent(client);
+    await handedOver(client);
     await use(client);
   } finally {
     await client.close();
@@ -48,11 +48,19 @@ test("both sides read on their event loops", options, async () => {
   });
 });
 
+test("TRUNKLINE_HOST_READS=0 leaves the reading to the core", options, async () => {
+  const [command, ...args] = server;
+  const client = await Client.connect({ command, args, env: { TRUNKLINE_HOST_READS: "0" } });
+  for (let i = 0; i < 200; i++) await echo(client, String(i));
+  assert.equal((await client.callTool("reads")).content[0].text, "0");
+  await client.close();
+});
+
 test("many messages at once, and then one by one again", options, async () => {
   await connected(async (client) => {
     for (let round = 0; round < 3; round++) {
       await Promise.all(Array.from({ length: 500 }, (_, i) => echo(client, String(i))));
-      await lent(client);
+      await handedOver(client);
     }
   });
 });
@@ -80,7 +88,7 @@ test("an event loop that is blocked does not stop the reading", options, async (
 
 test("a server that dies during a call fails it", options, async () => {
   const client = await Client.connect(server);
-  await lent(client);
+  await handedOver(client);
   const closed = once(client, "close");
   await assert.rejects(client.callTool("die"), { kind: "transport", message: /beans/ });
   assert.equal((await closed)[0].kind, "transport");
@@ -89,7 +97,7 @@ test("a server that dies during a call fails it", options, async () => {
 
 test("a client that is closed during a call", options, async () => {
   const client = await Client.connect(server);
-  await lent(client);
+  await handedOver(client);
   const hanging = client.callTool("hang").catch((error) => error);
   await client.close();
   assert.equal((await hanging).kind, "closed");

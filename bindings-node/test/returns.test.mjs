@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { audio, image, link, resource, text } from "../dist/content.js";
-import { toolParts } from "../dist/offers/tool.js";
+import { toolParts } from "../dist/features/tool.js";
 import { Shape, answerOf } from "../dist/returns.js";
 
 const block = { type: "text", text: "x" };

@@ -6,7 +6,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { z } from "zod";
 
-import { convert, issueOf, needsWrap, wrap } from "../dist/schema.js";
+import { convert, issueOf, needsWrap, wrap } from "../dist/schema/convert.js";
 
 const where = 'the inputSchema of tool "forecast"';
 
@@ -83,7 +83,7 @@ const refused = [
 ];
 for (const [name, schema, message] of refused) {
   test(`refused with the fix: ${name}`, () => {
-    assert.throws(() => convert(schema, "input", where), { name: "InvalidError", kind: "invalid", message });
+    assert.throws(() => convert(schema, "input", where), { name: "InvalidArgumentError", kind: "invalid", message });
   });
 }
 

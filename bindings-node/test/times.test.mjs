@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client, InvalidError, Server } from "trunkline";
+import { Client, InvalidArgumentError, Server } from "trunkline";
 
 const info = { name: "s", version: "1" };
 
@@ -11,7 +11,7 @@ test("what is no time is refused with the name of the option", async () => {
   server.registerTool("t", {}, () => "hi");
   const client = await Client.connect(server);
   for (const wrong of [NaN, -1, -Infinity, "5", null, 5n, {}]) {
-    const refused = (name) => (error) => error instanceof InvalidError && error.message.startsWith(`${name} must be a number of milliseconds`);
+    const refused = (name) => (error) => error instanceof InvalidArgumentError && error.message.startsWith(`${name} must be a number of milliseconds`);
     for (const name of ["sessionIdle", "drainDeadline", "keepAlive", "ttl", "stateLifetime", "inputTimeout", "taskTtl", "taskPollInterval"]) {
       assert.throws(() => new Server(info, { [name]: wrong }), refused(name));
     }

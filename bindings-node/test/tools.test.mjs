@@ -440,7 +440,7 @@ test("a server and a client can be disposed of", async () => {
 test("arguments that cannot be JSON are refused", () =>
   connected(
     (server) => server.registerTool("echo", {}, () => 1),
-    (client) => assert.rejects(client.callTool("echo", { n: 1n }), { name: "InvalidError", message: /BigInt/ }),
+    (client) => assert.rejects(client.callTool("echo", { n: 1n }), { name: "InvalidArgumentError", message: /BigInt/ }),
   ));
 
 test("a listener that throws is an uncaught exception, and the next event still arrives", () =>

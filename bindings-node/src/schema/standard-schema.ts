@@ -1,7 +1,8 @@
-// The parts of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev) that are used here. They are structural: schemas of
-// zod, arktype, valibot and others fit without any of them being a dependency.
+// The parts of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev) that this
+// package uses. They are structural: schemas of zod, arktype, valibot and others fit without being
+// a dependency.
 
-/** A schema that can validate, from any library that follows Standard Schema. */
+/** A schema of any library that implements Standard Schema. */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaV1.Props<Input, Output>;
 }
@@ -14,7 +15,7 @@ export declare namespace StandardSchemaV1 {
     readonly vendor: string;
     readonly validate: (value: unknown) => Result<Output> | Promise<Result<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-    /** Present where the library also follows Standard JSON Schema. */
+    /** Present if the library also implements Standard JSON Schema. */
     readonly jsonSchema?: Converter | undefined;
   }
 

@@ -5,21 +5,24 @@ import { base64 } from "../content.js";
 import { invalid } from "../errors.js";
 import type { CacheScope } from "../model.js";
 import { milliseconds } from "../times.js";
-import type { Offer } from "./offer.js";
+import type { Feature } from "./feature.js";
 
-/** The folder of a skill, or its files by their paths within it, such as `references/factors.md`: a string is text in UTF-8. */
+/** The folder of a skill, or its files by path, such as `references/factors.md`. A string is text. */
 export type SkillFiles = string | URL | Readonly<Record<string, string | Uint8Array>>;
 
 export interface SkillOptions {
-  /** The URI of the folder, such as `skill://team/pdf-tools`: its last segment is the name of the skill; by default `skill://` and the name. */
+  /**
+   * The URI of the folder, such as `skill://team/pdf-tools`, whose last segment is the name of the
+   * skill. Default: `skill://` and the name.
+   */
   root?: string;
-  /** How long clients may keep what they read, in milliseconds; 0. */
+  /** Milliseconds that clients may cache the files. Default: 0. */
   ttl?: number;
-  /** Who may keep it; `private`. */
+  /** Scope of the caches. Default: `private`. */
   cacheScope?: CacheScope;
 }
 
-export function skillOffer(files: SkillFiles, { root, ttl, cacheScope }: SkillOptions): Offer {
+export function skillFeature(files: SkillFiles, { root, ttl, cacheScope }: SkillOptions): Feature {
   return { kind: "skill", description: { ...contentsOf(files), root, ttlMs: milliseconds(ttl, "ttl"), cacheScope } };
 }
 

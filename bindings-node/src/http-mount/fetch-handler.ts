@@ -1,45 +1,45 @@
-// A server for everything that speaks web-standard requests and responses, such as Hono.
-import { CancelledError, ClosedError, invalid, type TrunklineError } from "./errors.js";
+// A server as a handler of web-standard requests, as in Hono.
+import { CancelledError, ClosedError, invalid, type TrunklineError } from "../errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
-/** Answers a web-standard request. */
+/** Handles a web-standard request. */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
 export function fetchHandler(mount: Mount): FetchHandler {
   return async (request) => {
     if (request.bodyUsed) throw invalid("the body of this request has been read already: read a request.clone() instead, and give the server the request");
-    const answering = new Answering();
+    const builder = new ResponseBuilder();
     try {
-      answering.start(await mount.request(headOf(request), answering), request);
+      builder.start(await mount.request(headOf(request), builder), request);
     } catch (error) {
       if (!(error instanceof ClosedError)) throw error;
-      answering.end(error);
+      builder.end(error);
     }
-    return answering.response;
+    return builder.response;
   };
 }
 
 function headOf({ method, url, headers }: Request): RequestHead {
   const { pathname, search, host } = new URL(url);
   const pairs = [...headers];
-  // The name that was asked for must be seen even where a platform keeps it in the URL only.
+  // Some platforms have the host in the URL only.
   if (!headers.has("host")) pairs.push(["host", host]);
   return { method, path: pathname, query: search.slice(1), headers: pairs };
 }
 
-/** Passes a response on to the one who reads its stream. */
-class Answering implements Receiver {
+/** Builds a web-standard response, at the speed of its reader. */
+class ResponseBuilder implements Receiver {
   readonly response: Promise<Response>;
   #resolve!: (response: Response) => void;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
-  /** What was not asked for yet; bounded, for chunks need credit. */
+  /** Chunks that the reader has not pulled yet, bounded by the credit. */
   readonly #chunks: Uint8Array[] = [];
   #ended = false;
   #error: TrunklineError | undefined;
-  /** Someone waits for the next chunk or the end. */
-  #asked: (() => void) | undefined;
+  /** Resumes the reader that waits for the next chunk or the end. */
+  #resume: (() => void) | undefined;
   #cleanUp: (() => void) | undefined;
 
   constructor() {
@@ -70,30 +70,30 @@ class Answering implements Receiver {
 
   chunk(bytes: Uint8Array): void {
     this.#chunks.push(bytes);
-    this.#asked?.();
+    this.#resume?.();
   }
 
   end(error?: TrunklineError): void {
     this.#ended = true;
     this.#error = error;
     this.#cleanUp?.();
-    this.#asked?.();
+    this.#resume?.();
     if (this.#head || !error) return;
-    // Nobody reads what a client that is gone is told, but frameworks take an error here for one of their own.
+    // A client that disconnected reads no response, but a framework would report a rejection.
     const { status, text } = error instanceof CancelledError ? { status: 499, text: "" } : unavailable(error);
     this.#resolve(new Response(text, { status }));
   }
 
-  /** Chunks are handed out one by one as they are read, and only then is more asked for. */
+  /** Enqueues a chunk for each pull, and only then grants credit for more. */
   #stream(): ReadableStream<Uint8Array> {
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           if (this.#chunks.length === 0 && !this.#ended) {
             await new Promise<void>((resolve) => {
-              this.#asked = resolve;
+              this.#resume = resolve;
             });
-            this.#asked = undefined;
+            this.#resume = undefined;
           }
           const chunk = this.#chunks.shift();
           if (chunk) {
@@ -104,8 +104,7 @@ class Answering implements Receiver {
         },
         cancel: () => {
           this.#exchange?.cancel();
-          // Whoever waited for the next chunk must not wait for ever.
-          this.#asked?.();
+          this.#resume?.();
         },
       },
       { highWaterMark: 0 },

@@ -1,10 +1,10 @@
-// Schemas of tools: a JSON Schema as it is, or a Standard Schema that can give one.
+// Conversion of schemas: a JSON Schema as it is, or a Standard Schema that can write one.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import { invalid } from "./errors.js";
-import type { JsonObject } from "./model.js";
-import type { StandardSchemaV1 } from "./standard.js";
+import { invalid } from "../errors.js";
+import type { JsonObject } from "../model.js";
+import type { StandardSchemaV1 } from "./standard-schema.js";
 
 /** A JSON Schema (2020-12 unless `$schema` says otherwise). */
 export type JsonSchema = JsonObject & { readonly "~standard"?: never };
@@ -12,25 +12,25 @@ export type JsonSchema = JsonObject & { readonly "~standard"?: never };
 /** A schema of a tool's arguments or output. */
 export type Schema = StandardSchemaV1 | JsonSchema;
 
-/** The type of the arguments that a handler gets: after defaults and transforms of a Standard Schema. */
+/** The type of a handler's arguments: the output of a Standard Schema. */
 export type Arguments<S> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<S>
   : // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a JSON Schema says nothing to the compiler
     Record<string, any>;
 
-/** The type of the values that fit an output schema, before its defaults and transforms. */
+/** The type of a handler's return value: the input of a Standard Schema. */
 export type OutputInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : unknown;
 
-/** The library's half of validation, after the core's: it also applies defaults and transforms. */
+/** The validation function of a schema library. */
 export type Validate = StandardSchemaV1.Props["validate"];
 
-/** A schema taken apart: what the core checks and what the library checks. */
+/** The JSON Schema that the core validates, and the library's own validation. */
 export interface Converted {
   json: JsonObject;
   validate?: Validate;
 }
 
-/** Takes a schema apart. `where` names it in errors. */
+/** Converts a schema. `where` names it in errors. */
 export function convert(schema: unknown, side: "input" | "output", where: string): Converted {
   if (isStandard(schema)) return { json: fromStandard(schema, side, where), validate: schema["~standard"].validate };
   if (!isObject(schema)) {
@@ -41,20 +41,20 @@ export function convert(schema: unknown, side: "input" | "output", where: string
   return { json: schema };
 }
 
-/** Whether an output schema describes something else than objects, so that it has to be wrapped. */
+/** True for an output schema of values other than objects, which has to be wrapped. */
 export function needsWrap(json: JsonObject): boolean {
   return json["type"] !== "object" && !("properties" in json);
 }
 
-/** The schema of `{"result": value}` for the schema of `value`. References keep their targets. */
+/** The schema of `{"result": value}`, from the schema of `value`. References keep their targets. */
 export function wrap(json: JsonObject): JsonObject {
   const { $schema, ...rest } = json;
-  // A schema with an $id is a resource of its own: references inside are relative to it wherever it stands.
+  // References inside a schema with an $id are relative to it, wherever it stands.
   const inner = "$id" in json ? rest : (relocate(rest) as JsonObject);
   return { ...($schema === undefined ? {} : { $schema }), type: "object", properties: { result: inner }, required: ["result"] };
 }
 
-/** The first issue of a library's validation as a JSON pointer and a message. */
+/** The first issue of a validation, as a JSON pointer and a message. */
 export function issueOf(issues: readonly StandardSchemaV1.Issue[]): { path: string; message: string } {
   const [issue] = issues;
   const keys = (issue?.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
@@ -77,11 +77,11 @@ function fromStandard(schema: StandardSchemaV1, side: "input" | "output", where:
     const why = error instanceof Error ? error.message : String(error);
     throw invalid(`${where} cannot be written as JSON Schema: ${why}. Change that part, or give a JSON Schema instead`, error);
   }
-  // A union of objects has no type of its own, and arguments are always an object.
+  // A union of objects has no type; arguments are always an object.
   return side === "input" && !("type" in json) ? { type: "object", ...json } : json;
 }
 
-/** How this library gives a JSON Schema, or an error that names what to do. */
+/** The function that writes a schema as JSON Schema, or an error that names the remedy. */
 function converter(schema: StandardSchemaV1, side: "input" | "output", where: string): () => JsonObject {
   const { vendor, jsonSchema } = schema["~standard"];
   const libraryOptions = tolerant[vendor] ?? {};
@@ -108,7 +108,10 @@ function converter(schema: StandardSchemaV1, side: "input" | "output", where: st
   }
 }
 
-/** A check that is code has no JSON form. It is left out of the JSON Schema, not refused, for the library's own validation still makes it. */
+/**
+ * Options that leave checks in code out of the JSON Schema instead of failing. The library's own
+ * validation still makes these checks.
+ */
 const tolerant: Partial<Record<string, Record<string, unknown>>> = {
   arktype: { fallback: { predicate: ({ base }: { base: unknown }) => base } },
   valibot: { overrideAction: ({ errors, jsonSchema }: { errors: unknown; jsonSchema: unknown }) => (errors ? jsonSchema : undefined) },
@@ -121,7 +124,7 @@ function method(schema: object, name: string): AnyFunction | undefined {
   return typeof found === "function" ? (found.bind(schema) as AnyFunction) : undefined;
 }
 
-/** A function of a package that the user may have installed: beside this one, or in the program's own tree. */
+/** A function of an optional package, installed beside this one or in the program's own tree. */
 function exported(packageName: string, name: string): AnyFunction | undefined {
   for (const base of [__filename, join(process.cwd(), "package.json")]) {
     try {
@@ -134,7 +137,7 @@ function exported(packageName: string, name: string): AnyFunction | undefined {
   return undefined;
 }
 
-/** Keywords whose value maps names to schemas: the names are not keywords. */
+/** Keywords whose value maps names to schemas. */
 const maps = new Set(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]);
 /** Keywords whose value is data. */
 const data = new Set(["const", "enum", "default", "examples"]);

@@ -1,31 +1,32 @@
-// What all registered things have in common.
+// The common part of all features of a server.
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
 import type { Answer } from "../returns.js";
 
-/** Something registered, as far as its calls need it. Both steps may be asynchronous. */
+/** The handler of a feature, as its calls need it. Both steps may be asynchronous. */
 export interface Callable {
   /** Calls the handler with the body of a call. */
   run(body: never, context: Context): unknown;
-  /** Makes the answer of what the handler returned. */
+  /** Maps the return value of the handler to an answer. */
   answer(returned: unknown): Answer | Promise<Answer>;
 }
 
-/** Something to register: its kind, the rest of its description, and what is called for it. */
-export interface Offer {
+/** A feature to register. */
+export interface Feature {
   kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "completion" | "provider" | "middleware" | "verifier";
+  /** The rest of the message of `register`. */
   description: object;
-  /** Nothing of a skill is called: its files are known. */
+  /** Absent for a skill, whose files the core serves. */
   callable?: Callable;
 }
 
-/** Something that was registered and can be removed again. */
+/** A registered feature. */
 export interface Registration {
-  /** Takes it away; connected clients are told. A second call does nothing. */
+  /** Removes the feature and notifies connected clients. A second call has no effect. */
   remove(): void;
 }
 
-/** Refuses a handler that is no function; `of` names what it is of. */
+/** Rejects a handler that is not a function. `of` names its feature. */
 export function checkHandler(handler: unknown, of: string): void {
   if (typeof handler !== "function") throw invalid(`the handler of ${of} must be a function, not ${typeof handler}`);
 }

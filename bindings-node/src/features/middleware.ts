@@ -1,8 +1,8 @@
-// Middleware: wraps requests.
+// Middleware, which wraps requests.
 import { proceed, type Context } from "../context.js";
 import type { JsonObject } from "../model.js";
 import { resultOf } from "../returns.js";
-import { checkHandler, type Offer } from "./offer.js";
+import { checkHandler, type Feature } from "./feature.js";
 
 /** A request on its way to a handler. */
 export interface MiddlewareRequest {
@@ -11,13 +11,13 @@ export interface MiddlewareRequest {
   readonly params: JsonObject;
 }
 
-/** Runs the rest, with other params if they are given; its result, or a rejection with what a handler threw. */
+/** Runs the rest of the request, with other params if given. Rejected with the handler's error. */
 export type Next = (params?: JsonObject) => Promise<JsonObject>;
 
-/** Wraps requests: gives the result of `next`, as it came or changed, or one of its own. */
+/** Wraps requests. It returns the result of `next`, changed or not, or a result of its own. */
 export type Middleware = (request: MiddlewareRequest, next: Next, context: Context) => JsonObject | Promise<JsonObject>;
 
-export function middlewareOffer(methods: string | readonly string[] | undefined, middleware: Middleware): Offer {
+export function middlewareFeature(methods: string | readonly string[] | undefined, middleware: Middleware): Feature {
   checkHandler(middleware, "a middleware");
   return {
     kind: "middleware",

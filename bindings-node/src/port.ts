@@ -1,56 +1,56 @@
-// The port of this thread and the loop that empties it. Everything that arrives goes to the object that waits for it; what the events mean is in
-// docs/bridge.md.
+// The port of this thread and the loop that drains its queue. docs/bridge.md describes the events.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { Calls } from "./calls.js";
 import { type TrunklineError, attempt, errorOf, stringify, thrownBy } from "./errors.js";
-import { Exchanges } from "./exchanges.js";
+import type { Callable, Feature } from "./features/feature.js";
+import { Handoffs, hostReads } from "./handoff.js";
+import { Exchanges } from "./http-mount/exchanges.js";
 import { log, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native.js";
-import type { Callable, Offer } from "./offers/offer.js";
 import { Requests } from "./requests.js";
 
-/** Events taken in one turn of the event loop; the rest waits for the next one, so that timers and sockets are served in between. */
+/** Events taken in one turn of the event loop. Timers and sockets are served before the next. */
 const batch = 512;
-/** How long the end of the process waits for the port to close. */
+/** Longest time that the exit of the process waits for the port to close. */
 const exitMs = 2000;
 
-/** The kinds of events, by the numbers of the contract. */
-const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, SessionClosed: 4, Log: 5, Stopped: 6, HttpHead: 7, HttpEnd: 9, Watch: 10, Freed: 11 } as const;
+/** Kinds of events, by their numbers in the contract. */
+const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, Closed: 4, Log: 5, Stopped: 6, HttpHead: 7, HttpEnd: 9, Handoff: 10, Freed: 11 } as const;
 
-/** Whoever owns a listener or a connection. */
-export interface Owner {
-  notified?(method: string, params: unknown): void;
+/** The owner of an open handle, a listener or a connection. */
+export interface HandleOwner {
+  receiveNotification(method: string, params: unknown): void;
   closed(error?: TrunklineError): void;
 }
 
-/** Runs what it is given outside of whatever happens to be going on: events belong to nobody's request, and must not see one's AsyncLocalStorage. */
+/**
+ * Runs a function outside of the current asynchronous context. Events belong to no request and must
+ * not see the AsyncLocalStorage of one.
+ */
 const outside = AsyncLocalStorage.snapshot();
 
-/** Whether pipes may be read on this event loop. Other runtimes have the functions of libuv that this takes, but end the process when they are called. */
-const driven = process.versions["bun"] === undefined && process.versions["deno"] === undefined;
+let current: Port | undefined;
 
-let current: Runtime | undefined;
-
-/** The runtime of this thread. The first use loads the native library; nothing runs before the first `open`. */
-export function runtime(): Runtime {
-  return (current ??= new Runtime());
+/** The port of this thread. The first use loads the native library; nothing runs before `open`. */
+export function port(): Port {
+  return (current ??= new Port());
 }
 
-export class Runtime {
+export class Port {
   readonly requests: Requests;
   readonly exchanges: Exchanges;
   readonly #port: NativePort;
   readonly #callables = new Map<number, Callable>();
   readonly #calls: Calls;
-  readonly #owners = new Map<number, Owner>();
+  readonly #owners = new Map<number, HandleOwner>();
+  readonly #handoffs: Handoffs;
   readonly #drain = (): void => {
     outside(() => {
       this.#takeBatch();
     });
   };
-  readonly #watched = new Set<number>();
-  #holds = 0;
+  #refs = 0;
   #hooked = false;
 
   constructor() {
@@ -59,14 +59,15 @@ export class Runtime {
     this.requests = new Requests(this.#port, this);
     this.exchanges = new Exchanges(this.#port, this);
     this.#calls = new Calls(this.#port, this.requests);
+    this.#handoffs = new Handoffs(this.#port, this.#drain);
   }
 
   registerServer(description: object): number {
     return this.#register("server", description);
   }
 
-  /** Registers something that a server offers; its handle. */
-  register(server: number, { kind, description, callable }: Offer): number {
+  /** Registers a feature of a server; returns its handle. */
+  register(server: number, { kind, description, callable }: Feature): number {
     const handle = this.#register(kind, { server, ...description });
     if (callable) this.#callables.set(handle, callable);
     return handle;
@@ -77,39 +78,39 @@ export class Runtime {
     return attempt(() => this.#port.register(kind, json));
   }
 
+  /** Unregisters a handle. Its callable stays until `Freed`: calls admitted before may still come. */
   unregister(handle: number): void {
-    // What is called for it goes with the event `Freed`: calls that were let in before may still come.
     attempt(() => {
       this.#port.unregister(handle);
     });
   }
 
-  /** Tells the clients of a server something. */
-  tell(server: number, notice: object): void {
-    const json = stringify(notice, "the notification");
+  /** Sends a notification to the clients of a server. */
+  notify(server: number, notification: object): void {
+    const json = stringify(notification, "the notification");
     attempt(() => {
       this.#port.notify(server, json);
     });
   }
 
-  /** What calls in flight get when the server closes, in milliseconds. */
+  /** Milliseconds that calls in flight get when the server closes. */
   drainDeadlineMs(server: number): number {
     return (JSON.parse(attempt(() => this.#port.describe(server))) as { drainDeadlineMs: number }).drainDeadlineMs;
   }
 
-  /** Opens a listener or connection: its handle, and its result once it is open. The owner hears of it from then on. */
-  open(what: object, owner: Owner): { handle: number; result: Promise<unknown> } {
+  /** Opens a listener or connection: its handle, and its result once it is open. */
+  open(config: object, owner: HandleOwner): { handle: number; result: Promise<unknown> } {
     if (!this.#hooked) {
       this.#hooked = true;
       process.once("exit", () => {
         this.#exit();
       });
     }
-    const json = stringify({ ...what, driven }, "the transport");
+    const json = stringify({ ...config, driven: hostReads }, "the transport");
     const handle = attempt(() => this.#port.open(json));
     this.#owners.set(handle, owner);
     const result = this.requests.reply(handle).catch((error: unknown) => {
-      // What never opened is not closed either.
+      // A handle that did not open has no event `Closed`.
       this.#owners.delete(handle);
       throw error;
     });
@@ -122,13 +123,13 @@ export class Runtime {
     });
   }
 
-  /** Keeps the event loop alive until as many `release`. */
-  hold(): void {
-    if (this.#holds++ === 0) this.#port.ref();
+  /** Keeps the event loop alive until `unref` was called as often. */
+  ref(): void {
+    if (this.#refs++ === 0) this.#port.ref();
   }
 
-  release(): void {
-    if (--this.#holds === 0) this.#port.unref();
+  unref(): void {
+    if (--this.#refs === 0) this.#port.unref();
   }
 
   #takeBatch(): void {
@@ -144,7 +145,8 @@ export class Runtime {
           events[at + 5] as string | Uint8Array,
         );
       } catch (error) {
-        // Only a listener of the user can throw. It must be noticed like any other, but not at the cost of the events behind it.
+        // Only an event listener of the user can throw. The error surfaces like any other, but the
+        // events behind this one are still dispatched.
         process.nextTick(() => {
           throw error;
         });
@@ -155,7 +157,7 @@ export class Runtime {
 
   #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array): void {
     if (typeof body !== "string" || (kind >= Kind.HttpHead && kind <= Kind.HttpEnd)) {
-      this.exchanges.heard(kind, ticket, ok, body);
+      this.exchanges.receive(kind, ticket, ok, body);
       return;
     }
     switch (kind) {
@@ -166,13 +168,13 @@ export class Runtime {
         this.#calls.cancel(ticket, body);
         break;
       case Kind.Reply:
-        this.requests.replied(ticket, ok, body);
+        this.requests.receiveReply(ticket, ok, body);
         break;
       case Kind.Notification:
-        if (ticket !== 0) this.requests.progressed(ticket, body);
-        else this.#owners.get(handle)?.notified?.(name, body === "" ? {} : JSON.parse(body));
+        if (ticket !== 0) this.requests.receiveProgress(ticket, body);
+        else this.#owners.get(handle)?.receiveNotification(name, body === "" ? {} : JSON.parse(body));
         break;
-      case Kind.SessionClosed: {
+      case Kind.Closed: {
         const owner = this.#owners.get(handle);
         this.#owners.delete(handle);
         owner?.closed(ok ? undefined : errorOf(body));
@@ -181,8 +183,8 @@ export class Runtime {
       case Kind.Log:
         log(JSON.parse(body) as LogRecord[]);
         break;
-      case Kind.Watch:
-        this.#watch(handle);
+      case Kind.Handoff:
+        this.#handoffs.accept(handle);
         break;
       case Kind.Freed:
         this.#callables.delete(handle);
@@ -190,17 +192,7 @@ export class Runtime {
     }
   }
 
-  /** Reads a pipe on this thread, which saves the hop from another one. */
-  #watch(handle: number): void {
-    if (this.#watched.has(handle)) return;
-    const watched = this.#port.watch(handle, (watched) => {
-      if (!watched) this.#watched.delete(handle);
-      this.#drain();
-    });
-    if (watched) this.#watched.add(handle);
-  }
-
-  /** Closes the port while the thread is still alive. The event loop no longer runs, so this blocks, shortly. */
+  /** Closes the port at the exit of the process. The event loop has ended, so this blocks. */
   #exit(): void {
     try {
       const end = Date.now() + exitMs;

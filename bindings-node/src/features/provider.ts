@@ -1,10 +1,10 @@
-// Providers: lists of what is not registered.
+// Providers, which list features that are not registered.
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
 import type { Category, JsonObject, Prompt, Resource, ResourceTemplate, Tool } from "../model.js";
 import { answerOf, valueOf } from "../returns.js";
-import { isPromise } from "../validation.js";
-import type { Offer } from "./offer.js";
+import { isPromise } from "../schema/validate.js";
+import type { Feature } from "./feature.js";
 import { promptParts } from "./prompt.js";
 import { resourceParts } from "./resource.js";
 import { toolParts } from "./tool.js";
@@ -23,30 +23,31 @@ interface Params {
   prompts: { name: string; arguments?: Record<string, string>; _meta?: JsonObject };
 }
 
-/** A page of a provider: the items, or the items and where the next page begins. */
+/** A page of a provider: the items, with a cursor unless it is the last page. */
 export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string };
 
-/** Lists and serves what is not registered: rows of a database, or what one user may see. */
+/** Lists and serves features that are not registered, such as rows of a database. */
 export interface Provider<C extends Category = Category> {
-  /** One page of the list; without a cursor the first. Cursors are this provider's own. */
+  /** Lists a page: the first without a cursor. The cursors are this provider's own. */
   list(cursor: string | undefined, context: Context): Page<Items[C]> | Promise<Page<Items[C]>>;
   /**
-   * Calls the tool, reads the resource (also one of a provided template: those are read through a provider of `resources`) or fills in the prompt; it
-   * answers as a handler does. `undefined` and `null`: there is no such thing.
+   * Calls the tool, reads the resource (also of a provided template, through the provider of
+   * `resources`) or fills in the prompt, and returns a value as a handler does. `undefined` and
+   * `null`: it does not exist.
    */
   get?(params: Params[C], context: Context): unknown;
 }
 
 type Body = { list: { cursor?: string } } | { get: never };
 
-/** A page on its way through the call. */
+/** A page, as opposed to the return value of `get`. */
 class Listed {
   constructor(readonly page: Page<unknown>) {}
 }
 
 const parts = { tools: toolParts, resources: resourceParts, resourceTemplates: resourceParts, prompts: promptParts };
 
-export function providerOffer<C extends Category>(category: C, provider: Provider<C>): Offer {
+export function providerFeature<C extends Category>(category: C, provider: Provider<C>): Feature {
   if (typeof (provider as Partial<Provider> | undefined)?.list !== "function") throw invalid("a provider needs the function list");
   const listed = (page: Page<unknown>): Listed => new Listed(page);
   return {

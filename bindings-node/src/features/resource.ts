@@ -4,43 +4,44 @@ import type { Context } from "../context.js";
 import type { Annotations, CacheScope, Icon, JsonObject } from "../model.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { milliseconds } from "../times.js";
-import { checkHandler, type Callable, type Offer } from "./offer.js";
+import { checkHandler, type Callable, type Feature } from "./feature.js";
 
-/** What a resource or resource template says of itself. */
+/** The definition of a resource or resource template. */
 export interface ResourceConfig {
   title?: string;
   description?: string;
-  /** Of the contents; `text/plain` is what texts have without it, `application/json` other values. */
+  /** The type of the contents. Default: `text/plain` for strings, `application/json` for other values. */
   mimeType?: string;
-  /** In bytes; not for templates. */
+  /** In bytes. Not for templates. */
   size?: number;
   annotations?: Annotations;
   icons?: Icon[];
   _meta?: JsonObject;
-  /** How long clients may keep what they read, in milliseconds; 0. */
+  /** Milliseconds that clients may cache the contents. Default: 0. */
   ttl?: number;
-  /** Who may keep it; `private`. */
+  /** Scope of the caches. Default: `private`. */
   cacheScope?: CacheScope;
 }
 
-/** Contents as handlers give them: `uri` and `mimeType` are those of the resource, unless they say otherwise; a blob is bytes, or base64. */
+/** Contents returned by a handler. `uri` and `mimeType` default to the resource's; a blob is bytes or base64. */
 export type GivenContents = { uri?: string; mimeType?: string; _meta?: JsonObject } & (
   | { text: string; blob?: never }
   | { blob: string | Uint8Array; text?: never }
 );
 
 /**
- * Gives the contents of a resource: a string is text, bytes are a blob; {@link GivenContents} or an array of them say more;
- * `{ contents: [...] }` is the whole result; any other value is JSON. Of a template, it also gets the variables of the URI.
+ * Returns the contents of a resource. A string is text, bytes are a blob; {@link GivenContents} or an
+ * array of them say more. `{ contents: [...] }` is the whole result; any other value is JSON. The
+ * handler of a template also gets the variables of the URI.
  */
 export type ResourceHandler<U extends string = string> = string extends U
-  ? // Whether there are variables is known only to the program.
+  ? // Only the program knows if the URI has variables.
     (uri: string, ...rest: never[]) => unknown
   : U extends `${string}{${string}`
     ? (uri: string, variables: Variables<U>, context: Context) => unknown
     : (uri: string, context: Context) => unknown;
 
-/** The variables of a URI template. Those after `?`, `&` and `;` may be left out of a URI. */
+/** The variables of a URI template. Those after `?`, `&` and `;` are optional. */
 export type Variables<U extends string> = string extends U ? Record<string, string> : Flat<VariablesOf<U>>;
 
 type VariablesOf<U extends string> = U extends `${string}{${infer E}}${infer Rest}` ? OfExpression<E> & VariablesOf<Rest> : unknown;
@@ -56,7 +57,7 @@ type Flat<T> = { [K in keyof T]: T[K] };
 /** Contents of resources, in `contents`. */
 export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
-export function resourceOffer(name: string, uri: string, config: ResourceConfig, handler: (uri: string, ...rest: never[]) => unknown): Offer {
+export function resourceFeature(name: string, uri: string, config: ResourceConfig, handler: (uri: string, ...rest: never[]) => unknown): Feature {
   const { ttl, cacheScope, ...rest } = config;
   checkHandler(handler, `resource ${JSON.stringify(name)}`);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
@@ -72,7 +73,7 @@ export function resourceOffer(name: string, uri: string, config: ResourceConfig,
 
 const members = new Set(["uri", "mimeType", "text", "blob", "_meta"]);
 
-/** Bytes, or an object with nothing but the members of contents; other objects are data. */
+/** The contents that a value stands for: bytes, or an object with members of contents only. */
 function contentsOf(value: unknown): unknown {
   if (value instanceof Uint8Array) return { blob: base64(value) };
   if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => members.has(key))) return undefined;

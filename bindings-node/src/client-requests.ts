@@ -1,29 +1,29 @@
-// What a handler may ask the client for. The same requests are sent by the context, and carried by an InputRequired.
-import { convert, type Schema, type Validate } from "./schema.js";
+// Requests of a handler to its client. The context sends them; an InputRequired carries them.
 import type { AudioContent, ContentBlock, ImageContent, JsonObject, Role, TextContent, Tool } from "./model.js";
-import type { StandardSchemaV1 } from "./standard.js";
+import { convert, type Schema, type Validate } from "./schema/convert.js";
+import type { StandardSchemaV1 } from "./schema/standard-schema.js";
 
-/** A request to the client: `elicit`, `elicitUrl`, `sample` and `roots` make it. */
+/** A request to the client, made by `elicit`, `elicitUrl`, `sample` or `roots`. */
 export interface InputRequest {
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
   readonly params?: JsonObject;
 }
 
-/** What the user did with a form. `content` fits the schema. */
+/** The outcome of a form. `content` is valid against the schema. */
 export type ElicitResult<C = JsonObject> = { action: "accept"; content: C } | { action: "decline" | "cancel"; content?: undefined };
 
-/** The type of what a form gives: after defaults and transforms of a Standard Schema. */
+/** The type of a form's content: the output of a Standard Schema. */
 export type FormContent<S> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<S>
   : // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a JSON Schema says nothing to the compiler
     Record<string, any>;
 
-/** What the user did with a link. That it was accepted does not say that the page is done. */
+/** The outcome of a link. Acceptance does not imply that the user is done with the page. */
 export interface ElicitUrlResult {
   action: "accept" | "decline" | "cancel";
 }
 
-/** The model wants to use a tool. */
+/** A use of a tool that the model requests. */
 export interface ToolUseContent {
   type: "tool_use";
   id: string;
@@ -32,7 +32,7 @@ export interface ToolUseContent {
   _meta?: JsonObject;
 }
 
-/** What a tool gave to the model. */
+/** The result of a tool use, for the model. */
 export interface ToolResultContent {
   type: "tool_result";
   toolUseId: string;
@@ -51,7 +51,7 @@ export interface SamplingMessage {
   _meta?: JsonObject;
 }
 
-/** What the model is asked with. */
+/** Parameters of sampling. */
 export interface SamplingParams {
   /** The most tokens to generate. */
   maxTokens: number;
@@ -69,7 +69,7 @@ export interface SamplingParams {
   _meta?: JsonObject;
 }
 
-/** What the model answered. */
+/** The message that the model generated. */
 export interface CreateMessageResult {
   role: Role;
   content: SamplingContent | SamplingContent[];
@@ -87,43 +87,49 @@ export interface Root {
 }
 
 /**
- * A form for the user. The schema is a flat object of texts, numbers, booleans and choices: a JSON Schema or a Standard Schema.
- * The answer comes as an {@link ElicitResult}.
+ * A form for the user. The schema is a flat object of strings, numbers, booleans and choices, as a
+ * JSON Schema or a Standard Schema. The response is an {@link ElicitResult}.
  */
 export function elicit(message: string, schema: Schema): InputRequest {
   return form(message, schema).request;
 }
 
-/** A page for the user to visit, where the client never sees what is typed. The answer comes as an {@link ElicitUrlResult}. */
+/**
+ * A page for the user to visit, whose input the client never sees. The response is an
+ * {@link ElicitUrlResult}.
+ */
 export function elicitUrl(message: string, url: string | URL, { elicitationId }: { elicitationId?: string } = {}): InputRequest {
   return { method: "elicitation/create", params: { mode: "url", message, url: String(url), ...(elicitationId === undefined ? {} : { elicitationId }) } };
 }
 
-/** A question to the client's model; a text is a message of the user. The answer comes as a {@link CreateMessageResult}. */
+/**
+ * A conversation for the client's model; a string is a message of the user. The response is a
+ * {@link CreateMessageResult}.
+ */
 export function sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SamplingParams): InputRequest {
   return { method: "sampling/createMessage", params: { ...params, messages: conversation(messages) } };
 }
 
-/** The question for the client's roots. The answer comes as `{ roots: Root[] }`. */
+/** A request for the client's roots. The response is `{ roots: Root[] }`. */
 export function roots(): InputRequest {
   return { method: "roots/list" };
 }
 
-/** A form, and the library's half of the validation of its answer. */
+/** A form, and the schema library's validation of its content. */
 export function form(message: string, schema: Schema): { request: InputRequest; validate: Validate | undefined } {
   const { json, validate } = convert(schema, "input", "the schema of an elicitation");
   return { request: { method: "elicitation/create", params: { message, requestedSchema: json } }, validate };
 }
 
 /**
- * Returned by a handler of a tool, prompt or resource that needs input of the client first: the handler is called again from the top, with the answers
- * in `ctx.inputResponses` by the same keys, and with `ctx.state`. The state travels sealed. Most handlers do without: `ctx.elicit` and its like give the
- * answer where it is needed.
+ * Returned by a handler of a tool, prompt or resource that needs input of the client first. The
+ * handler runs again from the top, with the responses in `ctx.inputResponses` by the same keys and
+ * with `ctx.state`, which travels sealed. Most handlers use `ctx.elicit` and its like instead.
  */
 export class InputRequired {
   constructor(
     readonly inputRequests: Readonly<Record<string, InputRequest>>,
-    /** Anything that can be JSON. */
+    /** Any JSON value. */
     readonly state?: unknown,
   ) {}
 }

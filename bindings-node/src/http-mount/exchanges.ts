@@ -1,12 +1,12 @@
-// Requests that a web framework brought: the core answers them, as fast as the response is taken.
-import { attempt, errorOf, stringify, type TrunklineError } from "./errors.js";
-import type { NativePort } from "./native.js";
-import type { Keeper } from "./requests.js";
+// HTTP exchanges: requests from a web framework, and the responses of the core.
+import { attempt, errorOf, stringify, type TrunklineError } from "../errors.js";
+import type { NativePort } from "../native.js";
+import type { KeepAlive } from "../requests.js";
 
-/** The head of a request; names and values of headers have one character for each byte. */
+/** The head of a request. Header names and values have one character for each byte. */
 export interface RequestHead {
   method: string;
-  /** As it was sent, without the query. */
+  /** The path as sent, without the query. */
   path: string;
   query?: string;
   headers: (readonly [name: string, value: string])[];
@@ -15,59 +15,62 @@ export interface RequestHead {
 export interface ResponseHead {
   status: number;
   headers: [name: string, value: string][];
-  /** No chunk follows. */
+  /** True if no chunk follows. */
   empty: boolean;
 }
 
-/** Whoever passes the response on. */
+/** A receiver of a response. */
 export interface Receiver {
   head(head: ResponseHead): void;
-  /** Further ones come when these bytes were granted again. */
+  /** Further chunks come once these bytes are granted again. */
   chunk(bytes: Uint8Array): void;
-  /** With an error, if the response is not complete. */
+  /** Ends the response, with an error if it is incomplete. */
   end(error?: TrunklineError): void;
 }
 
-/** The kinds of events, by the numbers of the contract. */
+/** Kinds of events, by their numbers in the contract. */
 const Kind = { HttpHead: 7, HttpChunk: 8, HttpEnd: 9 } as const;
 
 const nothing = new Uint8Array();
 
 export class Exchanges {
   readonly #port: NativePort;
-  readonly #keeper: Keeper;
+  readonly #keepAlive: KeepAlive;
   readonly #receivers = new Map<number, Receiver>();
 
-  constructor(port: NativePort, keeper: Keeper) {
+  constructor(port: NativePort, keepAlive: KeepAlive) {
     this.#port = port;
-    this.#keeper = keeper;
+    this.#keepAlive = keepAlive;
   }
 
-  /** Gives a request to a mounted listener, which may not want it; the receiver hears of the response from the next turn of the event loop on. */
+  /**
+   * Passes a request to a mounted listener. `undefined` if it is optional and nothing is served at its
+   * path. The receiver gets the response from the next turn of the event loop on.
+   */
   start(listener: number, head: RequestHead & { optional?: boolean }, receiver: Receiver): Exchange | undefined {
     const json = stringify(head, "the head of the request");
     const ticket = attempt(() => this.#port.httpRequest(listener, json, false));
     if (ticket === 0) return undefined;
     this.#receivers.set(ticket, receiver);
-    this.#keeper.hold();
+    this.#keepAlive.ref();
     return new Exchange(this.#port, ticket);
   }
 
-  /** Takes an event. */
-  heard(kind: number, ticket: number, ok: boolean, body: string | Uint8Array): void {
+  /** Dispatches an event. */
+  receive(kind: number, ticket: number, ok: boolean, body: string | Uint8Array): void {
     const receiver = this.#receivers.get(ticket);
     if (!receiver) return;
     if (kind === Kind.HttpHead) receiver.head(JSON.parse(body as string) as ResponseHead);
     else if (kind === Kind.HttpChunk) receiver.chunk(body as Uint8Array);
     else {
       this.#receivers.delete(ticket);
-      this.#keeper.release();
+      this.#keepAlive.unref();
       receiver.end(ok ? undefined : errorOf(body as string));
     }
   }
 }
 
-/** A request that is being answered. What is said of one that is over has no effect. */
+/** An exchange. After its end, its methods have no effect. */
 export class Exchange {
   readonly #port: NativePort;
   readonly #ticket: number;
@@ -77,24 +80,24 @@ export class Exchange {
     this.#ticket = ticket;
   }
 
-  /** A piece of the body; `false` if the rest is not wanted. */
+  /** Sends a piece of the body; false if the rest is not wanted. */
   body(bytes: Uint8Array): boolean {
     return attempt(() => this.#port.httpBody(this.#ticket, bytes, false));
   }
 
-  /** The body is over. */
+  /** Ends the body. */
   bodyEnd(): void {
     attempt(() => this.#port.httpBody(this.#ticket, nothing, true));
   }
 
-  /** So many bytes were passed on. */
+  /** Grants credit for bytes that were passed on. */
   grant(bytes: number): void {
     attempt(() => {
       this.#port.httpCredit(this.#ticket, bytes);
     });
   }
 
-  /** The client is gone. */
+  /** Cancels the exchange: the client has disconnected. */
   cancel(): void {
     attempt(() => {
       this.#port.cancel(this.#ticket, "the client has gone away");

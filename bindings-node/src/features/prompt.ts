@@ -4,16 +4,19 @@ import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
 import type { Icon, JsonObject, PromptArgument } from "../model.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
-import { convert } from "../schema.js";
-import type { StandardSchemaV1 } from "../standard.js";
-import { validated } from "../validation.js";
-import { checkHandler, type Offer } from "./offer.js";
+import { convert } from "../schema/convert.js";
+import type { StandardSchemaV1 } from "../schema/standard-schema.js";
+import { validated } from "../schema/validate.js";
+import { checkHandler, type Feature } from "./feature.js";
 
-/** What a prompt says of itself. */
+/** The definition of a prompt. */
 export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined> {
   title?: string;
   description?: string;
-  /** A Standard Schema of an object. Its properties are the arguments, which come as texts: other types have to be made of texts (`z.coerce.number()`). */
+  /**
+   * A Standard Schema of an object, whose properties are the arguments. Arguments are strings; other
+   * types are converted from them (`z.coerce.number()`).
+   */
   argsSchema?: A;
   /** The arguments, without a schema. */
   arguments?: readonly PromptArgument[];
@@ -25,19 +28,20 @@ export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined
 export type PromptArguments<A> = A extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<A> : Record<string, string>;
 
 /**
- * Fills in a prompt: a string is a message of the user; `user(...)` and `assistant(...)` make messages, and content blocks alone are the user's;
- * an array is several; `{ messages: [...] }` is the whole result.
+ * Fills in a prompt. A string is a message of the user; `user(...)` and `assistant(...)` make
+ * messages, and content blocks alone are the user's. An array holds several.
+ * `{ messages: [...] }` is the whole result.
  */
 export type PromptHandler<A = undefined> = (args: PromptArguments<A>, context: Context) => unknown;
 
-/** Messages, or what becomes messages of the user, in `messages`. */
+/** Messages, and values that become messages of the user, in `messages`. */
 export const promptParts: Parts = {
   part: (value) => (typeof value === "string" || isMessage(value) || isContentBlock(value) ? value : undefined),
   member: "messages",
   beside: new Set(["description", ...resultMembers]),
 };
 
-export function promptOffer(name: string, config: PromptConfig<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Offer {
+export function promptFeature(name: string, config: PromptConfig<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Feature {
   const { argsSchema, arguments: given, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `prompt ${quoted}`);

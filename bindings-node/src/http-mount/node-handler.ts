@@ -1,30 +1,30 @@
-// A server for node:http and the frameworks on top of it, such as Express.
+// A server as a handler for node:http and frameworks on top of it, such as Express.
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { CancelledError, ClosedError, invalid, stringify, thrownBy, TrunklineError } from "./errors.js";
+import { CancelledError, ClosedError, invalid, stringify, thrownBy, TrunklineError } from "../errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
-/** Answers a request of `node:http`; as middleware, it leaves to `next` what is at none of its paths. */
+/** Handles a request of `node:http`. As middleware, it passes requests for other paths to `next`. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
 
 export function nodeHandler(mount: Mount): NodeHandler {
   return (request, response, next) => {
     const head = headOf(request);
-    const answering = new Answering(response);
+    const writer = new ResponseWriter(response);
     const failed = (error: unknown): void => {
-      // A server that is closed knows no paths any more.
+      // A closed server has no paths any more.
       if (error instanceof ClosedError && next && mount.path !== undefined && !isAt(mount.path, head.path)) next();
-      else if (error instanceof ClosedError || !next) answering.fail(error instanceof TrunklineError ? error : thrownBy(error));
+      else if (error instanceof ClosedError || !next) writer.fail(error instanceof TrunklineError ? error : thrownBy(error));
       else next(error);
     };
-    mount.request({ ...head, optional: next !== undefined }, answering).then((exchange) => {
+    mount.request({ ...head, optional: next !== undefined }, writer).then((exchange) => {
       if (!exchange) {
         next?.();
         return;
       }
       try {
-        answering.start(exchange, request);
+        writer.start(exchange, request);
       } catch (error) {
         failed(error);
       }
@@ -36,7 +36,7 @@ function headOf({ method = "GET", url = "/", rawHeaders }: IncomingMessage): Req
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
-    // HTTP/2 has the host beside the headers.
+    // HTTP/2 has the host in a pseudo-header.
     if (name === ":authority") headers.push(["host", value]);
     else if (!name.startsWith(":")) headers.push([name, value]);
   }
@@ -50,27 +50,27 @@ function isAt(path: string, asked: string): boolean {
   return bare(path) === bare(asked);
 }
 
-/** Passes a response on to the socket, as fast as that takes it. */
-class Answering implements Receiver {
+/** Writes a response to the socket, at the speed of the socket. */
+class ResponseWriter implements Receiver {
   readonly #response: ServerResponse;
   #head: ResponseHead | undefined;
   #exchange: Exchange | undefined;
   #ended = false;
-  /** Bytes that wait for the socket. */
+  /** Written bytes whose credit is granted once the socket drains. */
   #owed = 0;
 
   constructor(response: ServerResponse) {
     this.#response = response;
   }
 
-  /** Throws if the body cannot be had; then the exchange is over. */
+  /** Starts to pass the request on. Throws if its body cannot be read, which ends the exchange. */
   start(exchange: Exchange, request: IncomingMessage): void {
     this.#exchange = exchange;
     const gone = (): void => {
       if (!this.#ended) exchange.cancel();
     };
     this.#response.on("close", gone);
-    // A socket that breaks is a client that is gone; the closing tells.
+    // A broken socket also closes, which cancels the exchange.
     this.#response.on("error", () => undefined);
     if (this.#response.destroyed) {
       gone();
@@ -93,7 +93,7 @@ class Answering implements Receiver {
     const values = new Map<string, string[]>();
     for (const [name, value] of head.headers) values.set(name, [...(values.get(name) ?? []), value]);
     for (const [name, [first = "", ...others]] of values) response.setHeader(name, others.length === 0 ? first : [first, ...others]);
-    // A stream may be silent for long, and its client waits for the head.
+    // The client waits for the head of a stream that may be silent for long.
     if (!hasLength(head)) response.flushHeaders();
   }
 
@@ -118,13 +118,13 @@ class Answering implements Receiver {
     this.#ended = true;
     const response = this.#response;
     if (error instanceof CancelledError || (error && this.#head && hasLength(this.#head))) {
-      // What is missing must show.
+      // The client must see that the response is truncated.
       response.destroy();
     } else if (error && !this.#head) this.fail(error);
     else response.end();
   }
 
-  /** Says that there is no response. */
+  /** Responds with an error in place of the core's response. */
   fail(error: Error): void {
     this.#ended = true;
     if (this.#response.headersSent) return;
@@ -135,7 +135,7 @@ class Answering implements Receiver {
   }
 }
 
-/** Takes the body of a request to the core. Where a framework has read it already, what it made of it is written again. */
+/** Passes the body of a request to the core. A body that a framework has parsed is written again. */
 function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): void {
   const { body } = request as { body?: unknown };
   if (request.readableDidRead) {
@@ -145,7 +145,7 @@ function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): v
   }
   let wanted = true;
   request.on("data", (chunk: Uint8Array) => {
-    // What is not wanted is read all the same: a client that has not said everything may not look for the answer.
+    // Unwanted data is still read: a client may not read the response before it has sent everything.
     wanted &&= exchange.body(chunk);
   });
   request.on("end", () => {

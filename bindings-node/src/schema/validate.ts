@@ -1,9 +1,10 @@
-// The half of validation that schema libraries make, after the core's. It may be asynchronous, and applies defaults and transforms.
-import { issueOf, type Validate } from "./schema.js";
-import type { StandardSchemaV1 } from "./standard.js";
+// Validation by schema libraries, after the core's. It may be asynchronous, and applies defaults and
+// transforms.
+import { issueOf, type Validate } from "./convert.js";
+import type { StandardSchemaV1 } from "./standard-schema.js";
 
-/** Arguments that pass the JSON Schema but not the library's own checks. */
-export class Misfit extends Error {
+/** Arguments that are valid against the JSON Schema but not against the library's own checks. */
+export class InvalidArguments extends Error {
   readonly path: string;
 
   constructor(issues: readonly StandardSchemaV1.Issue[]) {
@@ -13,11 +14,11 @@ export class Misfit extends Error {
   }
 }
 
-/** Goes on with the validated value; throws a {@link Misfit}. Without a validation it goes on at once. */
+/** Passes the validated value to `next`. Invalid values throw {@link InvalidArguments}. */
 export function validated<T>(validate: Validate | undefined, value: unknown, next: (value: never) => T): T | Promise<T> {
   if (!validate) return next(value as never);
   const take = (result: StandardSchemaV1.Result<unknown>): T => {
-    if (result.issues) throw new Misfit(result.issues);
+    if (result.issues) throw new InvalidArguments(result.issues);
     return next(result.value as never);
   };
   const result = validate(value);

@@ -1,15 +1,15 @@
 // Tools.
 import { isContentBlock } from "../content.js";
 import type { Context } from "../context.js";
-import type { InputRequired } from "../input.js";
+import type { InputRequired } from "../client-requests.js";
 import type { CallToolResult, Icon, JsonObject, TaskSupport, ToolAnnotations } from "../model.js";
 import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
-import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema.js";
-import type { StandardSchemaV1 } from "../standard.js";
-import { isPromise, validated } from "../validation.js";
-import { checkHandler, type Offer } from "./offer.js";
+import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
+import type { StandardSchemaV1 } from "../schema/standard-schema.js";
+import { isPromise, validated } from "../schema/validate.js";
+import { checkHandler, type Feature } from "./feature.js";
 
-/** What a tool says of itself. */
+/** The definition of a tool. */
 export interface ToolConfig<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined> {
   title?: string;
   description?: string;
@@ -19,22 +19,24 @@ export interface ToolConfig<I extends Schema | undefined = undefined, O extends 
   annotations?: ToolAnnotations;
   icons?: Icon[];
   _meta?: JsonObject;
-  /** Capabilities that a client must have to call this, such as `{ sampling: {} }`. */
+  /** Client capabilities that calls require, such as `{ sampling: {} }`. */
   requires?: JsonObject;
-  /** What the access token of a call must grant beside what the endpoint needs. Where no tokens are verified, nothing is needed. */
+  /** Scopes that calls require beside those of the endpoint. Without effect without authorization. */
   scopes?: readonly string[];
-  /** Whether calls may, must or cannot be tasks: work that the client asks for again instead of waiting for its answer; `forbidden`. */
+  /** Support for tasks, whose results clients fetch later instead of waiting. Default: `forbidden`. */
   task?: TaskSupport;
-  /** On 2026-07-28 a call begins as a call, and `ctx.startTask()` makes a task of it; false. */
+  /** On 2026-07-28, a call becomes a task with `ctx.startTask()` and not at once. Default: false. */
   deferTask?: boolean;
-  /** The URI (`ui://…`) of a resource that shows what this tool does, for clients with MCP Apps: `ui.resourceUri` in `_meta`. */
+  /** The URI (`ui://…`) of the tool's user interface (MCP Apps): `ui.resourceUri` in `_meta`. */
   ui?: string;
 }
 
 /**
- * Answers calls of a tool. What it returns becomes the result: a string is text; content blocks are the content; an object, number, boolean, array
- * or null is JSON; `{ content: [...] }` with content blocks, and with no members but those of a result, is the whole result; an {@link InputRequired} asks the client first. A {@link ToolError} is a failure that the
- * caller sees, a {@link ProtocolError} a JSON-RPC error; anything else that is thrown is logged and the caller gets a generic text.
+ * Handles calls of a tool. Its return value becomes the result: a string is text; content blocks are
+ * the content; an object, number, boolean, array or null is JSON; `{ content: [...] }` with content
+ * blocks, and only members of a result, is the whole result; an {@link InputRequired} requests input
+ * of the client first. A {@link ToolError} is a failure that the caller sees, a {@link ProtocolError}
+ * a JSON-RPC error. Any other error is logged, and the caller gets a generic text.
  */
 export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
 
@@ -47,7 +49,7 @@ export const toolParts: Parts = {
   beside: new Set(["structuredContent", "isError", ...resultMembers]),
 };
 
-export function toolOffer(name: string, config: ToolConfig<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Offer {
+export function toolFeature(name: string, config: ToolConfig<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Feature {
   const { inputSchema, outputSchema, requires, scopes, task, deferTask, ui, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `tool ${quoted}`);

@@ -1,10 +1,10 @@
-// Completion of the arguments of prompts and of the variables of resource templates.
+// Completion of prompt arguments and of resource template variables.
 import type { Context } from "../context.js";
 import type { Completion, CompletionReference } from "../model.js";
 import { valueOf } from "../returns.js";
-import { checkHandler, type Offer } from "./offer.js";
+import { checkHandler, type Feature } from "./feature.js";
 
-/** Suggests values for what was typed so far; `arguments` are the others that are known already. */
+/** Suggests values for an incomplete one. `arguments` are the other arguments that are known. */
 export type CompletionHandler = (
   value: string,
   known: { arguments: Record<string, string> },
@@ -16,7 +16,7 @@ interface Body {
   context?: { arguments?: Record<string, string> };
 }
 
-export function completionOffer(ref: CompletionReference, argument: string, handler: CompletionHandler): Offer {
+export function completionFeature(ref: CompletionReference, argument: string, handler: CompletionHandler): Feature {
   checkHandler(handler, `the completion of ${JSON.stringify(argument)}`);
   return {
     kind: "completion",

@@ -1,0 +1,254 @@
+//! Host-driven reads: the event loop of Node reads a pipe that the core hands over, so messages are
+//! handled without waking another thread (see `docs/bridge.md`).
+//!
+//! An optimization that everything works without, with its switch in `src/handoff.ts`. JavaScript
+//! cannot watch a descriptor that somebody else reads, so this calls libuv, whose functions it looks
+//! up in the process by name. In a runtime without libuv no pipe is watched.
+
+use std::ffi::{c_int, c_void};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use napi::bindgen_prelude::{Function, JsValue, ToNapiValue};
+use napi::{Env, sys};
+use trunkline::bridge::Port;
+
+use self::libuv::{Handle, HandleMemory, Libuv};
+use crate::value::{Result, internal, thrown};
+
+/// A watched pipe. The two libuv handles own it; it is freed once both are closed.
+struct Watch {
+    uv: &'static Libuv,
+    uv_loop: *mut sys::uv_loop_s,
+    env: sys::napi_env,
+    port: Port,
+    pipe: u64,
+    /// The watched descriptor, open for as long as the handles are.
+    descriptor: File,
+    /// Called after each read, with `false` once the core reads again.
+    on_read: sys::napi_ref,
+    /// Closes the handles when the environment ends first.
+    hook: sys::napi_async_cleanup_hook_handle,
+    closing: bool,
+    /// Calls `readable`.
+    poll: HandleMemory,
+    /// Calls `before_sleep`.
+    prepare: HandleMemory,
+    /// Handles that are initialized and not closed.
+    open_handles: u8,
+}
+
+/// Starts to watch a pipe that the core hands over; `false` if that is impossible.
+pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, bool, ()>) -> Result<bool> {
+    let Some(uv) = Libuv::get() else { return Ok(false) };
+    let Some(descriptor) = port.watch(pipe).map_err(thrown)? else { return Ok(false) };
+    let env = env.raw();
+    let mut uv_loop = ptr::null_mut();
+    let mut reference = ptr::null_mut();
+    // SAFETY: JavaScript calls this on the thread of `env`, whose loop outlives its handles.
+    let made = unsafe {
+        sys::napi_get_uv_event_loop(env, &mut uv_loop) == sys::Status::napi_ok
+            && sys::napi_create_reference(env, on_read.raw(), 1, &mut reference) == sys::Status::napi_ok
+    };
+    if !made {
+        return Err(internal("the event loop cannot watch a pipe".into()));
+    }
+    let mut watch = Box::new(Watch {
+        uv,
+        uv_loop,
+        env,
+        port: port.clone(),
+        pipe,
+        descriptor,
+        on_read: reference,
+        hook: ptr::null_mut(),
+        closing: false,
+        poll: HandleMemory::new(uv, libuv::POLL),
+        prepare: HandleMemory::new(uv, libuv::PREPARE),
+        open_handles: 2,
+    });
+    let (poll, prepare) = (watch.poll.handle(), watch.prepare.handle());
+    // SAFETY: the memory has libuv's size, and the descriptor is open until the handle is closed.
+    if unsafe { (uv.poll_init)(uv_loop, poll, watch.descriptor.as_raw_fd()) } != 0 {
+        // SAFETY: the reference was made above and is not used elsewhere.
+        unsafe { sys::napi_delete_reference(env, reference) };
+        return Ok(false);
+    }
+    let watch = Box::into_raw(watch);
+    // SAFETY: the handles are initialized (the second cannot fail), and own `watch` until `closed`.
+    unsafe {
+        (uv.prepare_init)(uv_loop, prepare);
+        for handle in [poll, prepare] {
+            (uv.set_data)(handle, watch.cast());
+            // Listeners and connections keep the loop alive; their pipes do not.
+            (uv.unref)(handle);
+        }
+        sys::napi_add_async_cleanup_hook(env, Some(environment_ends), watch.cast(), &mut (*watch).hook);
+        (uv.prepare_start)(prepare, before_sleep);
+        if (uv.poll_start)(poll, libuv::READABLE, readable) != 0 {
+            (*watch).close();
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+impl Watch {
+    /// Starts to close the handles, on the thread of the loop. `closed` follows for each.
+    fn close(&mut self) {
+        if !std::mem::replace(&mut self.closing, true) {
+            for memory in [&mut self.poll, &mut self.prepare] {
+                // SAFETY: the handle is initialized, and is closed once.
+                unsafe { (self.uv.close)(memory.handle(), closed) };
+            }
+        }
+    }
+
+    /// Calls `on_read` as an event of the loop, so that microtasks run after it.
+    unsafe fn call(env: sys::napi_env, on_read: sys::napi_ref, watched: bool) {
+        let (mut scope, mut function, mut this) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        // SAFETY: on the thread of `env`, in a scope of its own; a null context is not traced.
+        unsafe {
+            if sys::napi_open_handle_scope(env, &mut scope) != sys::Status::napi_ok {
+                return;
+            }
+            sys::napi_get_reference_value(env, on_read, &mut function);
+            sys::napi_get_global(env, &mut this);
+            if let Ok(watched) = bool::to_napi_value(env, watched) {
+                let mut result = ptr::null_mut();
+                let called = sys::napi_make_callback(env, ptr::null_mut(), this, function, 1, &watched, &mut result);
+                let mut error = ptr::null_mut();
+                if called == sys::Status::napi_pending_exception
+                    && sys::napi_get_and_clear_last_exception(env, &mut error) == sys::Status::napi_ok
+                {
+                    sys::napi_fatal_exception(env, error);
+                }
+            }
+            sys::napi_close_handle_scope(env, scope);
+        }
+    }
+}
+
+/// Reads what has come. Called by libuv when the pipe is readable or broken.
+unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
+    let Some(uv) = Libuv::get() else { return };
+    // SAFETY: the data is the `Watch`, alive until `closed`. JavaScript runs without a reference to it.
+    unsafe {
+        let watch: *mut Watch = (uv.get_data)(handle).cast();
+        let (port, pipe, env, on_read) = (&(*watch).port, (*watch).pipe, (*watch).env, (*watch).on_read);
+        let read = catch_unwind(AssertUnwindSafe(|| port.pump(pipe)));
+        let watched = status == 0 && matches!(read, Ok(Ok(true)));
+        if !watched {
+            (*watch).close();
+        }
+        Watch::call(env, on_read, watched);
+    }
+}
+
+/// Busy-polls for the next message, which may come sooner than a sleeping core wakes. Called by libuv
+/// before the loop polls; a message that has come is found by that poll.
+unsafe extern "C" fn before_sleep(handle: Handle) {
+    let Some(uv) = Libuv::get() else { return };
+    // SAFETY: as in `readable`. The loop is alive while it runs.
+    unsafe {
+        let watch: *mut Watch = (uv.get_data)(handle).cast();
+        if (uv.backend_timeout)((*watch).uv_loop) != 0 {
+            let _ = catch_unwind(AssertUnwindSafe(|| (*watch).port.linger((*watch).pipe)));
+        }
+    }
+}
+
+unsafe extern "C" fn closed(handle: Handle) {
+    let Some(uv) = Libuv::get() else { return };
+    // SAFETY: the last handle frees the `Watch`. The hook keeps the environment and is removed last.
+    unsafe {
+        let watch = (uv.get_data)(handle).cast::<Watch>();
+        (*watch).open_handles -= 1;
+        if (*watch).open_handles > 0 {
+            return;
+        }
+        let watch = Box::from_raw(watch);
+        sys::napi_delete_reference(watch.env, watch.on_read);
+        let hook = watch.hook;
+        drop(watch);
+        if !hook.is_null() {
+            sys::napi_remove_async_cleanup_hook(hook);
+        }
+    }
+}
+
+unsafe extern "C" fn environment_ends(_: sys::napi_async_cleanup_hook_handle, watch: *mut c_void) {
+    // SAFETY: the hook is removed before the `Watch` is freed.
+    unsafe { (*watch.cast::<Watch>()).close() };
+}
+
+/// The functions of libuv that a watch calls.
+mod libuv {
+    use std::ffi::{c_int, c_void};
+    use std::sync::OnceLock;
+
+    use napi::sys::uv_loop_s;
+
+    pub(super) type Handle = *mut c_void;
+
+    // From `uv_handle_type` and `uv_poll_event`.
+    pub(super) const POLL: c_int = 8;
+    pub(super) const PREPARE: c_int = 9;
+    pub(super) const READABLE: c_int = 1;
+
+    macro_rules! functions {
+        ($($field:ident = $name:literal: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+            /// The functions, with their signatures in version 1 of libuv.
+            pub(super) struct Libuv { $(pub(super) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)* }
+
+            impl Libuv {
+                fn find() -> Option<Self> {
+                    // SAFETY: the names end in a zero byte. A function has the same signature in every
+                    // version 1 of libuv, and a null pointer is `None`.
+                    Some(Self { $($field: unsafe {
+                        let symbol = libc::dlsym(libc::RTLD_DEFAULT, $name.as_ptr());
+                        std::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>(symbol)?
+                    },)* })
+                }
+            }
+        };
+    }
+
+    functions! {
+        handle_size = c"uv_handle_size": fn(c_int) -> usize;
+        poll_init = c"uv_poll_init": fn(*mut uv_loop_s, Handle, c_int) -> c_int;
+        poll_start = c"uv_poll_start": fn(Handle, c_int, unsafe extern "C" fn(Handle, c_int, c_int)) -> c_int;
+        prepare_init = c"uv_prepare_init": fn(*mut uv_loop_s, Handle) -> c_int;
+        prepare_start = c"uv_prepare_start": fn(Handle, unsafe extern "C" fn(Handle)) -> c_int;
+        backend_timeout = c"uv_backend_timeout": fn(*mut uv_loop_s) -> c_int;
+        unref = c"uv_unref": fn(Handle);
+        close = c"uv_close": fn(Handle, unsafe extern "C" fn(Handle));
+        set_data = c"uv_handle_set_data": fn(Handle, *mut c_void);
+        get_data = c"uv_handle_get_data": fn(Handle) -> *mut c_void;
+    }
+
+    impl Libuv {
+        /// The functions of this process, unless one is missing.
+        pub(super) fn get() -> Option<&'static Self> {
+            static FOUND: OnceLock<Option<Libuv>> = OnceLock::new();
+            FOUND.get_or_init(Self::find).as_ref()
+        }
+    }
+
+    /// Memory of a handle, aligned for any type of C. Only libuv knows the layout.
+    pub(super) struct HandleMemory(Vec<u128>);
+
+    impl HandleMemory {
+        pub(super) fn new(uv: &Libuv, kind: c_int) -> Self {
+            // SAFETY: the argument is a number.
+            let size = unsafe { (uv.handle_size)(kind) };
+            Self(vec![0; size.div_ceil(size_of::<u128>())])
+        }
+
+        pub(super) fn handle(&mut self) -> Handle {
+            self.0.as_mut_ptr().cast()
+        }
+    }
+}

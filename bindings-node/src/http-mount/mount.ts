@@ -1,0 +1,55 @@
+// A server inside a web framework, opened with the first request.
+import { ClosedError } from "../errors.js";
+import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
+import type { OpenHandle } from "../open-handle.js";
+import { port } from "../port.js";
+
+export class Mount {
+  readonly path: string | undefined;
+  readonly #open: () => Promise<OpenHandle>;
+  #listener: Promise<OpenHandle> | undefined;
+
+  /** `open` opens the listener. */
+  constructor(path: string | undefined, open: () => Promise<OpenHandle>) {
+    this.path = path;
+    this.#open = open;
+  }
+
+  /**
+   * Passes a request to the core. Rejected if the server is closed or an option is invalid. With
+   * `optional`, undefined for a path where nothing is served.
+   */
+  async request(head: RequestHead, receiver: Receiver): Promise<Exchange>;
+  async request(head: RequestHead & { optional: boolean }, receiver: Receiver): Promise<Exchange | undefined>;
+  async request(head: RequestHead & { optional?: boolean }, receiver: Receiver): Promise<Exchange | undefined> {
+    this.#listener ??= this.#opened();
+    const { handle } = await this.#listener;
+    return port().exchanges.start(handle, head, receiver);
+  }
+
+  async #opened(): Promise<OpenHandle> {
+    const reset = (): void => {
+      this.#listener = undefined;
+    };
+    try {
+      const listener = await this.#open();
+      // The framework's sockets keep the process alive.
+      listener.unref();
+      void listener.end.then(reset);
+      return listener;
+    } catch (error) {
+      reset();
+      throw error;
+    }
+  }
+}
+
+/** True if a truncated response is recognizable by its length. */
+export function hasLength({ headers }: ResponseHead): boolean {
+  return headers.some(([name]) => name === "content-length");
+}
+
+/** The response in place of the core's, for a server that is closed or did not open. */
+export function unavailable(error: Error): { status: number; text: string } {
+  return { status: error instanceof ClosedError ? 503 : 500, text: error.message };
+}

@@ -1,0 +1,90 @@
+// The common part of listeners and connections: they open, keep the event loop alive, and close once.
+import { type TrunklineError, aborted } from "./errors.js";
+import { port, type HandleOwner } from "./port.js";
+
+export class OpenHandle implements HandleOwner {
+  readonly #port = port();
+  readonly #onNotification: ((method: string, params: unknown) => void) | undefined;
+  #handle = 0;
+  #held = false;
+  #ended = false;
+  #end!: (error?: TrunklineError) => void;
+
+  /** Fulfilled once this has closed, with the error that closed it if any. Never rejected. */
+  readonly end = new Promise<TrunklineError | undefined>((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor(onNotification?: (method: string, params: unknown) => void) {
+    this.#onNotification = onNotification;
+  }
+
+  /** Opens; fulfilled with the result of the core. Aborting the signal gives up. */
+  async open(config: object, signal?: AbortSignal): Promise<unknown> {
+    try {
+      if (signal?.aborted) throw aborted(signal);
+      const { handle, result } = this.#port.open(config, this);
+      this.#handle = handle;
+      this.ref();
+      return await this.#opened(handle, result, signal);
+    } catch (error) {
+      this.closed();
+      throw error;
+    }
+  }
+
+  async #opened(handle: number, result: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
+    if (!signal) return result;
+    const abort = (): void => {
+      this.#port.close(handle, 0);
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      const opened = await result;
+      // It may have opened a moment before it was given up.
+      if (!signal.aborted) return opened;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+    throw aborted(signal);
+  }
+
+  get handle(): number {
+    return this.#handle;
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    if (!this.#ended && this.#handle !== 0) {
+      // The process must not exit while a caller awaits the end.
+      this.ref();
+      this.#port.close(this.#handle, deadlineMs);
+    }
+    await this.end;
+  }
+
+  /** Keeps the event loop alive while this is open, which is the default. */
+  ref(): void {
+    if (this.#held || this.#ended) return;
+    this.#held = true;
+    this.#port.ref();
+  }
+
+  unref(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    this.#port.unref();
+  }
+
+  receiveNotification(method: string, params: unknown): void {
+    this.#onNotification?.(method, params);
+  }
+
+  closed(error?: TrunklineError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.unref();
+    this.#end(error);
+  }
+}
