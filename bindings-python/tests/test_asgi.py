@@ -26,7 +26,8 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from support import DEADLINE, REVISIONS, Heard, environment, run, until
-from trunkline import Client, Context, InvalidArgument, Server, SyncClient, TransportError
+from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient, TransportError
+from trunkline.http_mount import Exchange
 
 JSON = {"accept": "application/json, text/event-stream"}
 
@@ -368,6 +369,7 @@ def test_a_slow_client_does_not_fill_the_memory() -> None:
         port = site.server._port
         assert port is not None
         (exchange,) = port._exchanges.values()
+        assert isinstance(exchange, Exchange)
         assert sum(len(body) for _, _, body in exchange._events if isinstance(body, bytes)) <= 65536
         connection.may_send.set()
         await answering
@@ -442,7 +444,7 @@ def test_options_that_are_wrong_hold_nothing() -> None:
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             for _ in range(3):
-                with pytest.raises(InvalidArgument, match="expected usize"):
+                with pytest.raises(InvalidArgumentError, match="expected usize"):
                     await client.post("/", headers=JSON, content="{}")
 
     run(check())

@@ -14,15 +14,15 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, script
-from trunkline import Field, InputRequired, InvalidArgument, elicit, elicit_url, roots, sample, user
-from trunkline.forms import Form
+from trunkline import Field, InputRequired, InvalidArgumentError, elicit, elicit_url, roots, sample, user
+from trunkline.schema.elicitation_forms import Form
 
 ASKING = """
 import asyncio, sys
 from dataclasses import dataclass
 from typing import Literal
 from trunkline import (
-    Context, ImageContent, InputRequired, RequestTimeout, ProtocolError, Server, SyncContext, TextContent, assistant,
+    Context, ImageContent, InputRequired, TimeoutError, ProtocolError, Server, SyncContext, TextContent, assistant,
     elicit, roots, sample, user,
 )
 
@@ -147,7 +147,7 @@ def primitive_in_thread(ctx: SyncContext) -> str | InputRequired:
 async def impatient(ctx: Context) -> str:
     try:
         await ctx.elicit("Who?", NAME, timeout=0.05)
-    except RequestTimeout:
+    except TimeoutError:
         return "too late"
     return "in time"
 
@@ -418,7 +418,7 @@ class Either:
     ],
 )
 def test_eli_08_forms_that_are_not_flat_are_refused(form: Any, problem: str) -> None:
-    with pytest.raises(InvalidArgument, match=problem):
+    with pytest.raises(InvalidArgumentError, match=problem):
         elicit("?", form)
 
 
@@ -476,5 +476,5 @@ def test_forms_are_not_kept_for_ever() -> None:
     gc.collect()
     assert sum(one() is not None for one in made) < 100
     nonsense: Any = [str]
-    with pytest.raises(InvalidArgument, match="no dataclass"):
+    with pytest.raises(InvalidArgumentError, match="no dataclass"):
         elicit("Who?", nonsense)

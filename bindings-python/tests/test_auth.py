@@ -20,7 +20,7 @@ from trunkline import (
     Context,
     Identity,
     InsufficientScope,
-    InvalidArgument,
+    InvalidArgumentError,
     InvalidToken,
     Server,
     SyncContext,
@@ -219,11 +219,11 @@ def test_auth_that_cannot_be_is_refused() -> None:
             (Auth(RESOURCE, issuer=ISSUER, verifier=judged), "verifier judges tokens itself"),
             (Auth(RESOURCE, verifier=wrong), "a verifier must be a function"),
         ]:
-            with pytest.raises(InvalidArgument, match=problem):
+            with pytest.raises(InvalidArgumentError, match=problem):
                 await guarded().serve("http", port=0, auth=auth).start()
 
     run(check())
-    with pytest.raises(InvalidArgument, match="must name someone"):
+    with pytest.raises(InvalidArgumentError, match="must name someone"):
         Identity()
 
 
@@ -255,9 +255,9 @@ def test_options_of_listeners_reach_the_core() -> None:
             assert listener.port > 0
         async with server.serve("http", port=0, sse=False):
             pass
-        with pytest.raises(InvalidArgument, match="stdio has no retryMs"):
+        with pytest.raises(InvalidArgumentError, match="stdio has no retryMs"):
             server.serve("stdio", retry=1)
-        with pytest.raises(InvalidArgument, match="expected usize"):
+        with pytest.raises(InvalidArgumentError, match="expected usize"):
             await server.serve("http", port=0, max_connections=-1).start()
 
     run(check())

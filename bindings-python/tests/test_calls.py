@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import gc
 import threading
 import time
@@ -14,14 +15,14 @@ import pytest
 
 from support import DEADLINE, REVISIONS, Heard, ignore, run, until
 from trunkline import (
+    CancelledError,
     Client,
-    ConnectionClosed,
+    ClosedError,
     Context,
-    InvalidArgument,
-    RequestCancelled,
-    RequestTimeout,
+    InvalidArgumentError,
     Server,
     SyncContext,
+    TimeoutError,
     TrunklineError,
 )
 
@@ -54,7 +55,7 @@ class Slow:
             while time.monotonic() < end:
                 ctx.raise_if_cancelled()
                 time.sleep(0.005)
-        except RequestCancelled:
+        except CancelledError:
             self.ended.append("cancelled")
             raise
         return "done"
@@ -151,9 +152,9 @@ def test_a_timeout_ends_the_call_on_both_sides(name: str) -> None:
 
     async def check() -> None:
         async with Client(slow.server) as client:
-            with pytest.raises(RequestTimeout) as caught:
+            with pytest.raises(TimeoutError) as caught:
                 await client.call_tool(name, timeout=0.1)
-            assert isinstance(caught.value, TimeoutError)
+            assert isinstance(caught.value, builtins.TimeoutError)
             assert isinstance(caught.value, TrunklineError)
             await until(lambda: slow.ended == ["cancelled"], "the handler's end")
 
@@ -173,7 +174,7 @@ def test_progress_renews_the_timeout_up_to_the_cap() -> None:
     async def check() -> None:
         async with Client(slow.server) as client:
             start = time.monotonic()
-            with pytest.raises(RequestTimeout):
+            with pytest.raises(TimeoutError):
                 await client.call_tool("forever", timeout=1, max_timeout=2, on_progress=ignore)
             assert 1.9 < time.monotonic() - start < 10
 
@@ -190,12 +191,12 @@ def test_closing_the_client_ends_what_is_in_flight(name: str) -> None:
         call = asyncio.ensure_future(client.call_tool(name))
         await until(slow.started.is_set, "the handler")
         await client.close()
-        with pytest.raises(ConnectionClosed):
+        with pytest.raises(ClosedError):
             await call
         await until(lambda: slow.ended == ["cancelled"], "the handler's end")
-        with pytest.raises(ConnectionClosed, match="not connected"):
+        with pytest.raises(ClosedError, match="not connected"):
             await client.ping()
-        with pytest.raises(ConnectionClosed):
+        with pytest.raises(ClosedError):
             _ = client.revision
         await client.close()
 
@@ -205,12 +206,12 @@ def test_closing_the_client_ends_what_is_in_flight(name: str) -> None:
 def test_a_client_connects_once_at_a_time() -> None:
     async def check() -> None:
         client = Client(Slow().server)
-        with pytest.raises(ConnectionClosed, match="not connected"):
+        with pytest.raises(ClosedError, match="not connected"):
             await client.list_tools()
         for _ in range(2):
             async with client:
                 assert client.revision
-                with pytest.raises(InvalidArgument, match="connected already"):
+                with pytest.raises(InvalidArgumentError, match="connected already"):
                     await client.connect()
 
     run(check())

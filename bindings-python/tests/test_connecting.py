@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support import DEADLINE, Lifeline, run, script
-from trunkline import Client, ConnectionClosed, InvalidArgument, Server, SyncClient, TransportError, TrunklineError
+from trunkline import Client, ClosedError, InvalidArgumentError, Server, SyncClient, TransportError, TrunklineError
 
 SILENT = "import time\ntime.sleep(60)\n"
 
@@ -60,13 +60,13 @@ def test_a_client_that_is_closed_while_it_connects() -> None:
         async with Client(server):
             client = Client(server)
             task = await connecting(client)
-            with pytest.raises(InvalidArgument, match="connecting"):
+            with pytest.raises(InvalidArgumentError, match="connecting"):
                 await client.connect()
             await client.close()
-            with pytest.raises(ConnectionClosed):
+            with pytest.raises(ClosedError):
                 await task
             assert_only_one_is_left(server)
-            with pytest.raises(ConnectionClosed):
+            with pytest.raises(ClosedError):
                 _ = client.revision
             async with client:
                 await client.ping()
@@ -86,7 +86,7 @@ def test_a_child_that_is_not_waited_for_ends(tmp_path: Path, how: str) -> None:
                 await client.close(0)
             else:
                 task.cancel()
-            with pytest.raises(ConnectionClosed if how == "close" else asyncio.CancelledError):
+            with pytest.raises(ClosedError if how == "close" else asyncio.CancelledError):
                 await task
             await asyncio.to_thread(lifeline.wait_for_the_end)
 
@@ -109,13 +109,13 @@ def test_a_blocking_client_that_is_closed_while_it_connects(tmp_path: Path) -> N
         thread = threading.Thread(target=connect)
         thread.start()
         lifeline.wait_for_the_start()
-        with pytest.raises(InvalidArgument, match="connecting"):
+        with pytest.raises(InvalidArgumentError, match="connecting"):
             client.connect()
         client.close(0)
         thread.join(DEADLINE)
         lifeline.wait_for_the_end()
     (error,) = failed
-    assert isinstance(error, ConnectionClosed)
+    assert isinstance(error, ClosedError)
 
 
 def test_a_listener_that_is_closed_while_it_starts() -> None:
@@ -125,11 +125,11 @@ def test_a_listener_that_is_closed_while_it_starts() -> None:
             listener = server.serve("http", port=0)
             starting = asyncio.ensure_future(listener.start())
             await asyncio.sleep(0)
-            with pytest.raises(InvalidArgument, match="already"):
+            with pytest.raises(InvalidArgumentError, match="already"):
                 await listener.start()
             await listener.close()
             await asyncio.wait({starting})
-            assert isinstance(starting.exception(), ConnectionClosed | None)
+            assert isinstance(starting.exception(), ClosedError | None)
             assert server._users == [] and server._port is None
 
     run(check())
@@ -139,14 +139,14 @@ def test_a_listener_that_is_closed_while_it_starts() -> None:
 def test_times_are_checked_by_name(time: Any) -> None:
     server = Server("test", version="1")
     for name in ("timeout", "max_timeout", "connect_timeout", "probe_timeout"):
-        with pytest.raises(InvalidArgument, match=name):
+        with pytest.raises(InvalidArgumentError, match=name):
             Client(server, **{name: time})
 
     async def check() -> None:
         async with Client(server, timeout=float("inf")) as client:
-            with pytest.raises(InvalidArgument, match="timeout"):
+            with pytest.raises(InvalidArgumentError, match="timeout"):
                 await client.ping(timeout=time)
-            with pytest.raises(InvalidArgument, match="deadline"):
+            with pytest.raises(InvalidArgumentError, match="deadline"):
                 await client.close(time)
             await client.ping(timeout=float("inf"))
 

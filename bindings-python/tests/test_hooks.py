@@ -14,7 +14,7 @@ from trunkline import (
     Client,
     Context,
     Depends,
-    InvalidArgument,
+    InvalidArgumentError,
     ProtocolError,
     Request,
     Server,
@@ -141,7 +141,7 @@ def test_dependencies_that_cannot_be_made_are_refused(dependency: Any, problem: 
         return x
 
     use.__annotations__["x"] = Annotated[str, Depends(dependency)]
-    with pytest.raises(InvalidArgument, match=problem):
+    with pytest.raises(InvalidArgumentError, match=problem):
         Server("test", version="1").add_tool(use)
 
 
@@ -149,7 +149,7 @@ def test_a_dependency_is_no_default() -> None:
     def use(x: Any = Depends(unknown)) -> str:
         return x
 
-    with pytest.raises(InvalidArgument, match=r"write Annotated\[type, Depends\(function\)\]"):
+    with pytest.raises(InvalidArgumentError, match=r"write Annotated\[type, Depends\(function\)\]"):
         Server("test", version="1").add_tool(use)
 
 
@@ -199,7 +199,7 @@ def test_middleware_runs_around_requests_in_order() -> None:
             log.clear()
             await client.call_tool("tool", {"x": "given"})
             assert log == ["tool changed"]
-            with pytest.raises(InvalidArgument, match="no such middleware"):
+            with pytest.raises(InvalidArgumentError, match="no such middleware"):
                 server.remove_middleware(outer)
 
     run(check())
@@ -214,15 +214,15 @@ def test_middleware_that_cannot_be_is_refused() -> None:
         return await next()
 
     wrong: Any = sync
-    with pytest.raises(InvalidArgument, match="middleware is an async def function"):
+    with pytest.raises(InvalidArgumentError, match="middleware is an async def function"):
         server.middleware(wrong)
-    with pytest.raises(InvalidArgument, match="Middleware cannot wrap initialize"):
+    with pytest.raises(InvalidArgumentError, match="Middleware cannot wrap initialize"):
         server.middleware("initialize")(fine)
     wrong = 3
-    with pytest.raises(InvalidArgument, match="by name"):
+    with pytest.raises(InvalidArgumentError, match="by name"):
         server.middleware(wrong)(fine)
     server.add_middleware(fine)
-    with pytest.raises(InvalidArgument, match="this middleware already"):
+    with pytest.raises(InvalidArgumentError, match="this middleware already"):
         server.add_middleware(fine)
 
 
@@ -397,7 +397,7 @@ class Mixed(OnlyList):
 )
 def test_providers_that_cannot_be_are_refused(provider: Any, problem: str) -> None:
     server = Server("test", version="1")
-    with pytest.raises(InvalidArgument, match=problem):
+    with pytest.raises(InvalidArgumentError, match=problem):
         server.add_provider("tools", provider)
 
 
@@ -410,27 +410,27 @@ def test_wrong_words_are_refused() -> None:
 
         async def get(self, params: Any, ctx: Context) -> Any: ...
 
-    with pytest.raises(InvalidArgument, match="none of tools"):
+    with pytest.raises(InvalidArgumentError, match="none of tools"):
         server.list_changed(wrong)
-    with pytest.raises(InvalidArgument, match="none of tools"):
+    with pytest.raises(InvalidArgumentError, match="none of tools"):
         server.add_provider(wrong, Fine())
     fine = Fine()
     server.add_provider("tools", fine)
     server.remove_provider("tools", fine)
-    with pytest.raises(InvalidArgument, match="no such provider of tools"):
+    with pytest.raises(InvalidArgumentError, match="no such provider of tools"):
         server.remove_provider("tools", fine)
 
 
 def test_options_of_a_server_are_checked() -> None:
     Server("test", version="1", state_keys=[bytes(32), "A" * 43 + "="], extensions={"example.com/x": {}}, replay=True)
-    with pytest.raises(InvalidArgument, match="stateKeys must hold keys of 32 bytes"):
+    with pytest.raises(InvalidArgumentError, match="stateKeys must hold keys of 32 bytes"):
         Server("test", version="1", state_keys=[b"short"])
     wrong: Any = 3
-    with pytest.raises(InvalidArgument, match="extensions"):
+    with pytest.raises(InvalidArgumentError, match="extensions"):
         Server("test", version="1", extensions={"example.com/x": wrong})
-    with pytest.raises(InvalidArgument, match="cacheScope"):
+    with pytest.raises(InvalidArgumentError, match="cacheScope"):
         Server("test", version="1", cache_scope=wrong)
-    with pytest.raises(InvalidArgument, match="ttl must be a number of seconds"):
+    with pytest.raises(InvalidArgumentError, match="ttl must be a number of seconds"):
         Server("test", version="1", ttl=-1)
 
 
@@ -446,7 +446,7 @@ def test_middleware_need_not_be_hashable() -> None:
     server, shout = Server("test", version="1"), Shout()
     server.add_tool(lambda: "hello", name="hello")
     server.add_middleware(shout, "tools/call")
-    with pytest.raises(InvalidArgument, match="already"):
+    with pytest.raises(InvalidArgumentError, match="already"):
         server.add_middleware(shout)
 
     async def check() -> None:

@@ -19,8 +19,8 @@ from support import DEADLINE, REVISIONS, Heard, environment, ignore, run, script
 from test_calls import Slow
 from trunkline import (
     Client,
-    ConnectionClosed,
-    InvalidArgument,
+    ClosedError,
+    InvalidArgumentError,
     Server,
     SyncClient,
     TransportError,
@@ -171,7 +171,7 @@ def test_closing_drains_what_is_in_flight_up_to_the_deadline() -> None:
     async def check() -> None:
         listener = slow.server.serve("http", port=0)
         await listener.start()
-        with pytest.raises(InvalidArgument, match="started already"):
+        with pytest.raises(InvalidArgumentError, match="started already"):
             await listener.start()
         assert listener.url is not None
         async with Client(listener.url) as client:
@@ -198,7 +198,7 @@ def test_cancelling_serve_stops_it() -> None:
 
     async def check() -> None:
         listener = slow.server.serve("http", port=0)
-        with pytest.raises(InvalidArgument, match="not ready"):
+        with pytest.raises(InvalidArgumentError, match="not ready"):
             _ = listener.url
         task = asyncio.ensure_future(serve(listener))
         await until(lambda: listener._result, "the listener")
@@ -207,7 +207,7 @@ def test_cancelling_serve_stops_it() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        with pytest.raises((TransportError, ConnectionClosed)):
+        with pytest.raises((TransportError, ClosedError)):
             async with Client(listener.url):
                 pass
 
@@ -320,7 +320,7 @@ def test_another_loop_cannot_serve_the_same_server() -> None:
             async def again() -> None:
                 await server.serve("http", port=0)
 
-            with pytest.raises(InvalidArgument, match="another event loop"):
+            with pytest.raises(InvalidArgumentError, match="another event loop"):
                 await asyncio.to_thread(asyncio.run, again())
 
     run(check())

@@ -16,7 +16,8 @@ import pytest
 
 from support import DEADLINE, Heard, run, until
 from test_calls import Slow
-from trunkline import Client, Context, InvalidArgument, Server, SyncClient, bell
+from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient
+from trunkline.port import bell
 
 
 @pytest.fixture(
@@ -24,7 +25,7 @@ from trunkline import Client, Context, InvalidArgument, Server, SyncClient, bell
 )
 def bells(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to hear of events, for the second is that of Windows."""
-    monkeypatch.setattr("trunkline.port.make_bell", request.param)
+    monkeypatch.setattr("trunkline.port.lifecycle.make_bell", request.param)
 
 
 HANDLERS = pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
@@ -168,7 +169,7 @@ def test_a_server_of_a_blocking_client_is_served_by_nobody_else() -> None:
     async def check(server: Server) -> None:
         async with Client(server) as client:
             assert (await client.call_tool("steps")).text == "done"
-        with pytest.raises(InvalidArgument, match="after serve"):
+        with pytest.raises(InvalidArgumentError, match="after serve"):
             await server.serve("http", port=0)
 
     slow = Slow()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support import run, script
-from trunkline import Client, InvalidArgument, Server, SyncClient, TransportError
+from trunkline import Client, InvalidArgumentError, Server, SyncClient, TransportError
 
 ANSWERS = """
 import json, sys
@@ -117,7 +117,7 @@ def test_arguments_are_what_results_may_be_too() -> None:
 
 def test_options_are_checked_by_the_core() -> None:
     with (
-        pytest.raises(InvalidArgument, match="maxMessageBytes"),
+        pytest.raises(InvalidArgumentError, match="maxMessageBytes"),
         SyncClient(Server("a", version="1"), max_message_bytes=-1),
     ):
         pass

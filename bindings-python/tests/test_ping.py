@@ -14,9 +14,9 @@ import pytest
 from support import REVISIONS, run, until
 from trunkline import (
     Client,
-    ConnectionClosed,
+    ClosedError,
     Context,
-    InvalidArgument,
+    InvalidArgumentError,
     ProtocolError,
     Server,
     SyncClient,
@@ -110,7 +110,7 @@ def test_a_caller_that_is_gone(transport: str, handler: str) -> None:
         await until(lambda: pinging.outcomes, "the ping's end")
 
     run(check())
-    assert isinstance(pinging.outcomes[0], ConnectionClosed)
+    assert isinstance(pinging.outcomes[0], ClosedError)
 
 
 def test_a_call_that_is_answered() -> None:
@@ -129,11 +129,11 @@ def test_a_call_that_is_answered() -> None:
             await client.call_tool("leak")
             await client.call_tool("leak_in_thread")
             assert all(ctx.cancelled for ctx in contexts)
-            with pytest.raises(ConnectionClosed, match="done"):
+            with pytest.raises(ClosedError, match="done"):
                 await contexts[0].ping()
-            with pytest.raises(ConnectionClosed, match="done"):
+            with pytest.raises(ClosedError, match="done"):
                 contexts[1].ping()
-            with pytest.raises(InvalidArgument, match="seconds"):
+            with pytest.raises(InvalidArgumentError, match="seconds"):
                 await contexts[0].ping(timeout=-1)
 
     run(check())

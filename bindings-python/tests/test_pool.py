@@ -12,7 +12,7 @@ import pytest
 
 from support import DEADLINE, run, until
 from trunkline import Client, Server
-from trunkline.pool import Pool
+from trunkline.port.pool import Pool
 
 
 class Together:

@@ -7,31 +7,33 @@ import gc
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support import environment, finish, run, script
 from test_stdio import ECHO
-from trunkline import Client, ConnectionClosed, TransportError
-from trunkline.port import Port
+from trunkline import Client, ClosedError, TransportError
+from trunkline.port.read_handoff import ReadHandoff
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="loops there do not watch pipes")
 
 # It counts how often its loop has read.
 SERVER = """
 import asyncio, time
+from typing import Any
 from trunkline import Server
-from trunkline.port import Port
+from trunkline.port.read_handoff import ReadHandoff
 
 reads = 0
-pump = Port._pump
+read_ready = ReadHandoff.read_ready
 
-def counting(port: Port, handle: int) -> None:
+def counting(handoff: ReadHandoff, handle: int, *given: Any) -> None:
     global reads
     reads += 1
-    pump(port, handle)
+    read_ready(handoff, handle, *given)
 
-Port._pump = counting
+ReadHandoff.read_ready = counting
 server = Server("reading", version="1")
 
 @server.tool
@@ -65,13 +67,13 @@ server.run()
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each read of a loop of this process."""
     counted: list[int] = []
-    pump = Port._pump
+    read_ready = ReadHandoff.read_ready
 
-    def counting(port: Port, handle: int) -> None:
+    def counting(handoff: ReadHandoff, handle: int, *given: Any) -> None:
         counted.append(handle)
-        pump(port, handle)
+        read_ready(handoff, handle, *given)
 
-    monkeypatch.setattr(Port, "_pump", counting)
+    monkeypatch.setattr(ReadHandoff, "read_ready", counting)
     return counted
 
 
@@ -163,7 +165,7 @@ def test_a_server_that_dies_during_a_call(tmp_path: Path, reads: list[int]) -> N
             reads.clear()
             async with Client(script(tmp_path, SERVER), env=environment()) as client:
                 await lent(client, reads)
-                with pytest.raises((TransportError, ConnectionClosed), match="last words"):
+                with pytest.raises((TransportError, ClosedError), match="last words"):
                     await client.call_tool("die")
             gc.collect()  # the port of a client goes with the client, which is in a cycle
             left.append(descriptors())
@@ -180,7 +182,7 @@ def test_a_client_that_is_closed_during_a_call(tmp_path: Path, reads: list[int])
         hanging = asyncio.ensure_future(client.call_tool("hang"))
         await asyncio.sleep(0.02)
         await client.close()
-        with pytest.raises(ConnectionClosed):
+        with pytest.raises(ClosedError):
             await hanging
 
     run(check())
@@ -189,14 +191,13 @@ def test_a_client_that_is_closed_during_a_call(tmp_path: Path, reads: list[int])
 LEAVING = """
 import asyncio, os, sys
 from trunkline import Client, ForkedError
-from trunkline.port import Port
 
 async def main() -> None:
     client = Client({command!r})
     await client.connect()
     for number in range(50):
         await client.call_tool("echo", {{"message": str(number)}})
-    assert client._port._lent, "the loop does not read"
+    assert client._port._handoff.descriptors, "the loop does not read"
     {leave}
 
 asyncio.run(main())

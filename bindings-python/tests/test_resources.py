@@ -15,7 +15,7 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, run, script
-from trunkline import Client, Context, Field, InvalidArgument, ProtocolError, Server, SyncContext
+from trunkline import Client, Context, Field, InvalidArgumentError, ProtocolError, Server, SyncContext
 
 OFFER = """
 import datetime as dt, enum
@@ -306,7 +306,7 @@ class Weekday(enum.IntEnum):
 def test_texts_become_what_the_annotation_says() -> None:
     from decimal import Decimal
 
-    from trunkline.texts import TextSignature
+    from trunkline.signature.string_arguments import TextSignature
 
     def takes(
         text: str,
@@ -385,7 +385,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
 def test_what_does_not_fit_is_refused_when_it_is_added(
     method: str, arguments: tuple[Any, ...], options: dict[str, Any], problem: str
 ) -> None:
-    with pytest.raises(InvalidArgument) as caught:
+    with pytest.raises(InvalidArgumentError) as caught:
         getattr(Server("test", version="1"), method)(*arguments, **options)
     assert problem in str(caught.value)
 
@@ -411,7 +411,7 @@ def test_parameters_that_text_cannot_fill_are_refused() -> None:
         (mixed, "SyncContext is for functions made with def"),
         (twice, "Context is for functions made with async def"),
     ]:
-        with pytest.raises(InvalidArgument, match=problem):
+        with pytest.raises(InvalidArgumentError, match=problem):
             server.add_prompt(function)
 
 

@@ -17,10 +17,11 @@ import pydantic
 import pytest
 from typing_extensions import NotRequired, Required, TypeAliasType
 
-from trunkline import Context, Field, InvalidArgument, Server, SyncContext, parameters
-from trunkline.results import Returns
-from trunkline.schema import Builder, UnsupportedType
-from trunkline.signature import Signature
+from trunkline import Context, Field, InvalidArgumentError, Server, SyncContext
+from trunkline.returns import Returns
+from trunkline.schema.builder import Builder, UnsupportedType
+from trunkline.signature import parameters
+from trunkline.signature.tool_signature import Signature
 
 
 class Colour(enum.Enum):
@@ -431,7 +432,7 @@ BAD_FUNCTIONS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("function", "text"), BAD_FUNCTIONS)
 def test_a_bad_function_is_named(function: Any, text: str) -> None:
-    with pytest.raises(InvalidArgument, match=text):
+    with pytest.raises(InvalidArgumentError, match=text):
         Signature(function)
 
 
@@ -454,5 +455,5 @@ def test_annotations_that_are_evaluated_late_may_fail_then() -> None:
 
         def __call__(self) -> None: ...
 
-    with pytest.raises(InvalidArgument, match="'Missing' is not defined"):
+    with pytest.raises(InvalidArgumentError, match="'Missing' is not defined"):
         Server("test", version="1").add_tool(Signed(), name="signed")

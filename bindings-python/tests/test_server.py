@@ -26,7 +26,7 @@ from trunkline import (
     EmbeddedResource,
     Field,
     ImageContent,
-    InvalidArgument,
+    InvalidArgumentError,
     ProtocolError,
     ResourceLink,
     Server,
@@ -428,29 +428,29 @@ def test_registration_refuses_what_is_wrong() -> None:
     async def fine() -> None: ...
 
     server.add_tool(fine)
-    with pytest.raises(InvalidArgument, match="fine"):
+    with pytest.raises(InvalidArgumentError, match="fine"):
         server.add_tool(fine)
-    with pytest.raises(InvalidArgument, match="bad name"):
+    with pytest.raises(InvalidArgumentError, match="bad name"):
         server.add_tool(fine, name="bad name")
-    with pytest.raises(InvalidArgument, match="inputSchema"):
+    with pytest.raises(InvalidArgumentError, match="inputSchema"):
         server.add_tool(fine, name="a", input_schema={"type": "nonsense"})
-    with pytest.raises(InvalidArgument, match="outputSchema"):
+    with pytest.raises(InvalidArgumentError, match="outputSchema"):
         server.add_tool(fine, name="b", output_schema={"$ref": "https://example.com/x.json"})
-    with pytest.raises(InvalidArgument, match="pass name="):
+    with pytest.raises(InvalidArgumentError, match="pass name="):
         server.add_tool(lambda: None)
-    with pytest.raises(InvalidArgument, match="is a method without its object"):
+    with pytest.raises(InvalidArgumentError, match="is a method without its object"):
         server.add_tool(Methods.method)
-    with pytest.raises(InvalidArgument, match="by keyword"):
+    with pytest.raises(InvalidArgumentError, match="by keyword"):
         server.tool("name")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="no tool named 'nothing'"):
+    with pytest.raises(InvalidArgumentError, match="no tool named 'nothing'"):
         server.remove_tool("nothing")
-    with pytest.raises(InvalidArgument, match="seconds"):
+    with pytest.raises(InvalidArgumentError, match="seconds"):
         Server("test", version="1", session_idle=-1)
-    with pytest.raises(InvalidArgument, match="not '5'"):
+    with pytest.raises(InvalidArgumentError, match="not '5'"):
         Client(server, timeout="5")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="transport must be"):
+    with pytest.raises(InvalidArgumentError, match="transport must be"):
         server.serve("carrier pigeon")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="stdio has no port"):
+    with pytest.raises(InvalidArgumentError, match="stdio has no port"):
         server.serve("stdio", port=1)
     server.remove_tool("fine")
     server.add_tool(fine)
@@ -532,7 +532,7 @@ def test_every_revision(revision: str) -> None:
 
 
 def test_unknown_revisions_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="1999"):
+    with pytest.raises(InvalidArgumentError, match="1999"):
         run(call(Server("test", version="1"), "x", revision="1999-01-01"))
 
 

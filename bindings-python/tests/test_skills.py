@@ -11,13 +11,13 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, run, script
-from trunkline import Client, InvalidArgument, Server
+from trunkline import Client, InvalidArgumentError, Server
 
 MANIFEST = "---\nname: {}\ndescription: Does {}.\nmetadata:\n  team: a\n---\n# {}\n"
 
 SERVER = """
 import os, pathlib
-from trunkline import InvalidArgument, ReadResourceResult, ResourceContents, Server
+from trunkline import InvalidArgumentError, ReadResourceResult, ResourceContents, Server
 
 server = Server("skills", version="1", extensions={"io.modelcontextprotocol/ui": {}})
 MANIFEST = MANIFEST_TEXT
@@ -31,7 +31,7 @@ def forget() -> str:
     server.remove_skill(skills[0])
     try:
         server.remove_skill(skills[0])
-    except InvalidArgument as error:
+    except InvalidArgumentError as error:
         return str(error)
 
 @server.tool
@@ -130,7 +130,7 @@ def test_skl_15_the_manifest_is_a_resource(tmp_path: Path, revision: str) -> Non
 )
 def test_skl_08_skl_11_what_is_no_skill_is_refused(files: Any, options: dict[str, Any], reason: str) -> None:
     server = Server("wrong", version="1")
-    with pytest.raises(InvalidArgument, match=reason):
+    with pytest.raises(InvalidArgumentError, match=reason):
         server.add_skill(files, **options)
 
 

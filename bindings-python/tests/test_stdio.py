@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support import DEADLINE, REVISIONS, Lifeline, environment, finish, run, script
-from trunkline import Client, ConnectionClosed, RequestTimeout, SyncClient, TransportError, TrunklineError
+from trunkline import Client, ClosedError, SyncClient, TimeoutError, TransportError, TrunklineError
 
 ECHO = """
 import os, subprocess, sys
@@ -97,7 +97,7 @@ def test_the_child_gets_its_environment_and_folder(tmp_path: Path) -> None:
 def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, ECHO), env=environment()) as client:
-            with pytest.raises((TransportError, ConnectionClosed), match="last words"):
+            with pytest.raises((TransportError, ClosedError), match="last words"):
                 await client.call_tool("die")
             with pytest.raises(TrunklineError):
                 await client.call_tool("echo", {"message": "x"})
@@ -121,7 +121,7 @@ def test_a_child_that_is_no_server(tmp_path: Path) -> None:
         with pytest.raises(TrunklineError) as caught:
             async with Client(script(tmp_path, source), connect_timeout=connect_timeout):
                 pass
-        assert isinstance(caught.value, (TransportError, ConnectionClosed, RequestTimeout))
+        assert isinstance(caught.value, (TransportError, ClosedError, TimeoutError))
 
     run(check("import sys; sys.exit('not today')"))
     run(check("print('hello')"))

@@ -11,7 +11,7 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import DEADLINE, REVISIONS, script
-from trunkline import InvalidArgument, Server
+from trunkline import InvalidArgumentError, Server
 
 TASKS = """
 import asyncio, time
@@ -252,7 +252,7 @@ def test_where_there_are_no_tasks_what_a_handler_says_of_its_task_is_lost(tmp_pa
 
 def test_other_words_for_the_support_of_tasks_are_refused() -> None:
     server = Server("wrong", version="1")
-    with pytest.raises(InvalidArgument, match="taskSupport"):
+    with pytest.raises(InvalidArgumentError, match="taskSupport"):
         server.add_tool(lambda: "", name="some", task="sometimes")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="task_ttl must be a number of seconds"):
+    with pytest.raises(InvalidArgumentError, match="task_ttl must be a number of seconds"):
         Server("wrong", version="1", task_ttl=-1)

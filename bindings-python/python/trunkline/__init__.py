@@ -1,7 +1,10 @@
 """Model Context Protocol servers and clients: every revision of the protocol, one core in Rust, no dependencies."""
 
 from . import _native
-from .asking import (
+from .auth import AccessToken, Auth, Identity, InsufficientScope, InvalidToken, Verify
+from .client.client import Client
+from .client.sync_client import SyncClient
+from .client_requests import (
     CreateMessageResult,
     ElicitResult,
     InputRequest,
@@ -12,10 +15,27 @@ from .asking import (
     roots,
     sample,
 )
-from .auth import AccessToken, Auth, Identity, InsufficientScope, InvalidToken, Verify
-from .client import Client
-from .completions import Completion
-from .content import (
+from .context import Context
+from .errors import (
+    BlockingError,
+    BusyError,
+    CancelledError,
+    ClosedError,
+    ForkedError,
+    InternalError,
+    InvalidArgumentError,
+    ProtocolError,
+    TimeoutError,
+    ToolError,
+    TransportError,
+    TrunklineError,
+    VersionError,
+)
+from .features.middleware import Middleware, Next, Request
+from .features.skill import Skill
+from .listener import Listener
+from .model.completions import Completion
+from .model.content import (
     AudioContent,
     Content,
     EmbeddedResource,
@@ -24,33 +44,14 @@ from .content import (
     ResourceLink,
     TextContent,
 )
-from .contents import ReadResourceResult, ResourceContents
-from .context import Context
-from .dependencies import Depends
-from .errors import (
-    BlockingCallError,
-    Busy,
-    ConnectionClosed,
-    ForkedError,
-    InternalError,
-    InvalidArgument,
-    ProtocolError,
-    RequestCancelled,
-    RequestTimeout,
-    ToolError,
-    TransportError,
-    TrunklineError,
-    VersionError,
-)
-from .fields import Field
-from .handlers.middleware import Middleware, Next, Request
-from .listener import Listener
-from .messages import GetPromptResult, Message, assistant, user
-from .results import CallToolResult
-from .server import Server, Skill
-from .sync_client import SyncClient
+from .model.messages import GetPromptResult, Message, assistant, user
+from .model.resource_contents import ReadResourceResult, ResourceContents
+from .model.results import CallToolResult
+from .model.types import Annotations, Icon, Tool, ToolAnnotations, ToolPage
+from .schema.fields import Field
+from .server.server import Server
+from .signature.dependencies import Depends
 from .sync_context import SyncContext
-from .types import Annotations, Icon, Tool, ToolAnnotations, ToolPage
 
 __version__ = _native.VERSION
 
@@ -59,12 +60,13 @@ __all__ = [
     "Annotations",
     "AudioContent",
     "Auth",
-    "BlockingCallError",
-    "Busy",
+    "BlockingError",
+    "BusyError",
     "CallToolResult",
+    "CancelledError",
     "Client",
+    "ClosedError",
     "Completion",
-    "ConnectionClosed",
     "Content",
     "Context",
     "CreateMessageResult",
@@ -81,7 +83,7 @@ __all__ = [
     "InputRequired",
     "InsufficientScope",
     "InternalError",
-    "InvalidArgument",
+    "InvalidArgumentError",
     "InvalidToken",
     "Listener",
     "Message",
@@ -91,8 +93,6 @@ __all__ = [
     "ProtocolError",
     "ReadResourceResult",
     "Request",
-    "RequestCancelled",
-    "RequestTimeout",
     "ResourceContents",
     "ResourceLink",
     "Root",
@@ -101,6 +101,7 @@ __all__ = [
     "SyncClient",
     "SyncContext",
     "TextContent",
+    "TimeoutError",
     "Tool",
     "ToolAnnotations",
     "ToolError",

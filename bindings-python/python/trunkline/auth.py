@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from .content import encode_base64
-from .errors import InvalidArgument
+from .errors import InvalidArgumentError
+from .model.content import encode_base64
 from .options import camel_case
 
 Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identity | None]"
@@ -132,7 +132,7 @@ class Identity:
         principal: str | None = None,
     ) -> None:
         if subject is None and client_id is None and principal is None:
-            raise InvalidArgument("an identity must name someone: a subject, a client_id, or a principal")
+            raise InvalidArgumentError("an identity must name someone: a subject, a client_id, or a principal")
         self.subject = subject
         self.client_id = client_id
         self.issuer = issuer

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from .asking import (
+from .calls import Call
+from .client_requests import (
     CreateMessageResult,
     ElicitResult,
     InputRequest,
@@ -17,10 +18,9 @@ from .asking import (
     roots,
     sample,
 )
-from .call import Call
-from .connection import read_answer, request_json
-from .jsonable import jsonable
-from .logs import LogLevel
+from .model.types import LogLevel
+from .requests import read_answer, request_json
+from .schema.jsonable import jsonable
 
 T = TypeVar("T")
 
@@ -88,8 +88,8 @@ class Context(Call):
 
         Raises:
             ProtocolError: if the client cannot be asked, or refuses.
-            RequestTimeout: if no answer came in time.
-            ConnectionClosed: if the client is gone, or the call is answered already.
+            TimeoutError: if no answer came in time.
+            ClosedError: if the client is gone, or the call is answered already.
         """
         return await self._ask(elicit(message, schema), key, timeout)
 
@@ -170,8 +170,8 @@ class Context(Call):
 
         Raises:
             ProtocolError: on other revisions, with the code -32601.
-            RequestTimeout: if no answer came in time.
-            ConnectionClosed: if the client is gone, or the call is answered already.
+            TimeoutError: if no answer came in time.
+            ClosedError: if the client is gone, or the call is answered already.
         """
         await self._request(request_json("ping", None, timeout))
 

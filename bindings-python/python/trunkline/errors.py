@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, ClassVar, NoReturn
 
 from . import _native
@@ -34,19 +35,19 @@ class ProtocolError(TrunklineError):
         return (type(self), (self.message, self.code, self.data))
 
 
-class RequestTimeout(TrunklineError, TimeoutError):
+class TimeoutError(TrunklineError, builtins.TimeoutError):  # noqa: A001 - the name of the kind
     """No answer came in time; the peer was told to cancel."""
 
     kind = "timeout"
 
 
-class RequestCancelled(TrunklineError):
+class CancelledError(TrunklineError):
     """The request was cancelled by the caller."""
 
     kind = "cancelled"
 
 
-class ConnectionClosed(TrunklineError):
+class ClosedError(TrunklineError, ConnectionError):
     """The connection or the server is closed, or was closed while waiting."""
 
     kind = "closed"
@@ -64,19 +65,19 @@ class VersionError(TrunklineError):
     kind = "version"
 
 
-class InvalidArgument(TrunklineError, ValueError):
+class InvalidArgumentError(TrunklineError, ValueError):
     """An argument of this package's own functions is wrong."""
 
     kind = "invalid"
 
 
-class Busy(TrunklineError):
+class BusyError(TrunklineError):
     """A limit was reached: requests in flight, calls waiting, or bytes."""
 
     kind = "busy"
 
 
-class BlockingCallError(TrunklineError):
+class BlockingError(TrunklineError):
     """The call would wait on the very thread that has to do the work."""
 
     kind = "blocking"
@@ -107,14 +108,14 @@ class Suspended(BaseException):
 _CLASSES: dict[str, type[TrunklineError]] = {
     cls.kind: cls
     for cls in (
-        RequestTimeout,
-        RequestCancelled,
-        ConnectionClosed,
+        TimeoutError,
+        CancelledError,
+        ClosedError,
         TransportError,
         VersionError,
-        InvalidArgument,
-        Busy,
-        BlockingCallError,
+        InvalidArgumentError,
+        BusyError,
+        BlockingError,
         ForkedError,
         InternalError,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from .errors import ConnectionClosed, InvalidArgument
+from .errors import ClosedError, InvalidArgumentError
 from .options import checked_time
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .port import Port
-    from .server.base import Base
+    from .features.registry import Registry
+    from .port.port import Port
 
 
 class Listener:
     """What `Server.serve` returns: awaited, it serves until the end; as a context manager, inside the block."""
 
-    def __init__(self, server: Base, transport: dict[str, Any], drain_deadline: float) -> None:
+    def __init__(self, server: Registry, transport: dict[str, Any], drain_deadline: float) -> None:
         self._server = server
         self._transport = transport
         self._drain_deadline = drain_deadline
@@ -55,21 +55,21 @@ class Listener:
         import asyncio
 
         if self._port is not None:
-            raise InvalidArgument("this listener was started already: call serve() again for another")
+            raise InvalidArgumentError("this listener was started already: call serve() again for another")
         self._result = {}
         self._loop = loop = asyncio.get_running_loop()
         port, server = self._server._acquire(loop)
         self._port, self._handle = port, 0
         try:
             if port.loop is not loop:
-                raise InvalidArgument(
+                raise InvalidArgumentError(
                     "another event loop serves this server already; a SyncClient of it connects after serve()"
                 )
             transport, self._verifier = self._server._transport(port, self._transport)
             self._handle = port.open({"server": server, "transport": transport})
             result = await port.opened(self._handle)
             if self._port is not port:
-                raise ConnectionClosed("the listener was closed while it was starting")
+                raise ClosedError("the listener was closed while it was starting")
             self._result = result
         except BaseException:
             if self._port is port:  # otherwise `close` lets go of it
@@ -117,7 +117,7 @@ class Listener:
         if name in self._result:
             return self._result[name]
         why = "it is not ready yet" if self._transport["type"] == "http" else "it listens on stdio"
-        raise InvalidArgument(f"the listener has no {name}: {why}")
+        raise InvalidArgumentError(f"the listener has no {name}: {why}")
 
     def __await__(self) -> Generator[Any, None, None]:
         return self._serve().__await__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .errors import InvalidArgument
+from .errors import InvalidArgumentError
 
 # Thirty years.
 _LONGEST: Final = 1e9
@@ -24,11 +24,11 @@ def checked_time(name: str, seconds: float) -> float:
     """The time, or the longest there is if it is longer.
 
     Raises:
-        InvalidArgument: if it is negative or not a number.
+        InvalidArgumentError: if it is negative or not a number.
     """
     # NaN compares as false, so this refuses it as well.
     if not isinstance(seconds, (int, float)) or not seconds >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidArgument(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
+        raise InvalidArgumentError(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
     return min(seconds, _LONGEST)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar, overload
 
 from . import _native
-from .asking import (
+from .calls import Call
+from .client_requests import (
     CreateMessageResult,
     ElicitResult,
     InputRequest,
@@ -17,11 +18,10 @@ from .asking import (
     roots,
     sample,
 )
-from .call import Call
-from .connection import read_answer, request_json
-from .errors import RequestCancelled, from_object, reraise
-from .jsonable import jsonable
-from .logs import LogLevel
+from .errors import CancelledError, from_object, reraise
+from .model.types import LogLevel
+from .requests import read_answer, request_json
+from .schema.jsonable import jsonable
 
 T = TypeVar("T")
 
@@ -92,8 +92,8 @@ class SyncContext(Call):
 
         Raises:
             ProtocolError: if the client cannot be asked, or refuses.
-            RequestTimeout: if no answer came in time.
-            ConnectionClosed: if the client is gone, or the call is answered already.
+            TimeoutError: if no answer came in time.
+            ClosedError: if the client is gone, or the call is answered already.
         """
         return self._ask(elicit(message, schema), key, timeout)
 
@@ -173,8 +173,8 @@ class SyncContext(Call):
 
         Raises:
             ProtocolError: on other revisions, with the code -32601.
-            RequestTimeout: if no answer came in time.
-            ConnectionClosed: if the client is gone, or the call is answered already.
+            TimeoutError: if no answer came in time.
+            ClosedError: if the client is gone, or the call is answered already.
         """
         self._request(request_json("ping", None, timeout, wait=True))
 
@@ -194,10 +194,10 @@ class SyncContext(Call):
         """Ends the handler when nobody waits for the result any more.
 
         Raises:
-            RequestCancelled: if so.
+            CancelledError: if so.
         """
         if self.cancelled:
-            raise RequestCancelled("the caller cancelled the request")
+            raise CancelledError("the caller cancelled the request")
 
     def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
         return read_answer(

@@ -6,19 +6,19 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..errors import BlockingCallError, InvalidArgument
+from ..errors import BlockingError, InvalidArgumentError
+from ..features.registry import Registry, running_loop
 from ..listener import Listener
 from ..options import camel_case, in_ms
-from .base import Base, running_loop
 
 if TYPE_CHECKING:
-    from ..asgi import ASGIApp
     from ..auth import Auth
+    from ..http_mount import ASGIApp
 
 Transport: TypeAlias = Literal["stdio", "http"]
 
 
-class Serving(Base):
+class Serving(Registry):
     """How a server is served."""
 
     def run(
@@ -38,12 +38,10 @@ class Serving(Base):
         """
         import asyncio
 
-        from ..signals import run_until_signal
+        from .foreground import run_until_signal
 
         if running_loop() is not None:
-            raise BlockingCallError(
-                "run() blocks, and an event loop runs in this thread: use `await server.serve(...)`"
-            )
+            raise BlockingError("run() blocks, and an event loop runs in this thread: use `await server.serve(...)`")
         asyncio.run(run_until_signal(self.serve(transport, **options), on_ready))
 
     def serve(
@@ -117,9 +115,9 @@ class Serving(Base):
             **in_ms(retry=retry),
         )
         if transport not in ("stdio", "http"):
-            raise InvalidArgument(f'transport must be "stdio" or "http", not {transport!r}')
+            raise InvalidArgumentError(f'transport must be "stdio" or "http", not {transport!r}')
         if transport == "stdio" and chosen:
-            raise InvalidArgument(f"stdio has no {', '.join(chosen)}")
+            raise InvalidArgumentError(f"stdio has no {', '.join(chosen)}")
         return Listener(self, {"type": transport, **chosen}, self._drain_deadline)
 
     def asgi(
@@ -161,7 +159,7 @@ class Serving(Base):
             max_body_bytes: bytes of the bodies that are read and served at once (default 256 MiB, and never less than
                 one message).
         """
-        from ..asgi import ASGIApp
+        from ..http_mount import ASGIApp
 
         chosen = camel_case(
             path=path,
@@ -179,3 +177,7 @@ class Serving(Base):
             **in_ms(retry=retry),
         )
         return ASGIApp(self, chosen, self._drain_deadline)
+
+    def elicitation_complete(self, elicitation_id: str) -> None:
+        """Tells the client that was sent to a page with this id that what happens there is done."""
+        self._tell({"elicitationComplete": elicitation_id})

@@ -1,0 +1,250 @@
+"""The asyncio client."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ClosedError, InvalidArgumentError
+from ..model.results import CallToolResult
+from ..model.types import Tool, ToolPage
+from ..options import checked_time
+from ..port.port import Port
+from ..requests import call_params, read_answer, request_json
+from .connection import (
+    CLOSE_DEADLINE,
+    Connection,
+    OnNotification,
+    OnProgress,
+    OnToolsChanged,
+    Target,
+)
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Task
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+
+class Client:
+    """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
+
+    It belongs to the event loop on which it was connected. Times are in seconds.
+
+    Args:
+        target: the URL of an endpoint, the command of a server to start (a list), or a `Server` of this process,
+            whichever thread or event loop serves it.
+        name: how the client introduces itself (together with `version`).
+        version: the version of the program that uses the client.
+        revision: `"auto"` (negotiate), `"legacy"`, `"modern"`, or one revision, spoken without asking first.
+        timeout: for an answer (default 60); progress renews it.
+        max_timeout: however often it is renewed (default 600).
+        connect_timeout: for connecting and negotiating (default 30).
+        probe_timeout: for a server on a pipe to answer what only the newest revision has, before the older ones are
+            tried (default 5).
+        max_message_bytes: the largest message that is taken (default 64 MiB).
+        headers: sent with every HTTP request.
+        env: added to the environment of the started server; with `inherit_env=False` it is all that it gets.
+        inherit_env: whether the started server gets this process's environment (default True).
+        cwd: the folder in which the server starts.
+        on_notification: called with the method and the params of every notification.
+        on_tools_changed: called when the server's list of tools has changed.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        revision: str | None = None,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        connect_timeout: float | None = None,
+        probe_timeout: float | None = None,
+        max_message_bytes: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        inherit_env: bool | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        on_notification: OnNotification | None = None,
+        on_tools_changed: OnToolsChanged | None = None,
+    ) -> None:
+        self._connection = Connection(
+            target,
+            name=name,
+            version=version,
+            revision=revision,
+            timeout=timeout,
+            max_timeout=max_timeout,
+            connect_timeout=connect_timeout,
+            probe_timeout=probe_timeout,
+            max_message_bytes=max_message_bytes,
+            headers=headers,
+            env=env,
+            inherit_env=inherit_env,
+            cwd=cwd,
+            on_notification=on_notification,
+            on_tools_changed=on_tools_changed,
+        )
+        self._port: Port | None = None
+        self._loop: AbstractEventLoop
+        self._handle = 0
+        self._progress: dict[int, OnProgress] = {}
+        self._callbacks: set[Task[None]] = set()
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision that is spoken."""
+        return self._connection.fact("revision")
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """Name, version and the like of the server."""
+        return self._connection.fact("serverInfo") or {}
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server can do."""
+        return self._connection.fact("capabilities") or {}
+
+    @property
+    def instructions(self) -> str | None:
+        """How the server wants to be used."""
+        return self._connection.fact("instructions")
+
+    async def connect(self) -> None:
+        """Connects and negotiates; `async with` does it for you.
+
+        Raises:
+            TransportError: if the connection cannot be made.
+            VersionError: if there is no revision in common.
+            TimeoutError: if it takes longer than the connect timeout.
+        """
+        import asyncio
+
+        if self._port is not None:
+            raise InvalidArgumentError("the client is connected already, or connecting")
+        loop, server_handle = asyncio.get_running_loop(), None
+        self._loop = loop
+        if (server := self._connection.server) is None:
+            port = Port()
+            port.attach(loop)
+        else:
+            # The connection lives on the server's port.
+            port, server_handle = server._acquire(loop)
+        self._port, self._handle = port, 0
+        try:
+            receive = self._connection.listen(self._run, self._progress)
+            self._handle = port.open(self._connection.open_json(server_handle), receive)
+            facts = await port.opened(self._handle)
+            if self._port is not port:
+                raise ClosedError("the client was closed while it was connecting")
+            self._connection.facts = facts
+        except BaseException:
+            if self._port is port:  # otherwise `close` ends it
+                self._port = None
+                await self._end(port, self._handle, 0)
+            raise
+
+    async def close(self, deadline: float = CLOSE_DEADLINE) -> None:
+        """Ends the connection; `async with` does it for you. Requests in flight fail with ClosedError, and so does
+        `connect` if it is not done.
+
+        Args:
+            deadline: what a server that was started gets to end by itself, before it is asked to and then killed.
+        """
+        deadline = checked_time("deadline", deadline)
+        port, self._port = self._port, None
+        if port is not None:
+            self._connection.facts = None
+            await self._end(port, self._handle, deadline)
+
+    async def list_tools(self) -> list[Tool]:
+        """All tools of the server, from all pages."""
+        answer = await self._request(request_json("tools/list", all_pages=True))
+        return read_answer("tools/list", ToolPage.from_json, answer).tools
+
+    async def list_tools_page(self, cursor: str | None = None) -> ToolPage:
+        """One page of the tools; `next_cursor` of a page asks for the next one."""
+        params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
+        answer = await self._request(request_json("tools/list", params))
+        return read_answer("tools/list", ToolPage.from_json, answer)
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CallToolResult:
+        """Calls a tool. A tool that failed gives a result with `is_error`; cancelling the task cancels the call.
+
+        Args:
+            name: the name of the tool.
+            arguments: what the tool takes.
+            timeout: seconds for the answer; progress renews it.
+            max_timeout: seconds, however often it is renewed.
+            on_progress: called with (progress, total, message).
+            meta: the `_meta` of the request.
+
+        Raises:
+            ProtocolError: if the server answered with an error.
+            TimeoutError: if no answer came in time.
+            ClosedError, TransportError: if the connection ended before the answer.
+        """
+        params = call_params(name, arguments, meta)
+        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None)
+        return read_answer("tools/call", CallToolResult.from_json, await self._request(json, on_progress))
+
+    async def ping(self, *, timeout: float | None = None) -> None:
+        """Returns when the server has answered."""
+        await self._request(request_json("ping", None, timeout))
+
+    def __repr__(self) -> str:
+        return self._connection.shown("Client")
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        port = self._port
+        if port is None:
+            raise ClosedError("the client is not connected: use `async with`, or call connect() first")
+        ticket = port.request(self._handle, json)
+        if on_progress is not None:
+            self._progress[ticket] = on_progress
+        try:
+            return await port.answer(ticket)
+        finally:
+            if on_progress is not None:
+                self._progress.pop(ticket, None)
+
+    async def _end(self, port: Port, handle: int, deadline: float) -> None:
+        if self._connection.server is None:
+            await port.stop(deadline)
+            return
+        try:
+            await port.close(handle, deadline)
+        finally:
+            await self._connection.server._release(port, self._loop, deadline)
+
+    def _run(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        import asyncio
+
+        result = callback(*arguments)
+        if asyncio.iscoroutine(result):
+            task: Task[None] = asyncio.ensure_future(result)
+            self._callbacks.add(task)
+            task.add_done_callback(self._callbacks.discard)

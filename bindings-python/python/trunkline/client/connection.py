@@ -1,0 +1,162 @@
+"""What both clients share: the target, the options, and the words of the requests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from .. import _native
+from ..errors import ClosedError, InvalidArgumentError
+from ..options import camel_case, in_ms
+
+if TYPE_CHECKING:
+    from ..server.server import Server
+
+T = TypeVar("T")
+
+# An endpoint's URL, the command of a child process, or a server in this process.
+Target: TypeAlias = "str | Sequence[str | os.PathLike[str]] | Server"
+# progress, total, message
+OnProgress: TypeAlias = Callable[[float, "float | None", "str | None"], "Awaitable[None] | None"]
+# method, params
+OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
+OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
+
+# Seconds that a server gets to end by itself when its client closes; then a child process is asked, and at last killed.
+CLOSE_DEADLINE: Final = 2.0
+_PROGRESS: Final = "notifications/progress"
+_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+
+
+class Connection:
+    """The settings of a client, and what the server said when it was opened."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        revision: str | None = None,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        connect_timeout: float | None = None,
+        probe_timeout: float | None = None,
+        max_message_bytes: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        inherit_env: bool | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        on_notification: OnNotification | None = None,
+        on_tools_changed: OnToolsChanged | None = None,
+    ) -> None:
+        """Args are those of `Client` and `SyncClient`.
+
+        target: the URL of an endpoint, the command of a server to start, or a `Server` of this process.
+        name, version: how the client introduces itself.
+        revision: `"auto"` (negotiate), `"legacy"`, `"modern"`, or one revision, spoken without asking first.
+        timeout: seconds for an answer; progress renews it, up to `max_timeout`.
+        connect_timeout: seconds for connecting and negotiating.
+        probe_timeout: seconds for a server on a pipe to say whether it is of the newer kind.
+        max_message_bytes: the largest message.
+        headers: sent with every HTTP request.
+        env: added to the environment of the child process; with `inherit_env=False` it is all that it gets.
+        cwd: the folder in which the child process starts.
+        on_notification: called with every notification's method and params.
+        on_tools_changed: called when the server's list of tools has changed.
+        """
+        self.target = target
+        self.server: Server | None = None
+        self.transport = self._describe(
+            target,
+            camel_case(headers=_plain(headers)),
+            camel_case(env=_plain(env), inherit_env=inherit_env, cwd=_path(cwd)),
+        )
+        if (name is None) != (version is None):
+            raise InvalidArgumentError("a client's name and version go together")
+        self._client = camel_case(
+            info={"name": name or "trunkline-python", "version": version or _native.VERSION},
+            revision=revision,
+            # Some servers tell what changes only on a stream that the client asks for.
+            listen=(on_notification is not None or on_tools_changed is not None) or None,
+            options=camel_case(
+                max_message_bytes=max_message_bytes,
+                **in_ms(
+                    timeout=timeout,
+                    max_timeout=max_timeout,
+                    connect_timeout=connect_timeout,
+                    probe_timeout=probe_timeout,
+                ),
+            ),
+        )
+        self.on_notification = on_notification
+        self.on_tools_changed = on_tools_changed
+        self.facts: dict[str, Any] | None = None
+
+    def shown(self, name: str) -> str:
+        """A client of class `name` with this connection, for its `repr`."""
+        revision = f", revision={self.facts['revision']!r}" if self.facts else ""
+        return f"{name}({self.target!r}{revision})"
+
+    def open_json(self, server_handle: int | None) -> dict[str, Any]:
+        """What opens the connection; `server_handle` is for a server of this process."""
+        transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
+        return {"client": self._client, "transport": transport}
+
+    def fact(self, name: str) -> Any:
+        """Something that the server said when the connection was opened."""
+        if self.facts is None:
+            raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
+        return self.facts.get(name)
+
+    def listen(
+        self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
+    ) -> Callable[[str, Any, int], None]:
+        """What receives the notifications of the connection; `run` calls a callback of the user."""
+
+        def receive(method: str, params: Any, ticket: int) -> None:
+            if ticket and method == _PROGRESS:
+                if (on_progress := progress.get(ticket)) is not None:
+                    run(on_progress, (params.get("progress", 0), params.get("total"), params.get("message")))
+                return
+            if method == _TOOLS_CHANGED and self.on_tools_changed is not None:
+                run(self.on_tools_changed, ())
+            if self.on_notification is not None:
+                run(self.on_notification, (method, params))
+
+        return receive
+
+    def _describe(self, target: Target, http: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
+        from ..server.server import Server
+
+        if isinstance(target, Server):
+            self.server = target
+            return _only({"type": "memory"}, {}, http, child)
+        if isinstance(target, str):
+            if target.startswith(("http://", "https://", "unix:")):
+                return _only({"type": "http", "url": target}, http, child)
+            raise InvalidArgumentError(
+                f"{target!r} is not an http URL; to start a server, pass its command as a list: {target.split()}"
+            )
+        if isinstance(target, os.PathLike):
+            raise InvalidArgumentError(f"to start a server, pass its command as a list: [{os.fspath(target)!r}]")
+        command = [os.fspath(part) for part in target]
+        if not command:
+            raise InvalidArgumentError("the command of the server to start is empty")
+        return _only({"type": "child", "command": command}, child, http)
+
+
+def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    for other in others:
+        if other:
+            raise InvalidArgumentError(f"{', '.join(other)}: not for a target of this kind")
+    return {**transport, **allowed}
+
+
+def _plain(mapping: Mapping[str, str] | None) -> dict[str, str] | None:
+    return None if mapping is None else dict(mapping)
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)

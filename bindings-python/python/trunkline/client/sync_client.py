@@ -1,0 +1,349 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import _native
+from ..errors import BlockingError, ClosedError, InvalidArgumentError, from_object, reraise
+from ..model.results import CallToolResult
+from ..model.types import Tool, ToolPage
+from ..options import checked_time
+from ..port.events import LOG, NOTIFICATION
+from ..port.lifecycle import end_port, remember_native
+from ..port.logs import write_logs
+from ..port.port import send_request
+from ..requests import call_params, read_answer, request_json
+from .connection import (
+    CLOSE_DEADLINE,
+    Connection,
+    OnNotification,
+    OnProgress,
+    OnToolsChanged,
+    Target,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from ..port.port import Port
+    from ..server.server import Server
+
+# How often a waiting call looks for log records of the core (every request has a timeout there) ...
+_WAIT_MS: Final = 1000
+# ... and for what is told to a callback.
+_CALLBACK_MS: Final = 20
+# Events taken at once, and how often in a row: more than there can be before a reply.
+_BATCH: Final = 256
+_BATCHES: Final = 200
+# How long it waits for the loop of a server of this process to hand over what came before a reply.
+_FLUSH_SECONDS: Final = 1.0
+
+
+class SyncClient:
+    """A connection to a server for blocking code: `with SyncClient(["python", "weather.py"]) as client: ...`.
+
+    Any thread may use it. It has no thread of its own: notifications and progress are handed over on the calling
+    thread, while one of its methods runs. Arguments: those of `Client`; callbacks are ordinary functions.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        revision: str | None = None,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        connect_timeout: float | None = None,
+        probe_timeout: float | None = None,
+        max_message_bytes: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        inherit_env: bool | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        on_notification: OnNotification | None = None,
+        on_tools_changed: OnToolsChanged | None = None,
+    ) -> None:
+        self._connection = Connection(
+            target,
+            name=name,
+            version=version,
+            revision=revision,
+            timeout=timeout,
+            max_timeout=max_timeout,
+            connect_timeout=connect_timeout,
+            probe_timeout=probe_timeout,
+            max_message_bytes=max_message_bytes,
+            headers=headers,
+            env=env,
+            inherit_env=inherit_env,
+            cwd=cwd,
+            on_notification=on_notification,
+            on_tools_changed=on_tools_changed,
+        )
+        # Held while the connection is opened and taken away, which one thread does.
+        self._state = threading.Lock()
+        self._native: _native.Port | None = None
+        self._handle = 0
+        self._progress: dict[int, OnProgress] = {}
+        self._has_callbacks = on_notification is not None or on_tools_changed is not None
+        self._receive = self._connection.listen(_run, self._progress)
+        # Held while events are handed over, so that they stay in order; re-entered when a callback makes a call.
+        self._draining = threading.RLock()
+        # For a server of this process: its port, and what was heard there.
+        self._server_port: Port | None = None
+        self._inbox: deque[tuple[str, Any, int]] = deque()
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision that is spoken."""
+        return self._connection.fact("revision")
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """Name, version and the like of the server."""
+        return self._connection.fact("serverInfo") or {}
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server can do."""
+        return self._connection.fact("capabilities") or {}
+
+    @property
+    def instructions(self) -> str | None:
+        """How the server wants to be used."""
+        return self._connection.fact("instructions")
+
+    def connect(self) -> None:
+        """Connects and negotiates; `with` does it for you.
+
+        Raises:
+            TransportError: if the connection cannot be made.
+            VersionError: if there is no revision in common.
+            TimeoutError: if it takes longer than the connect timeout.
+        """
+        self._refuse_deadlock()
+        with self._state:
+            if self._native is not None:
+                raise InvalidArgumentError("the client is connected already, or connecting")
+            native = self._native = self._open()
+        try:
+            facts = self._wait(native, self._handle)
+            with self._state:
+                if self._native is not native:
+                    raise ClosedError("the client was closed while it was connecting")
+                self._connection.facts = facts
+        except BaseException:
+            if self._taken(native):  # otherwise `close` ends it
+                self._end(native, 0)
+            raise
+
+    def close(self, deadline: float = CLOSE_DEADLINE) -> None:
+        """Ends the connection; `with` does it for you. Requests in flight fail with ClosedError, and so does a
+        `connect` on another thread if it is not done.
+
+        Args:
+            deadline: what a server that was started gets to end by itself, before it is asked to and then killed.
+        """
+        deadline = checked_time("deadline", deadline)
+        native = self._native
+        if native is not None and self._taken(native):
+            self._end(native, deadline)
+
+    def list_tools(self) -> list[Tool]:
+        """All tools of the server, from all pages."""
+        answer = self._request(request_json("tools/list", wait=True, all_pages=True))
+        return read_answer("tools/list", ToolPage.from_json, answer).tools
+
+    def list_tools_page(self, cursor: str | None = None) -> ToolPage:
+        """One page of the tools; `next_cursor` of a page asks for the next one."""
+        params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
+        answer = self._request(request_json("tools/list", params, wait=True))
+        return read_answer("tools/list", ToolPage.from_json, answer)
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CallToolResult:
+        """Calls a tool. A tool that failed gives a result with `is_error`; Ctrl-C cancels the call.
+
+        Args:
+            name: the name of the tool.
+            arguments: what the tool takes.
+            timeout: seconds for the answer; progress renews it.
+            max_timeout: seconds, however often it is renewed.
+            on_progress: called with (progress, total, message).
+            meta: the `_meta` of the request.
+
+        Raises:
+            ProtocolError: if the server answered with an error.
+            TimeoutError: if no answer came in time.
+            ClosedError, TransportError: if the connection ended before the answer.
+        """
+        params = call_params(name, arguments, meta)
+        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None, wait=True)
+        return read_answer("tools/call", CallToolResult.from_json, self._request(json, on_progress))
+
+    def ping(self, *, timeout: float | None = None) -> None:
+        """Returns when the server has answered."""
+        self._request(request_json("ping", None, timeout, wait=True))
+
+    def __repr__(self) -> str:
+        return self._connection.shown("SyncClient")
+
+    def __enter__(self) -> Self:
+        self.connect()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        native = self._native
+        if native is None:
+            raise ClosedError("the client is not connected: use `with`, or call connect() first")
+        self._refuse_deadlock()
+        if (server := self._connection.server) is not None and self._server_port is not None:
+            server._keep_served(self._server_port)
+        try:
+            if on_progress is None:
+                ticket = send_request(native, self._handle, json)
+            else:
+                with self._draining:  # the first progress must not overtake its callback
+                    ticket = send_request(native, self._handle, json)
+                    self._progress[ticket] = on_progress
+        except _native.NativeError as error:
+            reraise(error)
+        try:
+            return self._wait(native, ticket, on_progress is not None)
+        finally:
+            self._progress.pop(ticket, None)
+
+    def _wait(self, native: _native.Port, ticket: int, with_progress: bool = False) -> Any:
+        """The result of a request or open; meanwhile events are handed over."""
+        look_ms = _CALLBACK_MS if with_progress or self._has_callbacks else _WAIT_MS
+        try:
+            while (reply := native.wait(ticket, look_ms)) is None:
+                self._drain(native)
+            self._drain(native, to_the_end=with_progress)
+        except _native.NativeError as error:
+            reraise(error)
+        except BaseException:  # Ctrl-C, or a callback that failed
+            try:
+                native.cancel(ticket, "")
+            except _native.NativeError:
+                pass  # answered just now, or closed
+            raise
+        ok, body = reply
+        if not ok:
+            raise from_object(body)
+        return body
+
+    def _drain(self, native: _native.Port, *, to_the_end: bool = False) -> None:
+        if not self._draining.acquire(blocking=to_the_end):
+            return  # another thread is at it
+        try:
+            if self._server_port is not None:
+                self._drain_inbox(to_the_end)
+                return
+            for _ in range(_BATCHES):
+                events = native.drain("queue", _BATCH, 0)
+                for kind, ticket, _, _, name, body in events:
+                    if kind == NOTIFICATION:
+                        self._receive(name, body, ticket)
+                    elif kind == LOG:
+                        write_logs(body)
+                if len(events) < _BATCH:
+                    return
+        finally:
+            self._draining.release()
+
+    def _drain_inbox(self, to_the_end: bool) -> None:
+        port = self._server_port
+        if to_the_end and port is not None and port.serving_loop is not None:
+            # What was sent before the reply may still be waiting for the loop.
+            handled = threading.Event()
+            port.drain_elsewhere(handled.set)
+            handled.wait(_FLUSH_SECONDS)
+        while self._inbox:
+            self._receive(*self._inbox.popleft())
+
+    def _open(self) -> _native.Port:
+        """Begins to connect; whose port that is on."""
+        if (server := self._connection.server) is not None:
+            return self._open_in_memory(server)
+        native = _native.Port()
+        remember_native(native)
+        try:
+            self._handle = native.open({**self._connection.open_json(None), "wait": True})
+        except BaseException as error:
+            end_port(native, 0)
+            if isinstance(error, _native.NativeError):
+                reraise(error)
+            raise
+        return native
+
+    def _open_in_memory(self, server: Server) -> _native.Port:
+        port, server_handle = server._acquire(None)
+        try:
+            self._handle = port.open_blocking(self._connection.open_json(server_handle), self._receive_elsewhere)
+        except BaseException as error:
+            server._release_blocking(port, 0)
+            if isinstance(error, _native.NativeError):
+                reraise(error)
+            raise
+        self._server_port = port
+        return port.native
+
+    def _taken(self, native: _native.Port) -> bool:
+        """Takes the connection away. Whether it was there: then the caller ends it."""
+        with self._state:
+            if self._native is not native:
+                return False
+            self._native = self._connection.facts = None
+            return True
+
+    def _receive_elsewhere(self, method: str, params: Any, ticket: int) -> None:
+        self._inbox.append((method, params, ticket))
+
+    def _refuse_deadlock(self) -> None:
+        from ..features.registry import running_loop
+
+        server = self._connection.server
+        if server is not None and (here := running_loop()) is not None and server._serving_loop() is here:
+            raise BlockingError("the server runs on this thread's event loop, which this call blocks: use Client")
+
+    def _end(self, native: _native.Port, deadline: float) -> None:
+        server, port, self._server_port = self._connection.server, self._server_port, None
+        if server is None:
+            end_port(native, deadline)
+            return
+        if port is None:
+            return
+        port.close_blocking(self._handle)
+        server._release_blocking(port, deadline)
+
+
+def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    result = callback(*arguments)
+    if hasattr(result, "__await__"):
+        close = getattr(result, "close", None)
+        if close is not None:
+            close()
+        raise InvalidArgumentError("callbacks of a SyncClient must be ordinary functions, not async ones")

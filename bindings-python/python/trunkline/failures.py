@@ -1,0 +1,66 @@
+"""Failures of handlers, as the core reports them to callers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from . import _native
+from .errors import ProtocolError, Suspended, ToolError
+from .schema.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_PACKAGE: Final = __name__.partition(".")[0]
+
+
+class InvalidArguments(ValueError):
+    """An argument that fits its schema, but of which no value can be built."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def failure_of(error: BaseException) -> dict[str, Any]:
+    from asyncio import CancelledError
+
+    if isinstance(error, ToolError):
+        return {"kind": "tool", "message": str(error)}
+    if isinstance(error, InvalidArguments):
+        return {"kind": "invalid", "message": error.reason, "path": error.path}
+    if isinstance(error, CancelledError):
+        return {"kind": "tool", "message": "The call was cancelled."}  # by the host, such as a loop that ends
+    if isinstance(error, ProtocolError):
+        failure: dict[str, Any] = {"kind": "protocol", "code": error.code, "message": error.message}
+        return failure if error.data is None else {**failure, "data": jsonable(error.data)}
+    return {"kind": "internal", "message": detail(error)}
+
+
+def is_suspension(error: BaseException) -> bool:
+    """Whether the handler has ended because the client is asked first; a task group wraps that."""
+    if isinstance(error, Suspended):
+        return True
+    inner = getattr(error, "exceptions", ())
+    return bool(inner) and all(map(is_suspension, cast("tuple[BaseException, ...]", inner)))
+
+
+def detail(error: BaseException) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(type(error), error, _outside(error.__traceback__))).rstrip()
+
+
+def _outside(frames: TracebackType | None) -> TracebackType | None:
+    """The frames without those of this package at the start, which say nothing to the author of a handler."""
+    first = frames
+    while first is not None and first.tb_frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        first = first.tb_next
+    return first or frames
+
+
+def send_failure(native: _native.Port, ticket: int, failure: dict[str, Any]) -> None:
+    # Text from anywhere may hold lone surrogates, which have no UTF-8 form.
+    failure["message"] = failure["message"].encode("utf-8", "replace").decode("utf-8")
+    native.fail(ticket, failure)

@@ -1,0 +1,86 @@
+"""How a call is answered: with what its handler gives, or with why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .. import _native
+from ..failures import detail, failure_of, is_suspension, send_failure
+from ..returns import Answer
+from ..schema.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from ..port.port import Port
+
+
+class Handler:
+    """One registered thing. Classes of kinds say how its function is called and what becomes of the value."""
+
+    __slots__ = ("in_thread", "key", "registration")
+
+    # As docs/bridge.md calls it.
+    kind: ClassVar[str]
+
+    def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool) -> None:
+        # Unique among the things of its kind on one server.
+        self.key = key
+        # What is registered with the core, without the server.
+        self.registration = {"lane": "pool" if in_thread else "queue", **registration}
+        self.in_thread = in_thread
+
+    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
+        """Runs an `async def` handler."""
+        raise NotImplementedError
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
+        """Runs a `def` handler."""
+        raise NotImplementedError
+
+    def failure(self, error: BaseException) -> dict[str, Any]:
+        """What the core is told when the handler has raised this."""
+        return failure_of(error)
+
+    async def answer(self, port: Port, ticket: int, body: Any) -> None:
+        """Answers a call on the event loop."""
+        try:
+            _complete(port.native, ticket, await self.run(port, ticket, body))
+        except BaseException as error:
+            self._fail(port.native, ticket, error)
+            if not isinstance(error, Exception) and not is_suspension(error):
+                raise
+
+    def answer_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> None:
+        """Answers a call on a thread of the pool."""
+        try:
+            _complete(port.native, ticket, self.run_in_thread(port, ticket, body, context))
+        except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
+            self._fail(port.native, ticket, error)
+
+    def _fail(self, native: _native.Port, ticket: int, error: BaseException) -> None:
+        try:
+            send_failure(native, ticket, self.failure(error))
+        except Exception as broken:  # noqa: BLE001 - such an error cannot be told; still its caller must not wait in vain
+            try:
+                send_failure(native, ticket, {"kind": "internal", "message": detail(broken)})
+            except _native.NativeError:
+                pass  # the port is closed: nobody waits for the answer
+
+
+def key_of(function: Any) -> Hashable:
+    """What tells a function from others. Two methods of one object are the same if they are equal."""
+    try:
+        hash(function)
+    except TypeError:
+        return id(function)
+    return function
+
+
+def _complete(native: _native.Port, ticket: int, answer: Answer) -> None:
+    shape, json = answer
+    try:
+        native.complete(ticket, shape, json)
+    except TypeError:
+        # It was not what the annotation promises; it may still have a JSON form.
+        native.complete(ticket, shape, jsonable(json))

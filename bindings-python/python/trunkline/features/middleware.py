@@ -1,0 +1,125 @@
+"""Middleware: functions that run around requests."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
+
+from ..client_requests import InputRequired
+from ..context import Context
+from ..errors import InvalidArgumentError
+from ..returns import INPUT, RESULT, Answer
+from ..schema.jsonable import jsonable
+from ..signature.parameters import name_of
+from .handler import Handler, key_of
+from .registry import Registry
+
+if TYPE_CHECKING:
+    from ..port.port import Port
+
+
+# Runs the rest of the request, with other params if some are given, and gives its result.
+Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
+
+
+class Request:
+    """A request that middleware sees: its method and its params, as they came."""
+
+    __slots__ = ("method", "params")
+
+    def __init__(self, method: str, params: dict[str, Any]) -> None:
+        self.method = method
+        self.params = params
+
+    def __repr__(self) -> str:
+        return f"Request({self.method!r}, {self.params!r})"
+
+
+Middleware: TypeAlias = Callable[[Request, Next, Context], Awaitable["Mapping[str, Any] | InputRequired"]]
+
+
+class MiddlewareHandler(Handler):
+    """Called with the request, what runs the rest of it, and the context."""
+
+    __slots__ = ("function",)
+
+    kind = "middleware"
+
+    def __init__(self, function: Middleware, methods: Sequence[str]) -> None:
+        import inspect
+
+        called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+        if not inspect.iscoroutinefunction(called):
+            raise InvalidArgumentError(
+                f"{name_of(function)}: middleware is an async def function of (request, next, ctx)"
+            )
+        super().__init__(key_of(function), {"methods": [*methods]} if methods else {}, in_thread=False)
+        self.function = function
+
+    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
+        async def proceed(params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+            rest: dict[str, Any] = {"method": "next"}
+            if params is not None:
+                rest["params"] = params
+            return await port.answer(port.request(ticket, rest))
+
+        request = Request(body["method"], body.get("params") or {})
+        result = await self.function(request, proceed, Context(port, ticket))
+        if isinstance(result, InputRequired):
+            return INPUT, result.to_json()
+        return RESULT, jsonable(result)
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
+        raise NotImplementedError("middleware runs on the event loop")
+
+
+M = TypeVar("M", bound="Middleware")
+
+
+class Middlewares(Registry):
+    """Middleware of a server."""
+
+    @overload
+    def middleware(self, function: M, /) -> M: ...
+
+    @overload
+    def middleware(self, /, *methods: str) -> Callable[[M], M]: ...
+
+    def middleware(self, /, *given: Any) -> Any:
+        """Registers the decorated function as middleware, of all requests or of those with the named methods, and
+        leaves it as it is: `@server.middleware` or `@server.middleware("tools/call")`. See `add_middleware`.
+        """
+        if len(given) == 1 and callable(given[0]):
+            self.add_middleware(cast("Middleware", given[0]))
+            return given[0]
+
+        def decorate(function: M) -> M:
+            self.add_middleware(function, *given)
+            return function
+
+        return decorate
+
+    def add_middleware(self, function: Middleware, *methods: str) -> None:
+        """Adds something that runs around requests, the first added outermost.
+
+        Args:
+            function: `async def` of the request, of `next`, and of the context. `await next()` runs the rest and gives
+                its result as the protocol has it, `await next(params)` does so with other params; it returns a result.
+            methods: the methods of the requests, such as `"tools/call"` (default: all that can be wrapped).
+
+        Raises:
+            InvalidArgumentError: if a method cannot be wrapped, or the function is there already.
+        """
+        for method in methods:
+            if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InvalidArgumentError(f"middleware wraps methods by name, such as 'tools/call', not {method!r}")
+        self._add(MiddlewareHandler(function, methods), "this middleware")
+
+    def remove_middleware(self, function: Middleware) -> None:
+        """Takes middleware away.
+
+        Raises:
+            InvalidArgumentError: if it is not there.
+        """
+        self._remove("middleware", key_of(function), "such middleware")

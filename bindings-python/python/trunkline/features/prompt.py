@@ -1,0 +1,125 @@
+"""Prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ..errors import InvalidArgumentError
+from ..options import camel_case
+from ..returns import Answer, render_messages
+from ..signature.parameters import describe
+from ..signature.string_arguments import TextSignature
+from .function import FunctionHandler
+from .registry import Registry, own_name, with_meta
+
+if TYPE_CHECKING:
+    from ..model.types import Icon
+
+
+class PromptHandler(FunctionHandler):
+    """Called with the prompt's arguments; returns messages."""
+
+    __slots__ = ("_signature",)
+
+    kind = "prompt"
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], signature: TextSignature, registration: dict[str, Any]
+    ) -> None:
+        super().__init__(name, function, signature.parameters, registration)
+        self._signature = signature
+
+    def bind(self, body: Any) -> dict[str, Any]:
+        return self._signature.bind(body)
+
+    def render(self, value: Any) -> Answer:
+        return render_messages(value)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Prompts(Registry):
+    """What a server has for prompts."""
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+
+    @overload
+    def prompt(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def prompt(self, function: Any = None, **options: Any) -> Any:
+        """Registers the decorated function as a prompt, and leaves it as it is. Options: see `add_prompt`."""
+
+        def decorate(decorated: F) -> F:
+            self.add_prompt(decorated, **options)
+            return decorated
+
+        if isinstance(function, str):
+            raise InvalidArgumentError(f"the name of a prompt goes by keyword: @server.prompt(name={function!r})")
+        return decorate if function is None else decorate(function)
+
+    def add_prompt(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Adds a prompt; clients that are connected are told.
+
+        The parameters are the prompt's arguments. Clients fill them with texts; annotations say what those become
+        (`int`, `float`, `bool`, enums, dates and the like). The function returns text of the user, a message made by
+        `user(...)` or `assistant(...)`, content, a list of these, or a `GetPromptResult`.
+
+        Args:
+            function: `async def` runs on the event loop, `def` on a thread of the pool.
+            name: the name of the prompt (default: the function's).
+            title: the name for people.
+            description: what it is for (default: the docstring).
+            icons: icons for user interfaces.
+            meta: its `_meta`.
+
+        Raises:
+            InvalidArgumentError: if a parameter cannot be filled with text, or the name is taken.
+        """
+        name = own_name(function, name)
+        signature = TextSignature(function, "a prompt")
+        arguments = [
+            camel_case(
+                name=argument.name,
+                title=argument.title,
+                description=argument.description,
+                required=argument.is_required or None,
+            )
+            for argument in signature.arguments
+        ]
+        prompt = camel_case(
+            name=name,
+            title=title,
+            description=describe(function) if description is None else description,
+            arguments=arguments or None,
+            icons=icons,
+        )
+        registration = {"prompt": with_meta(prompt, meta)}
+        self._add(PromptHandler(name, function, signature, registration), f"a prompt named {name!r}")
+
+    def remove_prompt(self, name: str) -> None:
+        """Takes a prompt away; clients that are connected are told.
+
+        Raises:
+            InvalidArgumentError: if there is no such prompt.
+        """
+        self._remove("prompt", name, f"prompt named {name!r}")

@@ -1,0 +1,134 @@
+"""Providers: lists and things that are not registered."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+
+from ..client_requests import InputRequired
+from ..context import Context
+from ..errors import InvalidArgumentError
+from ..returns import INPUT, VALUE, Answer, Returns, render_contents, render_messages
+from ..schema.jsonable import jsonable
+from ..sync_context import SyncContext
+from .handler import Handler
+from .registry import Registry
+
+if TYPE_CHECKING:
+    from ..port.port import Port
+
+
+Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
+
+
+class ProviderHandler(Handler):
+    """An object with `list(cursor, ctx)` and `get(params, ctx)`."""
+
+    __slots__ = ("_category", "_get", "_list", "provider")
+
+    kind = "provider"
+
+    def __init__(self, category: Category, provider: Any) -> None:
+        where = type(provider).__qualname__
+        self._list = _method(provider, "list", where)
+        self._get = _method(provider, "get", where)
+        is_async = inspect.iscoroutinefunction(self._list)
+        if is_async != inspect.iscoroutinefunction(self._get):
+            raise InvalidArgumentError(f"{where}: list and get must both be made with async def, or both with def")
+        super().__init__((category, id(provider)), {"of": category}, in_thread=not is_async)
+        self._category: Category = category
+        self.provider = provider
+
+    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
+        context = Context(port, ticket)
+        if "list" in body:
+            return _page(await self._list(body["list"].get("cursor"), context))
+        return self._render(await self._get(body["get"], context))
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
+        sync = SyncContext(port, ticket)
+        if "list" in body:
+            return _page(context.run(self._list, body["list"].get("cursor"), sync))
+        return self._render(context.run(self._get, body["get"], sync))
+
+    def _render(self, value: Any) -> Answer:
+        if value is None:
+            return VALUE, None  # there is no such thing
+        if isinstance(value, InputRequired):
+            return INPUT, value.to_json()
+        if self._category == "tools":
+            return _UNDECLARED.render(value)
+        return render_messages(value) if self._category == "prompts" else render_contents(value)
+
+
+_UNDECLARED = Returns(None, None)
+
+
+def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
+    method = getattr(provider, name, None)
+    if not callable(method):
+        raise InvalidArgumentError(
+            f"{where}: a provider has the methods list(cursor, ctx) and get(params, ctx); {name} is missing"
+        )
+    try:
+        inspect.signature(method).bind(None, None)
+    except TypeError as error:
+        raise InvalidArgumentError(
+            f"{where}.{name}: {error}; a provider has list(cursor, ctx) and get(params, ctx)"
+        ) from error
+    return method
+
+
+def _page(given: Any) -> Answer:
+    items, cursor = cast("tuple[Any, Any]", given) if isinstance(given, tuple) else (given, None)
+    page: dict[str, Any] = {"items": [jsonable(_descriptor(item)) for item in items]}
+    return VALUE, page if cursor is None else {**page, "nextCursor": cursor}
+
+
+def _descriptor(item: Any) -> Mapping[str, Any]:
+    to_json = getattr(item, "to_json", None)
+    return to_json() if to_json is not None else item
+
+
+P = TypeVar("P")
+
+
+class Providers(Registry):
+    """Providers of a server."""
+
+    def provider(self, category: Category) -> Callable[[P], P]:
+        """Registers the decorated class, or an object, as a provider, and leaves it as it is. See `add_provider`."""
+
+        def decorate(provider: P) -> P:
+            self.add_provider(category, provider() if isinstance(provider, type) else provider)
+            return provider
+
+        return decorate
+
+    def add_provider(self, category: Category, provider: Any) -> None:
+        """Adds a source of things that are not registered, such as rows of a database.
+
+        The provider has two methods, both `async def` or both `def`. `list(cursor, ctx)` returns descriptors as the
+        protocol has them, or a tuple of those and the cursor of the next page; `cursor` is None on the first page.
+        `get(params, ctx)` is called with the params of a request for a name or URI that is not registered, and returns
+        what a handler of that category returns, or None if there is no such thing.
+
+        Args:
+            category: `"tools"`, `"resources"`, `"resourceTemplates"` or `"prompts"`.
+            provider: the object.
+        """
+        self._add(ProviderHandler(category, provider), f"this provider of {category}")
+
+    def remove_provider(self, category: Category, provider: Any) -> None:
+        """Takes a provider away.
+
+        Raises:
+            InvalidArgumentError: if it is not there.
+        """
+        self._remove("provider", (category, id(provider)), f"such provider of {category}")
+
+    def list_changed(self, category: Category) -> None:
+        """Tells clients that what a provider lists has changed. What is added and removed here is told by itself."""
+        self._tell({"listChanged": category})

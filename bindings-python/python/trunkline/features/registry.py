@@ -1,0 +1,223 @@
+"""The registry of a server and the life of its port."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from ..errors import InvalidArgumentError, reraise
+from ..port.port import Port
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from ..auth import Auth
+    from ..port.background import BackgroundLoop
+    from .handler import Handler
+
+    # Kind and key of a registered thing.
+    Key = tuple[str, Hashable]
+
+
+class Registry:
+    """A server without its features, each kind of which is a class that builds on this one."""
+
+    def __init__(self, json: dict[str, Any], drain_deadline: float, max_threads: int | None) -> None:
+        # What is registered with the core as the server.
+        self._json = json
+        self._drain_deadline = drain_deadline
+        self._max_threads = max_threads
+        # In the order of registration, which is that of lists, of middleware, and of looking for a template.
+        self._things: dict[Key, Handler] = {}
+        self._handles: dict[Key, int] = {}
+        self._lock = threading.RLock()
+        self._port: Port | None = None
+        self._handle = 0
+        # Who uses the port: the loops of listeners and clients, and None for each blocking client.
+        self._users: list[AbstractEventLoop | None] = []
+        self._background: BackgroundLoop | None = None
+        self._bind()
+
+    def _add(self, handler: Handler, what: str) -> None:
+        """Registers a thing; clients that are connected are told. `what` is for the error if it is there already."""
+        key = (handler.kind, handler.key)
+        with self._lock:
+            port = self._bind()
+            if key in self._things:
+                raise InvalidArgumentError(f"the server has {what} already")
+            self._register(port, key, handler)
+            self._things[key] = handler
+
+    def _remove(self, kind: str, key: Hashable, what: str) -> None:
+        """Takes a thing away; clients that are connected are told. `what` is for the error if there is none."""
+        with self._lock:
+            port = self._bind()
+            if self._things.pop((kind, key), None) is None:
+                raise InvalidArgumentError(f"the server has no {what}")
+            try:
+                port.unregister(self._handles.pop((kind, key)))
+            except _native.NativeError as error:
+                reraise(error)
+
+    def _transport(self, port: Port, transport: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
+        """A transport as the core opens it, and the verifier of its tokens if it has one: `_forget` takes that back."""
+        auth: Auth | None = transport.get("auth")
+        if auth is None:
+            return transport, None
+        if auth.verifier is None:
+            return {**transport, "auth": auth.to_json(None)}, None
+        from .verifier import VerifierHandler
+
+        handler = VerifierHandler(auth.verifier)
+        try:
+            verifier = port.register(handler.kind, {"server": self._handle, **handler.registration}, handler)
+        except _native.NativeError as error:
+            reraise(error)
+        return {**transport, "auth": auth.to_json(verifier)}, verifier
+
+    def _forget(self, port: Port, verifier: int | None) -> None:
+        """Takes the verifier of a listener that is closed back."""
+        if verifier is not None and not port.is_inherited:
+            try:
+                port.unregister(verifier)
+            except _native.NativeError:
+                pass  # gone with the port
+
+    def _tell(self, notice: dict[str, Any]) -> None:
+        """Tells the clients of the server something."""
+        with self._lock:
+            port, handle = self._bind(), self._handle
+        try:
+            port.native.notify(handle, notice)
+        except _native.NativeError as error:
+            reraise(error)
+
+    def _acquire(self, loop: AbstractEventLoop | None) -> tuple[Port, int]:
+        """The port and the handle for one more user. If no other loop handles the events, `loop` does; for a blocking
+        client, which has none, a loop in the background.
+        """
+        with self._lock:
+            port = self._bind()
+            if loop is not None:
+                port.attach(loop)
+            else:
+                self._keep_served(port)
+            # A loop that was closed took its users with it.
+            self._users = [*self._open_users(), loop]
+            return port, self._handle
+
+    async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
+        """Takes back one `_acquire` with that loop; with the last one everything that was started ends."""
+        import asyncio
+
+        is_last, background = self._leave(port, loop)
+        if not is_last:
+            return
+        serving = port.serving_loop
+        if serving is asyncio.get_running_loop():
+            await port.stop(deadline)
+        elif serving is not None:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(port.stop(deadline), serving))
+        else:
+            port.end_now()
+        if background is not None:
+            background.stop()
+
+    def _release_blocking(self, port: Port, deadline: float) -> None:
+        """The same for a blocking client."""
+        is_last, background = self._leave(port, None)
+        if not is_last:
+            return
+        try:
+            if background is not None and background.loop is port.serving_loop:
+                from asyncio import run_coroutine_threadsafe
+
+                run_coroutine_threadsafe(port.stop(deadline), background.loop).result()
+            else:
+                port.end_now()
+        finally:
+            if background is not None:
+                background.stop()
+
+    def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[bool, BackgroundLoop | None]:
+        """Takes a user away: whether it was the last one, and what then has to be stopped after the port."""
+        with self._lock:
+            if port is not self._port or port.is_inherited:
+                return False, None
+            if loop in self._users:
+                self._users.remove(loop)
+            self._users = self._open_users()
+            if self._users:
+                if loop is not None and loop is port.loop and loop not in self._users:
+                    # It may end now, and the others go on.
+                    port.move(self._background_loop())
+                return False, None
+            self._port = None
+            background, self._background = self._background, None
+            return True, background
+
+    def _open_users(self) -> list[AbstractEventLoop | None]:
+        return [user for user in self._users if user is None or not user.is_closed()]
+
+    def _keep_served(self, port: Port) -> None:
+        """Makes sure that some loop handles the events, for a blocking client."""
+        with self._lock:
+            if port.serving_loop is None and not port.is_inherited:
+                port.attach(self._background_loop())
+
+    def _background_loop(self) -> AbstractEventLoop:
+        if self._background is None:
+            from ..port.background import BackgroundLoop
+
+            self._background = BackgroundLoop()
+        return self._background.loop
+
+    def _serving_loop(self) -> AbstractEventLoop | None:
+        return None if self._port is None else self._port.serving_loop
+
+    def _bind(self) -> Port:
+        """The port of this process: made when first needed, after the last use ended, and after a fork."""
+        with self._lock:
+            if self._port is None or self._port.is_inherited:
+                port = Port(self._max_threads)
+                try:
+                    self._handle = port.native.register("server", self._json)
+                except _native.NativeError as error:
+                    port.dispose()
+                    reraise(error)
+                self._users.clear()
+                self._background = None  # if there was one, its thread is in the parent process
+                self._handles.clear()
+                for key, handler in self._things.items():
+                    self._register(port, key, handler)
+                self._port = port
+            return self._port
+
+    def _register(self, port: Port, key: Key, handler: Handler) -> None:
+        try:
+            self._handles[key] = port.register(handler.kind, {"server": self._handle, **handler.registration}, handler)
+        except _native.NativeError as error:
+            reraise(error)
+
+
+def own_name(function: Callable[..., Any], name: str | None) -> str:
+    """The name of a thing: the one that was given, or else its function's."""
+    name = name or getattr(function, "__name__", None)
+    if not name or name == "<lambda>":
+        raise InvalidArgumentError(f"{function!r} has no name of its own: pass name=")
+    return name
+
+
+def with_meta(descriptor: dict[str, Any], meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The descriptor of a thing with its `_meta`."""
+    return descriptor if meta is None else {**descriptor, "_meta": meta}
+
+
+def running_loop() -> object | None:
+    """The loop of this thread, without importing asyncio for it."""
+    import sys
+
+    asyncio = sys.modules.get("asyncio")
+    return None if asyncio is None else asyncio._get_running_loop()

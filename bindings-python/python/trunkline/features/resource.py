@@ -1,0 +1,219 @@
+"""Resources and resource templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ..errors import InvalidArgumentError
+from ..options import camel_case, in_ms
+from ..returns import Answer, render_contents
+from ..signature.parameters import describe
+from ..signature.string_arguments import TextSignature
+from .function import FunctionHandler
+from .registry import Registry, own_name, with_meta
+
+if TYPE_CHECKING:
+    from ..model.resource_contents import CacheScope
+    from ..model.types import Annotations, Icon
+
+
+class ResourceHandler(FunctionHandler):
+    """Called without arguments; returns the contents."""
+
+    __slots__ = ("_signature",)
+
+    kind = "resource"
+
+    def __init__(
+        self, uri: str, function: Callable[..., Any], signature: TextSignature, registration: dict[str, Any]
+    ) -> None:
+        super().__init__(uri, function, signature.parameters, registration)
+        self._signature = signature
+
+    def bind(self, body: Any) -> dict[str, Any]:
+        return self._signature.bind(body.get("variables", {}))
+
+    def render(self, value: Any) -> Answer:
+        return render_contents(value)
+
+
+class ResourceTemplateHandler(ResourceHandler):
+    """Called with the variables in the URI."""
+
+    __slots__ = ()
+
+    kind = "resourceTemplate"
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The expressions of a URI template (RFC 6570). The core checks the whole; here only the names matter.
+_EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+
+
+class Resources(Registry):
+    """What a server has for resources."""
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Annotations | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        ttl: float | None = None,
+        cache_scope: CacheScope | None = None,
+    ) -> Callable[[F], F]:
+        """Registers the decorated function as a resource, or as a template if the URI holds `{...}`, and leaves it as
+        it is. Options: see `add_resource`.
+        """
+        if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidArgumentError('a resource needs its URI: @server.resource("notes://today")')
+
+        def decorate(function: F) -> F:
+            self.add_resource(
+                uri,
+                function,
+                name=name,
+                title=title,
+                description=description,
+                mime_type=mime_type,
+                size=size,
+                annotations=annotations,
+                icons=icons,
+                meta=meta,
+                ttl=ttl,
+                cache_scope=cache_scope,
+            )
+            return function
+
+        return decorate
+
+    def add_resource(
+        self,
+        uri: str,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Annotations | None = None,
+        icons: Sequence[Icon] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        ttl: float | None = None,
+        cache_scope: CacheScope | None = None,
+    ) -> None:
+        """Adds a resource, or a template if the URI holds `{...}`; clients that are connected are told.
+
+        The function returns text, bytes, `ResourceContents` or a list of them, a `ReadResourceResult`, or any other
+        value, which becomes JSON. The variables of a template are its parameters, by name; annotations say what the
+        texts become (`int`, `float`, `bool`, enums, dates and the like). Variables that a URI may leave out, such as
+        that of `{?page}`, need a default; those with several values, such as that of `{/path*}`, are a `list`.
+
+        Args:
+            uri: the URI, or a URI template (RFC 6570) such as `notes://{name}`.
+            function: `async def` runs on the event loop, `def` on a thread of the pool.
+            name: the name of the resource (default: the function's).
+            title: the name for people.
+            description: what it is (default: the docstring).
+            mime_type: what it holds.
+            size: how many bytes that is; not for templates.
+            annotations: for whom it is, and how important.
+            icons: icons for user interfaces.
+            meta: its `_meta`.
+            ttl: for how many seconds clients may keep what they read.
+            cache_scope: whether others than the caller may be given what was kept.
+
+        Raises:
+            InvalidArgumentError: if the URI is wrong or taken, or the function does not fit it.
+        """
+        is_template, variables = "{" in uri, _variables(uri)
+        lists = frozenset(name for name, variable in variables.items() if variable.is_list)
+        signature = TextSignature(function, "a resource", lists)
+        _check(uri, variables, signature)
+        descriptor = camel_case(
+            name=own_name(function, name),
+            title=title,
+            description=describe(function) if description is None else description,
+            mime_type=mime_type,
+            annotations=annotations,
+            icons=icons,
+            size=size,
+        )
+        hints = camel_case(cache_scope=cache_scope, **in_ms(ttl=ttl))
+        descriptor = with_meta(descriptor, meta)
+        if is_template:
+            if size is not None:
+                raise InvalidArgumentError(f"{uri}: what a template stands for has no one size")
+            template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **hints}
+            self._add(ResourceTemplateHandler(uri, function, signature, template), f"the resource template {uri!r}")
+        else:
+            resource = {"resource": {"uri": uri, **descriptor}, **hints}
+            self._add(ResourceHandler(uri, function, signature, resource), f"the resource {uri!r}")
+
+    def remove_resource(self, uri: str) -> None:
+        """Takes a resource or a template away; clients that are connected are told.
+
+        Raises:
+            InvalidArgumentError: if there is none with this URI.
+        """
+        if "{" in uri:
+            self._remove("resourceTemplate", uri, f"resource template {uri!r}")
+        else:
+            self._remove("resource", uri, f"resource {uri!r}")
+
+    def resource_updated(self, uri: str) -> None:
+        """Tells the clients that subscribed to this resource that it has changed."""
+        self._tell({"resourceUpdated": uri})
+
+
+class _Variable:
+    """A variable of a URI template: whether a URI may leave it out, and whether it has a list of values."""
+
+    __slots__ = ("is_list", "may_be_absent")
+
+    def __init__(self, *, may_be_absent: bool, is_list: bool) -> None:
+        self.may_be_absent = may_be_absent
+        self.is_list = is_list
+
+
+def _variables(uri: str) -> dict[str, _Variable]:
+    found: dict[str, _Variable] = {}
+    for operator, names in _EXPRESSION.findall(uri):
+        for index, given in enumerate(names.split(",")):
+            name = given.partition(":")[0].rstrip("*")
+            # Only plain expressions are always there, and of several values the first.
+            may_be_absent = operator not in ("", "+") or index > 0
+            earlier = found.get(name)
+            found[name] = _Variable(
+                may_be_absent=may_be_absent and (earlier is None or earlier.may_be_absent),
+                is_list=given.endswith("*") or (earlier is not None and earlier.is_list),
+            )
+    return found
+
+
+def _check(uri: str, variables: dict[str, _Variable], signature: TextSignature) -> None:
+    """Raises InvalidArgumentError if function and URI do not speak of the same variables."""
+    where, takes = signature.parameters.where, {argument.name: argument for argument in signature.arguments}
+    for name, argument in takes.items():
+        if not argument.is_required:
+            continue
+        if name not in variables:
+            there = f"there are {', '.join(variables)}" if variables else "there is none"
+            raise InvalidArgumentError(f"{where}: parameter {name!r} is no variable of {uri!r}: {there}")
+        if variables[name].may_be_absent:
+            raise InvalidArgumentError(
+                f"{where}: parameter {name!r} needs a default, for {uri!r} also stands for URIs without"
+            )
+    for name in variables:
+        if name not in takes and not signature.parameters.takes_all:
+            raise InvalidArgumentError(f"{where}: no parameter takes the variable {name!r} of {uri!r}")

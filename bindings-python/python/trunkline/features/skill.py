@@ -1,0 +1,101 @@
+"""Agent skills."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidArgumentError
+from ..model.content import encode_base64
+from ..options import camel_case, in_ms
+from .handler import Handler
+from .registry import Registry
+
+if TYPE_CHECKING:
+    from ..model.resource_contents import CacheScope
+
+
+class SkillHandler(Handler):
+    """Stands for a skill among the registered things; the core answers for it, so it is never called."""
+
+    __slots__ = ()
+
+    kind = "skill"
+
+    def __init__(self, key: Hashable, registration: dict[str, Any]) -> None:
+        super().__init__(key, registration, in_thread=False)
+
+
+class Skill:
+    """A skill of a server, as `add_skill` returns it."""
+
+    __slots__ = ("_shown",)
+
+    def __init__(self, given: object) -> None:
+        self._shown = f"Skill({[*given] if isinstance(given, Mapping) else given!r})"
+
+    def __repr__(self) -> str:
+        return self._shown
+
+
+class Skills(Registry):
+    """What a server has for agent skills."""
+
+    def add_skill(
+        self,
+        files: str | os.PathLike[str] | Mapping[str, str | bytes],
+        *,
+        root: str | None = None,
+        ttl: float | None = None,
+        cache_scope: CacheScope | None = None,
+    ) -> Skill:
+        """Adds an agent skill: a folder with a `SKILL.md`, which begins with its name and description. Its files are
+        read now, and clients read them as resources.
+
+        Args:
+            files: the folder, or the files by their paths within it, such as `references/factors.md`.
+            root: the URI of the folder, such as `skill://team/pdf-tools` (default: `skill://` and the name); its last
+                segment is the name of the skill.
+            ttl: for how many seconds clients may keep what they read.
+            cache_scope: whether others than the caller may be given what was kept.
+
+        Returns:
+            What `remove_skill` takes.
+
+        Raises:
+            InvalidArgumentError: if the folder cannot be read, a file does not belong into skills, or the root is
+                taken.
+        """
+        skill = Skill(root or files)
+        hints = camel_case(root=root, cache_scope=cache_scope, **in_ms(ttl=ttl))
+        self._add(SkillHandler(skill, {**_contents(files), **hints}), "this skill")
+        return skill
+
+    def remove_skill(self, skill: Skill) -> None:
+        """Takes a skill away.
+
+        Raises:
+            InvalidArgumentError: if it is not there.
+        """
+        self._remove("skill", skill, "such skill")
+
+
+def _contents(files: str | os.PathLike[str] | Mapping[str, str | bytes]) -> dict[str, Any]:
+    if isinstance(files, (str, os.PathLike)):
+        # The skill may be registered again later, when the working directory is another.
+        return {"folder": str(Path(files).absolute())}
+    if not isinstance(files, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidArgumentError(
+            f"a skill is a folder or a mapping of paths to files, not {type(files).__qualname__}"
+        )
+    return {"files": [_file(path, file) for path, file in files.items()]}
+
+
+def _file(path: Any, file: Any) -> dict[str, Any]:
+    if isinstance(file, str):
+        return {"path": path, "text": file}
+    if isinstance(file, (bytes, bytearray)):
+        return {"path": path, "blob": encode_base64(bytes(file))}
+    raise InvalidArgumentError(f"the file {path!r} of a skill is text or bytes, not {type(file).__qualname__}")

@@ -1,0 +1,56 @@
+"""Verifiers of access tokens."""
+
+from __future__ import annotations
+
+import inspect
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any
+
+from ..auth import AccessToken, Identity, InsufficientScope, InvalidToken, Verify
+from ..errors import InvalidArgumentError
+from ..returns import OBJECT, VALUE, Answer
+from ..schema.jsonable import jsonable
+from .handler import Handler, key_of
+
+if TYPE_CHECKING:
+    from ..port.port import Port
+
+
+class VerifierHandler(Handler):
+    """Called with what a caller presents; returns who that is, or None."""
+
+    __slots__ = ("function",)
+
+    kind = "verifier"
+
+    def __init__(self, function: Verify) -> None:
+        if not callable(function):
+            raise InvalidArgumentError(
+                f"a verifier must be a function of an AccessToken, not {type(function).__qualname__}"
+            )
+        called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+        super().__init__(key_of(function), {}, in_thread=not inspect.iscoroutinefunction(called))
+        self.function = function
+
+    async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002
+        identity: Any = self.function(AccessToken(body))
+        return _render(await identity)
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:  # noqa: ARG002
+        return _render(context.run(self.function, AccessToken(body)))
+
+    def failure(self, error: BaseException) -> dict[str, Any]:
+        if isinstance(error, InvalidToken):
+            return {"kind": "invalid", "message": str(error)}
+        if isinstance(error, InsufficientScope):
+            data = {"error": "insufficient_scope", "scopes": [*error.scopes]}
+            return {"kind": "protocol", "code": -32600, "message": str(error), "data": data}
+        return super().failure(error)
+
+
+def _render(identity: Any) -> Answer:
+    if identity is None:
+        return VALUE, None
+    if not isinstance(identity, Identity):
+        raise TypeError(f"a verifier returns an Identity or None, not {type(identity).__qualname__}")
+    return OBJECT, jsonable(identity.to_json())

@@ -1,1 +1,0 @@
-"""What answers the calls of registered things, one module for each kind."""

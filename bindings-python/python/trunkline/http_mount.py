@@ -1,0 +1,225 @@
+"""A server as an ASGI application, inside whatever web framework and server a program runs already."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from . import _native
+from .errors import ClosedError, reraise
+from .options import checked_time
+from .port.events import HTTP_CHUNK, HTTP_HEAD, start_task
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
+    from .features.registry import Registry
+    from .port.port import Port
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+_GONE: Final = "the client has gone away"
+
+
+class ASGIApp:
+    """What `Server.asgi` returns: an ASGI 3 application.
+
+    Nothing starts before the first request, so it needs no lifespan hook and may be made before a server forks. Where
+    it is the root application, the lifespan's end closes it; elsewhere `close` may be called, or not at all.
+    """
+
+    def __init__(self, server: Registry, transport: dict[str, Any], drain_deadline: float) -> None:
+        self._server = server
+        self._transport = {"type": "http", "mounted": True, **transport}
+        self._drain_deadline = drain_deadline
+        self._port: Port | None = None
+        self._listener = 0
+        self._verifier: int | None = None
+        # The loops that requests came from: more than one only if they follow or stand beside each other.
+        self._loops: set[AbstractEventLoop] = set()
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "http":
+            await self._answer(scope, receive, send)
+        elif kind == "lifespan":
+            await self._live(receive, send)
+        elif kind == "websocket":
+            await send({"type": "websocket.close", "code": 1000, "reason": "MCP is spoken over HTTP here"})
+        else:
+            raise ValueError(f"an MCP endpoint does not understand the ASGI scope {kind!r}")
+
+    async def close(self, deadline: float | None = None) -> None:
+        """Ends sessions and streams: calls in flight get until the deadline (seconds; default: the server's). A request
+        that comes later starts anew.
+        """
+        with self._server._lock:
+            port, self._port = self._port, None
+            loops, self._loops = self._loops, set()
+        if port is None or port.is_inherited:
+            return
+        deadline = self._drain_deadline if deadline is None else checked_time("deadline", deadline)
+        await port.close_mounted(self._listener, deadline)
+        self._server._forget(port, self._verifier)
+        for loop in loops:
+            await self._server._release(port, loop, deadline)
+
+    def __repr__(self) -> str:
+        return f"<ASGI application of {self._server!r}>"
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await self.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def _open(self, loop: AbstractEventLoop) -> tuple[Port, int]:
+        """The port and the listener, for a request on `loop`."""
+        port = self._port
+        if port is not None and loop in self._loops and not port.is_inherited:
+            return port, self._listener
+        with self._server._lock:
+            if self._server._bind() is not self._port:  # the first request, or the first one in a forked process
+                self._mount()
+            port, _ = self._server._acquire(loop)
+            self._loops = {known for known in self._loops if not known.is_closed()} | {loop}
+            return port, self._listener
+
+    def _mount(self) -> None:
+        """Opens the listener. It needs no loop yet: if this fails, nobody uses the server."""
+        port = self._server._bind()
+        transport, self._verifier = self._server._transport(port, self._transport)
+        try:
+            self._listener = port.native.open({"server": self._server._handle, "transport": transport})
+        except BaseException as error:
+            self._server._forget(port, self._verifier)
+            if isinstance(error, _native.NativeError):
+                reraise(error)
+            raise
+        self._port = port
+        self._loops = set()
+
+    async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        from asyncio import get_running_loop, wait
+
+        loop = get_running_loop()
+        port, listener = self._open(loop)
+        exchange = Exchange(loop)
+        ticket = port.http_request(listener, _head(scope), exchange)
+        feeding = start_task(loop, _feed(port, ticket, receive))
+        try:
+            await _respond(port, ticket, exchange, send)
+        finally:
+            if not exchange.ended:
+                port.cancel(ticket, _GONE)
+            if not feeding.done():
+                feeding.cancel()
+                await wait({feeding})
+
+
+class Exchange:
+    """What has come of a response and was not sent on yet; bounded, for chunks need credit."""
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self.loop = loop
+        # Whether the core is done with it.
+        self.ended = False
+        self._events: deque[tuple[int, bool, Any]] = deque()
+        self._waiting: Future[None] | None = None
+
+    def receive(self, kind: int, ok: bool, body: Any) -> None:
+        """Takes an event of the core, on the loop of the request."""
+        self.ended = kind not in (HTTP_HEAD, HTTP_CHUNK)
+        self._events.append((kind, ok, body))
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    async def next(self) -> tuple[int, bool, Any]:
+        """The next event."""
+        while not self._events:
+            self._waiting = self.loop.create_future()
+            await self._waiting
+        return self._events.popleft()
+
+    def ends_now(self) -> bool:
+        """Whether nothing is left but a good end."""
+        return len(self._events) == 1 and self.ended and self._events[0][1]
+
+
+async def _feed(port: Port, ticket: int, receive: Receive) -> None:
+    """Takes the body of the request to the core, and then waits for the client to go away."""
+    wanted = True
+    while True:
+        message: Message
+        try:
+            message = await receive()
+        except Exception:  # noqa: BLE001 - frameworks have errors of their own for a client that is gone
+            message = {"type": "http.disconnect"}
+        if message["type"] == "http.disconnect":
+            port.cancel(ticket, _GONE)
+            return
+        if wanted:
+            body: bytes = message.get("body", b"")
+            more: bool = message.get("more_body", False)
+            wanted = port.native.http_body(ticket, body, not more) and more
+
+
+async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> None:
+    kind, _, body = await exchange.next()
+    if kind != HTTP_HEAD:
+        if not _is_gone(body):
+            await _send_whole(send, 503, b"The MCP server was closed")
+        return
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in body["headers"]]
+    await send({"type": "http.response.start", "status": body["status"], "headers": headers})
+    while True:
+        kind, ok, body = await exchange.next()
+        if kind == HTTP_CHUNK:
+            last = exchange.ends_now()
+            await send({"type": "http.response.body", "body": body, "more_body": not last})
+            if last:
+                return
+            port.native.http_credit(ticket, len(body))
+        elif ok or not any(name == b"content-length" for name, _ in headers):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
+        elif _is_gone(body):
+            return
+        else:
+            # The web server cuts the connection, so that the client sees that something is missing.
+            raise ClosedError(body["message"])
+
+
+async def _send_whole(send: Send, status: int, text: bytes) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text, "more_body": False})
+
+
+def _is_gone(error: dict[str, Any]) -> bool:
+    return error["kind"] == "cancelled"
+
+
+def _head(scope: MutableMapping[str, Any]) -> dict[str, Any]:
+    """The head of a request as the core takes it. Its path is the one below the mount."""
+    path: str = (scope.get("raw_path") or b"").decode("latin-1") or scope["path"]
+    root: str = scope.get("root_path", "").rstrip("/")
+    if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):
+        path = path[len(root) :]
+    if not path.isascii() or " " in path:
+        from urllib.parse import quote
+
+        path = quote(path)
+    return {
+        "method": scope["method"],
+        "path": path or "/",
+        "query": scope.get("query_string", b"").decode("latin-1"),
+        "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
+    }

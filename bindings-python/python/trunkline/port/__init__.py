@@ -1,0 +1,1 @@
+"""The port: queue, bell and event loop."""

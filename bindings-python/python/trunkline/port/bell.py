@@ -1,0 +1,138 @@
+"""Bells: they wake the event loop when the core has events for it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Final, Protocol
+
+from .. import _native
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable
+
+    class Rung(Protocol):
+        """Whose bell it is: a port."""
+
+        @property
+        def native(self) -> _native.Port: ...
+
+        def drain(self) -> None:
+            """Handles the events that are there; on the loop."""
+            ...
+
+        def drain_elsewhere(self, done: Callable[[], object]) -> None:
+            """Lets the loop, if there is one, handle the events and then call `done`; from any thread."""
+            ...
+
+
+# How long a thread waits before it looks whether it is still wanted.
+_LOOK_MS: Final = 1000
+
+
+class SocketBell:
+    """One end of a socket pair, which the loop watches. The core writes to the other."""
+
+    drives_pipes = True
+
+    def __init__(self) -> None:
+        import socket
+
+        self._socket, self._ringing = socket.socketpair()
+        self._socket.setblocking(False)
+
+    def make_port(self) -> _native.Port:
+        """A port of the core that rings this bell."""
+        with self._ringing:
+            return _native.Port(self._ringing.fileno())
+
+    def watch(self, loop: AbstractEventLoop, port: Rung) -> None:
+        """Lets the port drain its events on `loop`, which is the running one."""
+        loop.add_reader(self._socket.fileno(), self._rung, port)
+
+    def leave(self, loop: AbstractEventLoop) -> None:
+        """The loop does not watch any more."""
+        loop.remove_reader(self._socket.fileno())
+
+    def close(self) -> None:
+        """Lets go of the socket."""
+        self._socket.close()
+
+    def _rung(self, port: Rung) -> None:
+        try:
+            self._socket.recv(64)
+        except (BlockingIOError, InterruptedError):
+            pass
+        port.drain()
+
+
+class ThreadBell:
+    """A thread that waits for events, for loops that cannot watch a socket (the default one on Windows). It takes none:
+    that is for the loop to do, so none is lost when the port goes from one loop to another.
+    """
+
+    drives_pipes = False
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        # Set when the loop has taken what was there, and when there is another loop.
+        self._go_on = threading.Event()
+
+    def make_port(self) -> _native.Port:
+        """A port of the core for whose events the thread waits."""
+        return _native.Port()
+
+    def watch(self, loop: AbstractEventLoop, port: Rung) -> None:  # noqa: ARG002
+        """Lets the port drain its events; it knows its loop itself."""
+        if self._thread is None:
+            # A daemon that does not hold its port: neither may keep the other, or the process.
+            self._thread = threading.Thread(
+                target=self._ring, args=(weakref.ref(port),), name="trunkline-bell", daemon=True
+            )
+            self._thread.start()
+        self._go_on.set()
+
+    def leave(self, loop: AbstractEventLoop) -> None:
+        """Nothing: the port has no loop now."""
+
+    def close(self) -> None:
+        """Ends the thread, soon."""
+        self._closed = True
+        self._go_on.set()
+
+    def _ring(self, port: weakref.ref[Rung]) -> None:
+        while not self._closed:
+            if self._has_events(port) and not self._closed:
+                self._go_on.clear()
+                if (rung := port()) is not None:
+                    rung.drain_elsewhere(self._go_on.set)
+                del rung
+                # Until the loop has looked, the queue would only say again what it said just now.
+                while not self._go_on.wait(_LOOK_MS / 1000) and port() is not None:
+                    pass
+            if port() is None:
+                return
+
+    def _has_events(self, port: weakref.ref[Rung]) -> bool:
+        if (rung := port()) is None:
+            return False
+        native = rung.native
+        del rung
+        end = time.monotonic() + _LOOK_MS / 1000
+        try:
+            native.drain("queue", 0, _LOOK_MS)
+        except _native.NativeError:
+            self._closed = True
+        return time.monotonic() < end
+
+
+Bell = SocketBell | ThreadBell
+
+
+def make_bell() -> Bell:
+    """The bell that fits the default event loop of this system."""
+    return ThreadBell() if sys.platform == "win32" else SocketBell()

@@ -1,0 +1,239 @@
+"""Events of the core, handed to their receivers on one event loop."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from inspect import CORO_CREATED, getcoroutinestate
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
+
+from .. import _native
+from .logs import write_logs
+from .read_handoff import ReadHandoff
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future, Task
+    from collections.abc import Callable, Coroutine
+    from contextvars import Context as ContextVars
+
+    # method, params, ticket of the request or 0
+    Receive: TypeAlias = Callable[[str, Any, int], None]
+
+_T = TypeVar("_T")
+
+# The numbers of the event kinds in docs/bridge.md.
+CALL: Final = 0
+CANCEL: Final = 1
+REPLY: Final = 2
+NOTIFICATION: Final = 3
+CLOSED: Final = 4
+LOG: Final = 5
+STOPPED: Final = 6
+HTTP_HEAD: Final = 7
+HTTP_CHUNK: Final = 8
+HTTP_END: Final = 9
+HANDOFF: Final = 10
+FREED: Final = 11
+
+# Events taken at once; with more, the loop gets to run other things in between.
+_BATCH: Final = 256
+
+
+class Handler(Protocol):
+    """A registered thing that answers calls."""
+
+    @property
+    def in_thread(self) -> bool:
+        """Whether its calls go to the pool."""
+        ...
+
+    async def answer(self, port: Any, ticket: int, body: Any) -> None:
+        """Answers on the event loop."""
+        ...
+
+    def answer_in_thread(self, port: Any, ticket: int, body: Any, context: ContextVars) -> None:
+        """Answers on a thread of the pool."""
+        ...
+
+
+class Exchange(Protocol):
+    """An HTTP request of a web framework, which receives the events of its response."""
+
+    @property
+    def loop(self) -> AbstractEventLoop:
+        """The loop of the request."""
+        ...
+
+    def receive(self, kind: int, ok: bool, body: Any) -> None:
+        """Takes an event, on that loop."""
+        ...
+
+
+class Events:
+    """The receivers of events, and the loop on which events are taken from the queue of the core."""
+
+    def __init__(self, native: _native.Port) -> None:
+        self.native = native
+        self.loop: AbstractEventLoop | None = None
+        self.handlers: dict[int, Handler] = {}
+        # Connection -> its loop, and the receiver of its notifications there; without a loop, on any thread.
+        self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
+        self._exchanges: dict[int, Exchange] = {}
+        self._tasks: dict[int, Task[None]] = {}
+        self._replies: dict[int, Future[tuple[bool, Any]]] = {}
+        self._ends: dict[int, Future[tuple[bool, Any]]] = {}
+        self._stopped: Future[None] | None = None
+        self._disposed = False
+        self._lock = threading.RLock()
+        self._handoff = ReadHandoff(native)
+        # Found once, because importing asyncio is slow at first and never free.
+        self._running_loop: Callable[[], AbstractEventLoop | None]
+
+    def drain(self) -> None:
+        """Handles the events that are there; on the loop. With many, the loop gets to run other things in between."""
+        if self._take() and (loop := self.loop) is not None:
+            loop.call_soon(self.drain)  # the bell rings only when the queue was empty before
+
+    def drain_elsewhere(self, done: Callable[[], object]) -> None:
+        """Lets the loop, if there is one, handle the events that are there and then call `done`; from any thread."""
+        if (loop := self.loop) is not None:
+            try:
+                loop.call_soon_threadsafe(self._drain_all, done)
+            except RuntimeError:
+                pass  # it is closed: the next one takes what is there
+
+    def _drain_all(self, done: Callable[[], object]) -> None:
+        if self._take() and (loop := self.loop) is not None:
+            loop.call_soon(self._drain_all, done)
+        else:
+            done()
+
+    def _take(self) -> bool:
+        """Handles some events, if this is still their loop. Whether there may be more."""
+        loop = self.loop
+        if self._disposed or loop is None or loop is not self._running_loop():
+            return False
+        try:
+            events = self.native.drain("queue", _BATCH, 0)
+        except _native.NativeError:
+            return False  # another process's
+        for event in events:
+            try:
+                self._dispatch(*event)
+            except Exception as error:  # noqa: BLE001 - one bad callback must not lose the other events
+                loop.call_exception_handler({"message": "an event of trunkline was not handled", "exception": error})
+        return len(events) == _BATCH and self.loop is loop
+
+    def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any) -> None:
+        if kind == CALL:
+            self._call(ticket, handle, body)
+        elif kind == REPLY:
+            # A reply that nobody waits for any more was cancelled.
+            if (future := self._known(self._replies, ticket)) is not None:
+                self._settle(future, (ok, body))
+        elif kind in (HTTP_HEAD, HTTP_CHUNK, HTTP_END):
+            self._pass_on(kind, ticket, ok, body)
+        elif kind == NOTIFICATION:
+            loop, receive = self._known(self._listeners, handle) or (None, _ignore)
+            if loop is None or loop is self.loop:
+                receive(name, body, ticket)
+            elif not loop.is_closed():
+                loop.call_soon_threadsafe(receive, name, body, ticket)
+        elif kind == CANCEL:
+            self._cancel_call(ticket, body or None)
+        elif kind == CLOSED:
+            self._listeners.pop(handle, None)
+            if (end := self._known(self._ends, handle)) is not None:
+                self._settle(end, (ok, body))
+        elif kind == LOG:
+            write_logs(body)
+        elif kind == HANDOFF:
+            if self.loop is not None:
+                self._handoff.take(handle, self.loop, self.drain)
+        elif kind == FREED:
+            self.handlers.pop(handle, None)
+        elif self._stopped is not None:
+            self._settle(self._stopped, None)
+
+    def _pass_on(self, kind: int, ticket: int, ok: bool, body: Any) -> None:
+        exchange = self._known(self._exchanges, ticket)
+        if exchange is None:
+            return
+        if kind == HTTP_END:
+            self._exchanges.pop(ticket, None)
+        if exchange.loop is self.loop:
+            exchange.receive(kind, ok, body)
+        elif not exchange.loop.is_closed():
+            exchange.loop.call_soon_threadsafe(exchange.receive, kind, ok, body)
+
+    def _call(self, ticket: int, handle: int, body: Any) -> None:
+        handler = self._known(self.handlers, handle)
+        if handler is None or self.loop is None:
+            self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+            return
+        task = start_task(self.loop, self._answer(handler, ticket, body))
+        if not task.done():
+            self._tasks[ticket] = task  # a loop keeps only weak references to its tasks
+
+    async def _answer(self, handler: Handler, ticket: int, body: Any) -> None:
+        try:
+            await handler.answer(self, ticket, body)
+        finally:
+            self._tasks.pop(ticket, None)
+            self._poll_soon()
+
+    def _cancel_call(self, ticket: int, reason: str | None) -> None:
+        task = self._tasks.get(ticket)
+        if task is None:
+            return
+        if (loop := task.get_loop()) is self.loop:
+            task.cancel(reason)
+            if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
+                self._tasks.pop(ticket, None)  # it ends without having begun
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(task.cancel, reason)
+
+    def _poll_soon(self) -> None:
+        if self.loop is not None:
+            self._handoff.poll_soon(self.loop, self.drain)
+
+    def handler(self, handle: int) -> Handler | None:
+        """The receiver of calls of `handle`."""
+        return self._known(self.handlers, handle)
+
+    def _known(self, table: dict[int, _T], number: int) -> _T | None:
+        found = table.get(number)
+        if found is None:
+            with self._lock:  # another thread may be adding it just now
+                found = table.get(number)
+        return found
+
+    def _settle(self, future: Future[_T], result: _T) -> None:
+        loop = future.get_loop()
+        if loop is self.loop:
+            _set_result(future, result)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(_set_result, future, result)
+
+
+def _ignore(_method: str, _params: Any, _ticket: int) -> None:
+    pass
+
+
+def _set_result(future: Future[_T], result: _T) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+if sys.version_info >= (3, 12):
+
+    def start_task(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
+        """Starts a task that runs up to its first wait at once: most handlers are done then."""
+        from asyncio import Task
+
+        return Task(coroutine, loop=loop, eager_start=True)
+
+else:
+
+    def start_task(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
+        return loop.create_task(coroutine)

@@ -1,0 +1,132 @@
+"""The threads that run `def` handlers: they wait for calls in native code and answer them without an event loop."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Final, Protocol
+
+from .. import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .events import Handler
+
+    class Calls(Protocol):
+        """The port whose calls a pool answers."""
+
+        @property
+        def native(self) -> _native.Port: ...
+
+        @property
+        def handlers(self) -> Mapping[int, Handler]: ...
+
+        def handler(self, handle: int) -> Handler | None:
+            """The receiver of calls of `handle`."""
+            ...
+
+
+# A thread that had nothing to do for so long ends, unless it is the last one.
+_IDLE_MS: Final = 10_000
+
+
+class Pool:
+    """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next call."""
+
+    def __init__(self, port: Calls, limit: int | None) -> None:
+        # A port that nobody else has must not live on for the sake of threads without work.
+        self._port = weakref.ref(port)
+        self._native = port.native
+        self.limit = limit or min(32, (os.cpu_count() or 1) + 4)
+        self._lock = threading.Lock()
+        self._threads: set[threading.Thread] = set()
+        self._waiting: set[threading.Thread] = set()
+        self._stopping = False
+        self._context = contextvars.Context()
+
+    def prepare(self) -> None:
+        """Remembers the context variables of whoever serves, and starts if a `def` handler is registered already."""
+        self._context = contextvars.copy_context()
+        port = self._port()
+        if port is not None and any(handler.in_thread for handler in [*port.handlers.values()]):
+            self.start()
+
+    def start(self) -> None:
+        """Makes sure that someone waits for calls.
+
+        Raises:
+            RuntimeError: if the system has no more threads.
+        """
+        with self._lock:
+            if not self._threads and not self._stopping:
+                self._spawn()
+
+    def stop(self) -> None:
+        """Ends the threads, as soon as they are done with their handlers."""
+        self._stopping = True
+
+    def join(self, timeout: float) -> None:
+        """Waits for the threads that were waiting in native code; those inside a handler are left behind."""
+        with self._lock:
+            waiting = [*self._waiting]
+        end = time.monotonic() + timeout
+        for thread in waiting:
+            thread.join(max(0, end - time.monotonic()))
+
+    def _spawn(self) -> None:
+        # Daemons, because a handler that never returns must not keep the process; idle ones end with their port.
+        thread = threading.Thread(target=self._work, name=f"trunkline-{len(self._threads) + 1}", daemon=True)
+        thread.start()
+        self._threads.add(thread)
+        self._waiting.add(thread)
+
+    def _work(self) -> None:
+        native, this = self._native, threading.current_thread()
+        try:
+            while not self._stopping:
+                events = native.drain("pool", 1, _IDLE_MS)
+                if not self._goes_on(this, is_busy=bool(events)):
+                    return
+                for _, ticket, handle, _, _, body in events:
+                    self._answer(ticket, handle, body)
+                with self._lock:
+                    self._waiting.add(this)
+        except _native.NativeError:
+            pass  # the port is another process's
+        finally:
+            with self._lock:
+                self._leave(this)
+
+    def _goes_on(self, this: threading.Thread, *, is_busy: bool) -> bool:
+        """Whether the thread stays. Someone always waits for the next call, unless all are busy and may be no more."""
+        with self._lock:
+            if not is_busy and len(self._waiting) > 1:
+                # At once, so that the next one to ask does not count on this thread.
+                self._leave(this)
+                return False
+            if is_busy:
+                self._waiting.discard(this)
+                if not self._waiting and len(self._threads) < self.limit and not self._stopping:
+                    try:
+                        self._spawn()
+                    except RuntimeError:
+                        pass  # the system has no more threads: this one comes back for the next call
+            return True
+
+    def _leave(self, this: threading.Thread) -> None:
+        self._waiting.discard(this)
+        self._threads.discard(this)
+
+    def _answer(self, ticket: int, handle: int, body: object) -> None:
+        if self._native.cancelled(ticket):
+            return  # while it waited for a thread
+        port = self._port()
+        handler = None if port is None else port.handler(handle)
+        if port is None or handler is None:
+            self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+        else:
+            handler.answer_in_thread(port, ticket, body, self._context.copy())

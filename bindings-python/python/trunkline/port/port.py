@@ -1,0 +1,183 @@
+"""A port of the core: its events are handled on one event loop, and calls of `def` handlers by a pool of threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from ..errors import from_object, reraise
+from ..schema.jsonable import jsonable
+from .lifecycle import GRACE, Lifecycle
+
+if TYPE_CHECKING:
+    from .events import Exchange, Handler, Receive
+
+
+class Port(Lifecycle):
+    """Queue, bell and event loop. Connections to a server of this process live on the server's port and may belong to
+    another loop than the one that handles the events: what they wait for is then handed over.
+    """
+
+    def register(self, kind: str, json: dict[str, Any], handler: Handler) -> int:
+        """Registers a thing that is called; its handler is known before the first call can arrive."""
+        if json.get("lane") == "pool" and self.loop is not None:
+            self.pool.start()
+        with self._lock:
+            handle = self.native.register(kind, json)
+            self.handlers[handle] = handler
+        return handle
+
+    def unregister(self, handle: int) -> None:
+        """Takes a thing back; calls of it that have begun already, even if they still wait for their turn, go on."""
+        self.native.unregister(handle)
+        if self.loop is None:
+            self.handlers.pop(handle, None)  # otherwise the core says when its last call is over
+
+    def open(self, json: dict[str, Any], receive: Receive | None = None) -> int:
+        """Opens a listener or a connection whose notifications go to `receive`; `opened` waits for the outcome."""
+        loop = self.here()
+        try:
+            with self._lock:  # its reply must not be dispatched before someone waits for it
+                handle = self.native.open({**json, "driven": self._bell.drives_pipes})
+                self._replies[handle] = loop.create_future()
+                self._ends[handle] = loop.create_future()
+                if receive is not None:
+                    self._listeners[handle] = (loop, receive)
+        except _native.NativeError as error:
+            reraise(error)
+        return handle
+
+    async def opened(self, handle: int) -> Any:
+        """The result of an open. If there is none, or nobody waits for it any more, nothing is left of it.
+
+        Raises:
+            TrunklineError: why there is none.
+        """
+        try:
+            return await self.reply(handle)
+        except BaseException:
+            self._listeners.pop(handle, None)
+            if (end := self._ends.pop(handle, None)) is not None:
+                self._settle(end, (True, None))  # who closes it meanwhile waits for this
+                self._close(handle, 0)
+            raise
+
+    def open_blocking(self, json: dict[str, Any], receive: Receive) -> int:
+        """Opens a connection for blocking code, which fetches the outcome itself; `receive` is called on any thread."""
+        with self._lock:
+            handle = self.native.open({**json, "wait": True})
+            self._listeners[handle] = (None, receive)
+        return handle
+
+    def close_blocking(self, handle: int) -> None:
+        """Ends a connection of blocking code at once; nothing of it is heard any more."""
+        self._listeners.pop(handle, None)
+        self._close(handle, 0)
+
+    def request(self, handle: int, json: dict[str, Any]) -> int:
+        """Sends a request to the server of a connection or the client of a call; `answer` waits for the answer."""
+        loop = self.here()
+        try:
+            with self._lock:
+                ticket = send_request(self.native, handle, json)
+                self._replies[ticket] = loop.create_future()
+        except _native.NativeError as error:
+            reraise(error)
+        if loop is self.loop:
+            self._poll_soon()
+        return ticket
+
+    async def reply(self, ticket: int) -> Any:
+        """The reply to an open or a request.
+
+        Raises:
+            TrunklineError: what the core reported instead.
+        """
+        try:
+            ok, body = await self._replies[ticket]
+        finally:
+            self._replies.pop(ticket, None)
+        if not ok:
+            raise from_object(body)
+        return body
+
+    async def answer(self, ticket: int) -> Any:
+        """The result of a request; cancelling the task cancels the request.
+
+        Raises:
+            TrunklineError: what the core reported instead.
+        """
+        try:
+            return await self.reply(ticket)
+        except Exception:
+            raise
+        except BaseException as cancelled:  # of asyncio, or of another event loop's own
+            self.cancel(ticket, str(cancelled))
+            raise
+
+    def http_request(self, listener: int, head: dict[str, Any], exchange: Exchange) -> int:
+        """Gives the head of a web framework's request to a mounted listener; the response goes to `exchange`."""
+        self.here()
+        try:
+            with self._lock:
+                ticket = self.native.http_request(listener, head, False)
+                self._exchanges[ticket] = exchange
+        except _native.NativeError as error:
+            reraise(error)
+        return ticket
+
+    def cancel(self, ticket: int, reason: str) -> None:
+        """Ends a request; one that is done already is no error."""
+        try:
+            self.native.cancel(ticket, reason)
+        except _native.NativeError:
+            pass  # another process's
+
+    async def close_mounted(self, handle: int, deadline: float) -> None:
+        """Ends a mounted listener, which may have been opened on a loop that is gone."""
+        self._ends[handle] = self.here().create_future()
+        await self.close(handle, deadline)
+
+    async def ended(self, handle: int) -> None:
+        """Returns when a listener or connection has ended.
+
+        Raises:
+            TrunklineError: if it ended because something broke.
+        """
+        import asyncio
+
+        end = self._ends.get(handle)
+        if end is None:
+            return
+        ok, body = await asyncio.shield(end)
+        if not ok:
+            raise from_object(body)
+
+    async def close(self, handle: int, deadline: float) -> None:
+        """Ends a listener or connection; calls in flight get until the deadline (seconds)."""
+        import asyncio
+
+        end = self._ends.get(handle)
+        if end is None or end.done() or self.is_inherited:
+            return
+        self._close(handle, deadline)
+        await asyncio.wait({end}, timeout=deadline + GRACE)
+        self._ends.pop(handle, None)
+
+    def _close(self, handle: int, deadline: float) -> None:
+        try:
+            self.native.close(handle, round(deadline * 1000))
+        except _native.NativeError:
+            pass  # another process's
+
+
+def send_request(native: _native.Port, handle: int, json: dict[str, Any]) -> int:
+    """Sends a request. Values that JSON does not have become what they become in the results of handlers.
+
+    Raises:
+        TypeError: if there is no such form.
+    """
+    try:
+        return native.request(handle, json)
+    except TypeError:
+        return native.request(handle, jsonable(json))

@@ -1,0 +1,68 @@
+"""Host-driven reads: pipes that the event loop reads itself, which saves the hop from another thread."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .. import _native
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable
+
+
+class ReadHandoff:
+    """The pipes whose reading the core has handed to the loop. `drain` handles the events that a read has made."""
+
+    def __init__(self, native: _native.Port) -> None:
+        self._native = native
+        # Handle -> descriptor, which is this port's own.
+        self.descriptors: dict[int, int] = {}
+        self._polling = False
+
+    def take(self, handle: int, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
+        """Reads the pipe of a handle on the loop from now on."""
+        if handle in self.descriptors or (descriptor := self._native.watch(handle)) is None:
+            return
+        self.descriptors[handle] = descriptor
+        loop.add_reader(descriptor, self.read_ready, handle, loop, drain)
+
+    def read_ready(self, handle: int, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
+        """Reads what a pipe holds."""
+        try:
+            goes_on = self._native.pump(handle)
+        except _native.NativeError:
+            goes_on = False
+        if not goes_on:
+            self._give_back(handle, loop)
+        drain()
+
+    def poll_soon(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
+        """Polls for the next message, if the core finds that worth it, once the loop has done what is ready."""
+        if self.descriptors and not self._polling:
+            self._polling = True
+            loop.call_soon(self._poll, loop, drain)
+
+    def give_back_all(self, loop: AbstractEventLoop | None) -> None:
+        """Reads no more; the core notices that, and does. `loop` is None where it is closed or another process's."""
+        for handle in list(self.descriptors):
+            self._give_back(handle, loop)
+
+    def _poll(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
+        self._polling = False
+        if len(self.descriptors) != 1:
+            return  # one of several would keep the others waiting
+        (handle,) = self.descriptors
+        try:
+            is_there = self._native.linger(handle)
+        except _native.NativeError:
+            return
+        if is_there:
+            self.read_ready(handle, loop, drain)
+
+    def _give_back(self, handle: int, loop: AbstractEventLoop | None) -> None:
+        if (descriptor := self.descriptors.pop(handle, None)) is not None:
+            if loop is not None:
+                loop.remove_reader(descriptor)
+            os.close(descriptor)

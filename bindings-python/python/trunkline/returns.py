@@ -1,0 +1,164 @@
+"""What a handler returns, as one of the core's shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import UnionType
+from typing import Annotated, Any, Final, TypeAlias, Union, cast, get_args, get_origin
+
+from .client_requests import InputRequired
+from .model.content import Block
+from .model.messages import GetPromptResult, Message
+from .model.resource_contents import ReadResourceResult, ResourceContents
+from .model.results import CallToolResult
+from .schema.builder import MISSING, Builder, Schema, is_pydantic, is_typed_dict
+from .schema.jsonable import jsonable
+
+TEXT: Final = 0
+CONTENT: Final = 1
+OBJECT: Final = 2
+VALUE: Final = 3
+RESULT: Final = 4
+INPUT: Final = 5
+
+# A shape of docs/bridge.md and the JSON value in it.
+Answer: TypeAlias = tuple[int, Any]
+
+
+class Returns:
+    """How the results of one tool are shaped; decided by its return annotation, or else by each value."""
+
+    __slots__ = ("_plain", "_shape", "schema", "wrap")
+
+    def __init__(self, schema: Schema | None, shape: int | None, *, wrap: bool = False, plain: bool = False) -> None:
+        self.schema = schema
+        # Whether the schema describes `{"result": value}`.
+        self.wrap = wrap
+        self._shape = shape
+        self._plain = plain
+
+    @classmethod
+    def of(cls, annotation: Any, output_schema: Mapping[str, Any] | None) -> Returns:
+        """For a return annotation (or MISSING) and the schema that the user gave, if any.
+
+        Raises:
+            UnsupportedType: if there is no JSON Schema for the annotation.
+        """
+        if output_schema is not None:
+            return cls(dict(output_schema), None)
+        annotation = _without_input(annotation)
+        if annotation in _UNDECLARED or _is_content(annotation):
+            return cls(None, None)
+        builder = Builder("output")
+        node = builder.node(annotation)
+        resolved = builder.resolve(node.schema)
+        if _is_object(annotation) and resolved.get("type") == "object":
+            return cls(builder.finish(resolved), OBJECT, plain=node.plain)
+        wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
+        return cls(builder.finish(wrapped), VALUE, wrap=True, plain=node.plain)
+
+    def render(self, value: Any) -> tuple[int, Any]:
+        """The shape and the JSON value for what the handler returned.
+
+        Raises:
+            TypeError: if the value has no JSON form.
+        """
+        if type(value) is str:
+            return TEXT, value
+        if isinstance(value, CallToolResult):
+            return RESULT, jsonable(value.to_json())
+        if self._shape is not None and self._plain:
+            return self._shape, value
+        shape = self._shape_of(value) if self._shape is None else self._shape
+        if shape == CONTENT:
+            blocks = [value] if isinstance(value, Block) else value
+            return CONTENT, [jsonable(block) for block in blocks]
+        json = jsonable(value)
+        return (TEXT if type(json) is str and shape == VALUE else shape), json
+
+    def _shape_of(self, value: Any) -> int:
+        if isinstance(value, Block):
+            return CONTENT
+        if isinstance(value, (list, tuple)):
+            items = cast("list[Any]", value)
+            blocks = sum(isinstance(item, Block) for item in items)
+            if blocks and blocks != len(items):
+                raise TypeError("a list of content blocks holds something else too: wrap text in TextContent")
+            return CONTENT if blocks else VALUE
+        if isinstance(value, dict) and self.schema is not None:
+            return OBJECT
+        cls: Any = type(cast("object", value))
+        return OBJECT if hasattr(cls, "__dataclass_fields__") or is_pydantic(cls) else VALUE
+
+
+_UNDECLARED: list[Any] = [MISSING, Any, object, None, type(None), str]
+
+
+def _without_input(annotation: Any) -> Any:
+    """The annotation of the results alone: a handler that asks first gives something else meanwhile."""
+    if annotation is InputRequired:
+        return Any
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    members = tuple(member for member in get_args(annotation) if member is not InputRequired)
+    return Union[members]  # noqa: UP007 - made of what is known only now
+
+
+def _is_content(annotation: Any) -> bool:
+    """Whether content blocks or full results may be returned: then no schema is declared."""
+    if isinstance(annotation, type) and issubclass(annotation, (Block, CallToolResult)):
+        return True
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType, Annotated, list, tuple) or (
+        isinstance(origin, type) and origin.__module__ == "collections.abc"
+    ):
+        return any(_is_content(arg) for arg in get_args(annotation))
+    return False
+
+
+def _is_object(annotation: Any) -> bool:
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    cls = get_origin(annotation) or annotation
+    return hasattr(cls, "__dataclass_fields__") or is_typed_dict(cls) or is_pydantic(cls)
+
+
+def render_messages(value: Any) -> Answer:
+    """The shape of a prompt's messages."""
+    if isinstance(value, str):
+        return TEXT, str(value)
+    if isinstance(value, (Message, Block)):
+        return CONTENT, jsonable(value.to_json())
+    if isinstance(value, GetPromptResult):
+        return RESULT, jsonable(value.to_json())
+    if isinstance(value, InputRequired):
+        return INPUT, value.to_json()
+    if isinstance(value, (list, tuple)):
+        items = cast("list[Any]", value)
+        if items and all(isinstance(item, (str, Message, Block)) for item in items):
+            return CONTENT, [item if isinstance(item, str) else jsonable(item.to_json()) for item in items]
+        if any(isinstance(item, (Message, Block)) for item in items):
+            raise TypeError("a list of messages holds something that is neither a message, nor content, nor text")
+    return VALUE, jsonable(value)
+
+
+def render_contents(value: Any) -> Answer:
+    """The shape of what was read."""
+    if isinstance(value, str):
+        return TEXT, str(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return CONTENT, ResourceContents(blob=bytes(cast("bytes", value))).to_json()
+    if isinstance(value, ResourceContents):
+        return CONTENT, jsonable(value.to_json())
+    if isinstance(value, ReadResourceResult):
+        return RESULT, jsonable(value.to_json())
+    if isinstance(value, InputRequired):
+        return INPUT, value.to_json()
+    if isinstance(value, (list, tuple)):
+        items = cast("list[Any]", value)
+        contents = sum(isinstance(item, ResourceContents) for item in items)
+        if contents and contents != len(items):
+            raise TypeError("a list of ResourceContents holds something else too")
+        if contents:
+            return CONTENT, [jsonable(item.to_json()) for item in items]
+    return VALUE, jsonable(value)

@@ -1,0 +1,97 @@
+"""Forms for the user: a Python class as the flat schema of an elicitation, and what was filled in as its object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from ..errors import InvalidArgumentError
+from .builder import Builder, Schema, UnsupportedType
+
+_ABOUT: Final = ("type", "title", "description", "default")
+# What the schema of a field may say, by its type.
+_KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
+    "string": (*_ABOUT, "minLength", "maxLength", "format", "enum", "oneOf", "enumNames"),
+    "integer": (*_ABOUT, "minimum", "maximum"),
+    "number": (*_ABOUT, "minimum", "maximum"),
+    "boolean": _ABOUT,
+    "array": (*_ABOUT, "items", "minItems", "maxItems"),
+}
+_FORMATS: Final = ("email", "uri", "date", "date-time")
+
+
+class Form:
+    """The schema of a form, and how its content becomes what the handler gets."""
+
+    __slots__ = ("read", "schema")
+
+    def __init__(self, schema: Mapping[str, Any], read: Callable[[Any], Any] | None) -> None:
+        self.schema = schema
+        # None: the content is handed over as JSON has it.
+        self.read = read
+
+    @classmethod
+    def of(cls, source: Any) -> Form:
+        """For a dataclass, TypedDict or pydantic model, or for a JSON Schema, which is taken as it is.
+
+        Raises:
+            InvalidArgumentError: if a field is more than text, a number, a yes or no, or a choice.
+        """
+        if isinstance(source, Mapping):
+            return cls(cast("Mapping[str, Any]", source), None)
+        try:
+            hash(source)
+        except TypeError:
+            raise InvalidArgumentError(
+                f"{source!r} is no dataclass, TypedDict, pydantic model or JSON Schema"
+            ) from None
+        return _form(source)
+
+
+# Handlers ask with the same few classes; what is made inside a handler is not kept for ever.
+@lru_cache(maxsize=64)
+def _form(source: Any) -> Form:
+    builder = Builder("input")
+    where = getattr(source, "__qualname__", repr(source))
+    try:
+        node = builder.node(source)
+    except UnsupportedType as error:
+        raise InvalidArgumentError(f"the form {where}: {error}") from error
+    schema = builder.resolve(node.schema)
+    if schema.get("type") != "object" or "properties" not in schema:
+        raise InvalidArgumentError(f"the form {where} must be a dataclass, a TypedDict or a pydantic model")
+    fields = {name: _field(builder, f"{where}.{name}", field) for name, field in schema["properties"].items()}
+    flat: Schema = {"type": "object", "properties": fields}
+    if required := schema.get("required"):
+        flat["required"] = required
+    return Form(flat, node.convert)
+
+
+def _field(builder: Builder, where: str, given: Schema) -> Schema:
+    schema = builder.resolve(given)
+    if "anyOf" in schema:
+        # A form has no null: a field that may be None is one that need not be filled in.
+        members = [member for member in map(builder.resolve, schema["anyOf"]) if member.get("type") != "null"]
+        if len(members) == 1:
+            schema = {**{key: value for key, value in schema.items() if key != "anyOf"}, **members[0]}
+    if "const" in schema:
+        schema = {**{key: value for key, value in schema.items() if key != "const"}, "enum": [schema["const"]]}
+    if schema.get("default", ...) is None:
+        schema = {key: value for key, value in schema.items() if key != "default"}
+    kind = schema.get("type")
+    if not isinstance(kind, str) or kind not in _KEYWORDS or (kind != "string" and "enum" in schema):
+        raise InvalidArgumentError(f"{where}: a form asks for text, numbers, yes or no, and choices of texts only")
+    if kind == "string" and schema.get("format") not in _FORMATS:
+        schema = {key: value for key, value in schema.items() if key != "format"}
+    if kind == "array":
+        choices = builder.resolve(cast("Schema", schema.get("items", {})))
+        if choices.get("type") != "string" or "enum" not in choices:
+            raise InvalidArgumentError(
+                f"{where}: a list in a form is one of choices: list[Literal[...]] or a list of an Enum"
+            )
+        schema = {key: value for key, value in schema.items() if key != "uniqueItems"}
+        schema["items"] = {"type": "string", "enum": choices["enum"]}
+    if unknown := [key for key in schema if key not in _KEYWORDS[kind]]:
+        raise InvalidArgumentError(f"{where}: a form cannot say {', '.join(unknown)}")
+    return schema

@@ -1,0 +1,72 @@
+"""Serving in the foreground: Ctrl-C and SIGTERM end it in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Generator
+from types import FrameType
+from typing import Any
+
+from ..listener import Listener
+
+
+async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], object] | None) -> None:
+    """Serves until the listener ends by itself or a signal comes. A second signal acts as if nobody handled it."""
+    signalled = asyncio.Event()
+    with _signals(signalled.set):
+        async with listener:
+            if on_ready is not None:
+                on_ready(listener)
+            ended = asyncio.ensure_future(listener.wait())
+            waits: set[asyncio.Future[Any]] = {ended, asyncio.ensure_future(signalled.wait())}
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for one in waits:
+                    one.cancel()
+            if ended.done() and not ended.cancelled():
+                ended.result()
+
+
+def _threadsafe(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stop)
+
+    return handle
+
+
+@contextlib.contextmanager
+def _signals(on_signal: Callable[[], None]) -> Generator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread gets signals
+        return
+    loop = asyncio.get_running_loop()
+    before: dict[signal.Signals, Any] = {}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+        before.clear()
+
+    def stop() -> None:
+        restore()
+        on_signal()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        handler = signal.getsignal(number)
+        if handler is None:
+            continue  # installed by other native code: not ours to replace
+        before[number] = handler
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # Windows
+            signal.signal(number, _threadsafe(loop, stop))
+    try:
+        yield
+    finally:
+        restore()

@@ -1,0 +1,228 @@
+"""What the function of a handler takes: read once, when it is registered."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, get_origin
+
+from ..errors import InvalidArgumentError
+from ..schema.builder import MISSING
+from ..schema.fields import Field
+from .dependencies import Dependency, Depends
+
+ContextKind: TypeAlias = Literal["async", "sync"]
+
+
+class Parameters:
+    """The parameters that callers fill, and those that the package fills: the context and dependencies."""
+
+    __slots__ = ("context_name", "dependencies", "hints", "is_async", "named", "takes_all", "where")
+
+    def __init__(self, function: Callable[..., Any], noun: str = "a handler") -> None:
+        self.where = where = name_of(function)
+        self.is_async = _is_async(function, where, noun)
+        self.hints = _hints(function, where)
+        given = _parameters(function, where)
+        self.context_name = _take_context(where, given, self.hints, is_async=self.is_async)
+        self.dependencies = _take_dependencies(given, self.hints, is_async=self.is_async, within=(where,))
+        self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
+        self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
+
+    def read(self, parameter: inspect.Parameter) -> Given:
+        """What the parameter is annotated with, and what it gets when nobody fills it."""
+        annotation, default = self.hints.get(parameter.name, Any), parameter.default
+        if default is parameter.empty:
+            return Given(annotation)
+        if not isinstance(default, Field) and type(default).__name__ != "FieldInfo":
+            return Given(annotation, default)
+        # pydantic's habit: `days: int = Field(default=3, ge=1)`. The function must get the value inside.
+        annotation = Annotated[annotation, default]
+        factory = getattr(default, "default_factory", None)
+        if factory is not None:
+            return Given(annotation, make=factory)
+        value = getattr(default, "default", parameter.empty)
+        if value is Ellipsis or type(value).__name__ == "PydanticUndefinedType" or value is parameter.empty:
+            return Given(annotation)
+        return Given(annotation, value, make=lambda: value)
+
+
+class Given:
+    """One parameter: its annotation, its default (or MISSING), and what makes its value if Python itself would not."""
+
+    __slots__ = ("annotation", "default", "make")
+
+    def __init__(self, annotation: Any, default: Any = MISSING, make: Callable[[], Any] | None = None) -> None:
+        self.annotation = annotation
+        self.default = default
+        self.make = make
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be filled."""
+        return self.default is MISSING and self.make is None
+
+
+def name_of(function: Any) -> str:
+    """How errors call a function."""
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def describe(function: Callable[..., Any]) -> str | None:
+    """The docstring of a function as a description."""
+    text = inspect.getdoc(function)
+    return text.strip() or None if text else None
+
+
+def _take_context(
+    where: str, parameters: list[inspect.Parameter], hints: dict[str, Any], *, is_async: bool
+) -> str | None:
+    found: str | None = None
+    for parameter in list(parameters):
+        kind = _context_kind(hints.get(parameter.name))
+        if kind is None:
+            continue
+        if found is not None:
+            raise InvalidArgumentError(f"{where}: {found!r} and {parameter.name!r} are both the context; keep one")
+        if kind != ("async" if is_async else "sync"):
+            wanted, needed = ("Context", "async def") if kind == "async" else ("SyncContext", "def")
+            raise InvalidArgumentError(
+                f"{where}: parameter {parameter.name!r}: {wanted} is for functions made with {needed}"
+            )
+        found = parameter.name
+        parameters.remove(parameter)
+    return found
+
+
+def _take_dependencies(
+    parameters: list[inspect.Parameter], hints: dict[str, Any], *, is_async: bool, within: tuple[str, ...]
+) -> list[tuple[str, Dependency]]:
+    found: list[tuple[str, Dependency]] = []
+    for parameter in list(parameters):
+        if isinstance(parameter.default, Depends):
+            raise InvalidArgumentError(
+                f"{within[-1]}: parameter {parameter.name!r}: write Annotated[type, Depends(function)], not a default"
+            )
+        annotation = hints.get(parameter.name)
+        marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+        if (mark := next((mark for mark in marks if isinstance(mark, Depends)), None)) is not None:
+            found.append((parameter.name, _plan(mark.function, is_async=is_async, within=within)))
+            parameters.remove(parameter)
+    return found
+
+
+def _plan(function: Callable[..., Any], *, is_async: bool, within: tuple[str, ...]) -> Dependency:
+    """How a dependency is made for handlers of that kind."""
+    where = name_of(function)
+    if not callable(function):
+        raise InvalidArgumentError(f"{within[-1]}: Depends needs a function, not {type(function).__qualname__}")
+    path = " -> ".join([*within, where])
+    if where in within:
+        raise InvalidArgumentError(f"{path}: a dependency that needs itself")
+    dependency = Dependency(function)
+    if dependency.is_async and not is_async:
+        raise InvalidArgumentError(f"{path}: a handler made with def cannot wait for an async dependency")
+    parameters, hints = _parameters(function, path), _hints(function, path)
+    # The context is that of the handler, whatever the dependency is made with.
+    dependency.context_name = _take_context(path, parameters, hints, is_async=is_async)
+    dependency.needs = _take_dependencies(parameters, hints, is_async=is_async, within=(*within, where))
+    for parameter in parameters:
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
+            raise InvalidArgumentError(
+                f"{path}: nobody fills parameter {parameter.name!r}: it is neither the context nor a dependency"
+            )
+    return dependency
+
+
+def _is_async(function: Callable[..., Any], where: str, noun: str) -> bool:
+    if not callable(function):
+        raise InvalidArgumentError(f"{noun} must be a function, not {type(function).__qualname__}")
+    # A callable object counts by its __call__.
+    candidates = [function] if inspect.isroutine(function) else [function, getattr(function, "__call__", None)]  # noqa: B004
+    if any(inspect.isasyncgenfunction(one) or inspect.isgeneratorfunction(one) for one in candidates):
+        raise InvalidArgumentError(f"{where}: {noun} must return its result, not yield it")
+    return any(inspect.iscoroutinefunction(one) for one in candidates)
+
+
+def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:
+    try:
+        parameters = [*inspect.signature(function).parameters.values()]
+    except (NameError, TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{where}: its signature cannot be read: {error}") from error
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            raise InvalidArgumentError(
+                f"{where}: parameter '*{parameter.name}': arguments come by name; use a list parameter"
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise InvalidArgumentError(
+                f"{where}: parameter {parameter.name!r} is positional-only, but arguments come by name"
+            )
+    if parameters and parameters[0].name == "self" and parameters[0].annotation is inspect.Parameter.empty:
+        raise InvalidArgumentError(
+            f"{where} is a method without its object: add it from one, as in add_tool(object.method)"
+        )
+    return parameters
+
+
+def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
+    function = inspect.unwrap(function)
+    while callable(inner := getattr(function, "func", None)):  # functools.partial
+        function = cast("Callable[..., Any]", inner)
+    if not inspect.isroutine(function):
+        function = type(function).__call__
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError:
+        pass
+    except TypeError as error:
+        raise InvalidArgumentError(f"{where}: its annotations cannot be read: {error}") from error
+    local_names = _caller_names()
+    try:
+        return typing.get_type_hints(function, localns=local_names, include_extras=True)
+    except NameError as error:
+        raise InvalidArgumentError(f"{where}: {_unresolved(function, local_names, error)}") from error
+
+
+def _caller_names() -> dict[str, Any]:
+    """The names where the tool is being defined: a class of a function body is known only there."""
+    package = __name__.partition(".")[0]
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame = frame.f_back
+    return {} if frame is None else dict(frame.f_locals)
+
+
+def _unresolved(function: Any, local_names: dict[str, Any], error: NameError) -> str:
+    try:
+        annotations: dict[str, Any] = getattr(function, "__annotations__", {})
+    except NameError:  # from 3.14 on, where they are evaluated as a whole
+        return f"its annotations cannot be resolved: {error}"
+    for name, annotation in annotations.items():
+        if isinstance(annotation, str):
+            try:
+                eval(annotation, getattr(function, "__globals__", {}), local_names)  # noqa: S307 - as get_type_hints does
+            except NameError as unknown:
+                which = "return annotation" if name == "return" else f"parameter {name!r}"
+                return f"{which}: {annotation!r} cannot be resolved: {unknown}"
+            except Exception:  # noqa: BLE001, S112 - only looking for the name
+                continue
+    return f"its annotations cannot be resolved: {error}"
+
+
+def _context_kind(annotation: Any) -> ContextKind | None:
+    if get_origin(annotation) in (Union, UnionType, Annotated):
+        for arg in get_args(annotation):
+            if (kind := _context_kind(arg)) is not None:
+                return kind
+        return None
+    from ..context import Context
+    from ..sync_context import SyncContext
+
+    bases = getattr(annotation, "__mro__", ())
+    if SyncContext in bases:
+        return "sync"
+    return "async" if Context in bases else None
