@@ -214,7 +214,7 @@ def test_a_blocking_client_hears_all_progress_before_the_reply() -> None:
 
 
 def test_a_port_that_was_dropped_is_kept_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trunkline.pool._IDLE_MS", 200)
+    monkeypatch.setattr("trunkline.port.pool._IDLE_MS", 200)
     server = Server("test", version="1")
     server.add_tool(lambda: "hello", name="hello")
     before = set(threading.enumerate())

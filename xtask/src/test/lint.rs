@@ -55,8 +55,11 @@ pub(crate) fn python_format(house: &House, _: &Choice) -> Result<Count> {
     ruff(house, &["format", "--check", "--quiet", "--diff"])
 }
 
+/// Ruff, and import-linter, which finds import circles (the contract is in pyproject.toml).
 pub(crate) fn python_lint(house: &House, _: &Choice) -> Result<Count> {
-    ruff(house, &["check", "--quiet"])
+    let mut imports = house.command(house.venv_program(VENV, "lint-imports"));
+    imports.current_dir(house.path("bindings-python")).args(["--config", "pyproject.toml", "--no-cache"]);
+    Ok(ruff(house, &["check", "--quiet"])?.and(one(imports)?))
 }
 
 /// In the package with its own settings, which hold elsewhere too; paths in them are relative to where ruff runs.
