@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use trunkline::bridge::Shape;
+use trunkline_bridge::Shape;
 
 use crate::call::trunkline_call;
 use crate::error::{Failure, trunkline_error, trunkline_result};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use trunkline::bridge::Event;
+use trunkline_bridge::Event;
 
 use crate::callback::{CancelCallback, UserData, trunkline_cancel_callback, trunkline_destructor};
 use crate::error::{Failure, trunkline_error, trunkline_result};

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use serde::Deserialize;
-use trunkline::bridge::Event;
+use trunkline_bridge::Event;
 
 use crate::callback::{LogCallback, NotificationCallback};
 use crate::text::Text;

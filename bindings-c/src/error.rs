@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char};
 
 use serde::Deserialize;
 use serde_json::Value;
-use trunkline::bridge::BridgeError;
+use trunkline_bridge::BridgeError;
 
 use crate::ffi::{free, handle, out, quietly, value_or};
 use crate::text::{Text, trunkline_str};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
-use trunkline::bridge::{Event, EventKind};
+use trunkline_bridge::{Event, EventKind};
 
 use crate::callback::{
     HttpReceiver, UserData, trunkline_destructor, trunkline_http_chunk_callback, trunkline_http_end_callback,

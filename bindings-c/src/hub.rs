@@ -10,7 +10,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use trunkline::bridge::{Bell, Event, Lane, Port};
+use trunkline_bridge::{Bell, Event, Lane, Port};
 
 use crate::alarm::Alarm;
 use crate::callback::ProgressCallback;

@@ -1,4 +1,4 @@
-//! `libtrunkline`: the C interface over `trunkline::bridge`.
+//! `libtrunkline`: the C interface over `trunkline_bridge`.
 //!
 //! Exported items carry the names that C sees; cbindgen turns them and their comments into
 //! `include/trunkline.h`. Only `ffi`, `text` and `callback` turn raw pointers into Rust values;

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
 use serde::Deserialize;
-use trunkline::bridge::{Event, EventKind};
+use trunkline_bridge::{Event, EventKind};
 
 use crate::call::trunkline_call;
 use crate::callback::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::Unknown;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Status, sys};
-use trunkline::bridge;
+use trunkline_bridge as bridge;
 
 use crate::value::{Result, internal};
 

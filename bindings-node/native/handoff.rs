@@ -13,7 +13,7 @@ use std::ptr;
 
 use napi::bindgen_prelude::{Function, JsValue, ToNapiValue};
 use napi::{Env, sys};
-use trunkline::bridge::Port;
+use trunkline_bridge::Port;
 
 use self::libuv::{Handle, HandleMemory, Libuv};
 use crate::value::{Result, internal, thrown};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use napi::Env;
 use napi::bindgen_prelude::Function;
 use napi_derive::napi;
-use trunkline::bridge::{self, Lane, Shape};
+use trunkline_bridge::{self as bridge, Lane, Shape};
 
 use crate::bell::{Bell, BellFunction};
 use crate::value::{Field, Result, fields, invalid, number, text, thrown};

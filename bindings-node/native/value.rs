@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use napi::bindgen_prelude::{Buffer, ToNapiValue, TypeName};
 use napi::{Status, ValueType, sys};
-use trunkline::bridge::{BridgeError, ErrorKind, Event, EventKind};
+use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind};
 
 pub(crate) type Result<T> = napi::Result<T, Kind>;
 

@@ -1,7 +1,7 @@
 //! The bell of a Python port: one byte into a socket that the event loop reads.
 
 use pyo3::prelude::*;
-use trunkline::bridge::Bell;
+use trunkline_bridge::Bell;
 
 /// Rings by writing to a descriptor of its own, or not at all when the host waits in `drain`.
 pub(crate) struct SocketBell {

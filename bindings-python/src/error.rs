@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use trunkline::bridge::BridgeError;
+use trunkline_bridge::BridgeError;
 
 create_exception!(
     trunkline._native,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use trunkline::bridge::{self, Event, EventKind, Lane, Shape};
+use trunkline_bridge::{self as bridge, Event, EventKind, Lane, Shape};
 
 use crate::bell::SocketBell;
 use crate::decode::decode;

@@ -29,20 +29,23 @@
 //! # }
 //! ```
 //!
-//! Modules import downwards only: `protocol`, `engine` and `http` are pure; `server` and `client` are async over traits;
-//! `transport` drives them with tokio; `bridge` is the one waist for other languages.
+//! [`protocol`] and [`engine`] are re-exported from the pure crate `trunkline-proto`. [`server`] and [`client`] are async over
+//! traits, and [`transport`] drives them with tokio.
+
+#![forbid(unsafe_code)]
 
 pub mod auth;
-pub mod bridge;
+#[doc(hidden)]
+pub mod bridge_support;
 pub mod client;
-pub mod engine;
-mod http;
-pub mod protocol;
 pub mod runtime;
 pub mod server;
 mod sync;
 pub mod transport;
 pub mod wire_log;
+
+use trunkline_proto::http;
+pub use trunkline_proto::{engine, protocol};
 
 pub use client::{Client, ClientError, ClientEvents, ClientOptions, RequestOptions};
 pub use engine::RevisionChoice;

@@ -11,25 +11,27 @@ use std::{
 
 /// A lock.
 #[derive(Debug, Default)]
-pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+pub struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    /// Makes one.
+    pub const fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+    /// Waits for it and holds it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Waits for news about what a lock protects.
 #[derive(Debug, Default)]
-pub(crate) struct Condvar(std::sync::Condvar);
+pub struct Condvar(std::sync::Condvar);
 
 impl Condvar {
     /// Waits while `unchanged` says so.
-    pub(crate) fn wait_while<'a, T>(
+    pub fn wait_while<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         unchanged: impl FnMut(&mut T) -> bool,
@@ -38,7 +40,7 @@ impl Condvar {
     }
 
     /// Waits while `unchanged` says so, at most until `deadline`.
-    pub(crate) fn wait_while_until<'a, T>(
+    pub fn wait_while_until<'a, T>(
         &self,
         mut guard: MutexGuard<'a, T>,
         deadline: Instant,
@@ -53,11 +55,13 @@ impl Condvar {
         }
     }
 
-    pub(crate) fn notify_one(&self) {
+    /// Wakes one waiting thread.
+    pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    pub(crate) fn notify_all(&self) {
+    /// Wakes all waiting threads.
+    pub fn notify_all(&self) {
         self.0.notify_all();
     }
 }

@@ -6,14 +6,6 @@ use super::{
     entries::{Entry, HostTarget},
     port::PortInner,
 };
-use crate::{
-    auth::{
-        Algorithm, Authorization, DpopPolicy, Identity, JwtOptions, JwtVerifier, KeySource, Refusal, TokenVerifier,
-        Verification,
-    },
-    server::Server,
-    transport::HttpFetch,
-};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -21,6 +13,14 @@ use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock, Weak},
+};
+use trunkline::{
+    auth::{
+        Algorithm, Authorization, DpopPolicy, Identity, JwtOptions, JwtVerifier, KeySource, Refusal, TokenVerifier,
+        Verification,
+    },
+    server::Server,
+    transport::HttpFetch,
 };
 
 /// `transport.auth` of a listener.
@@ -148,7 +148,7 @@ impl AuthConfig {
     }
 }
 
-fn wrong(error: crate::auth::ConfigError) -> BridgeError {
+fn wrong(error: trunkline::auth::ConfigError) -> BridgeError {
     BridgeError::invalid(format!("open: transport.{error}"))
 }
 

@@ -1,12 +1,6 @@
 //! Which port a thread works for just now: its log records go there.
 
 use super::port::PortInner;
-use crate::{
-    client::{Connector, Inbox, Link, LinkFailure},
-    protocol::RequestId,
-    runtime::{Runtime, Task},
-    wire_log::{Transport, WireLog},
-};
 use bytes::Bytes;
 use std::{
     cell::RefCell,
@@ -15,6 +9,12 @@ use std::{
     sync::{Arc, Weak},
     task::{Context, Poll},
     time::Instant,
+};
+use trunkline::{
+    client::{Connector, Inbox, Link, LinkFailure},
+    protocol::RequestId,
+    runtime::{Runtime, Task},
+    wire_log::{Transport, WireLog},
 };
 
 thread_local! {

@@ -1,7 +1,11 @@
 //! The JSON that hosts give to the port: read strictly, so that a misspelt option is an error and not a default.
 
 use super::BridgeError;
-use crate::{
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, time::Duration};
+use trunkline::{
     client::ClientOptions,
     engine::{Limits, RevisionChoice},
     protocol::{
@@ -10,10 +14,6 @@ use crate::{
     },
     server::{CacheHints, CacheScope, Category, ServerOptions, StateKey},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
-use std::{collections::BTreeMap, time::Duration};
 
 /// Reads JSON of the host; the error says what `what` lacks or has too much.
 pub(super) fn read<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {

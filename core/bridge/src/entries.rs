@@ -1,20 +1,20 @@
 //! What the numbers of a port name.
 
 use super::{BridgeError, Event, EventKind, Lane, Reply, http::Answering, port::PortInner, queue::Latest};
-use crate::sync::{Condvar, Mutex};
-use crate::{
-    auth::Verification,
-    client::{Client, ClientError, ClientEvents, InFlight, ReplyTo},
-    protocol::{RawJson, method},
-    server::{Asking, Call, CallFacts, Handler, Registration, Server},
-    transport::Listener,
-};
 use bytes::Bytes;
 use std::{
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 use tokio::task::AbortHandle;
+use trunkline::bridge_support::{Condvar, InFlight, Mutex, ReplyTo};
+use trunkline::{
+    auth::Verification,
+    client::{Client, ClientError, ClientEvents},
+    protocol::{RawJson, method},
+    server::{Asking, Call, CallFacts, Handler, Registration, Server},
+    transport::Listener,
+};
 
 /// Requests and notifications that may wait for their connection to open; as many as may be in flight on an open one.
 pub(super) const MAX_WAITING: usize = 16_384;

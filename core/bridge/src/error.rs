@@ -1,10 +1,78 @@
 //! Errors as they cross the waist.
 
-use crate::{client::ClientError, protocol::RpcError, server::AskError};
 use serde::Serialize;
 use serde_json::Value;
+use trunkline::{
+    client::{self, ClientError},
+    protocol::RpcError,
+    server::AskError,
+};
 
-pub use crate::client::ErrorKind;
+/// The stable code of an error, the same in every language (`docs/bridge.md`): the kinds of the core's clients, and those
+/// that only bindings know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The peer answered with a JSON-RPC error.
+    Protocol,
+    /// No answer in time.
+    Timeout,
+    /// Cancelled by the caller.
+    Cancelled,
+    /// The connection, listener or port is closed.
+    Closed,
+    /// The connection could not be made, broke, or brought nonsense.
+    Transport,
+    /// No revision in common.
+    Version,
+    /// An argument of the API is wrong.
+    Invalid,
+    /// A limit was reached.
+    Busy,
+    /// The call would wait on the thread that must drain.
+    Blocking,
+    /// The port belongs to the parent process.
+    Forked,
+    /// A handler waits for input of its client and will run again; no failure.
+    Suspended,
+    /// A bug in the core, contained.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The code as it crosses to other languages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Protocol => "protocol",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Closed => "closed",
+            Self::Transport => "transport",
+            Self::Version => "version",
+            Self::Invalid => "invalid",
+            Self::Busy => "busy",
+            Self::Blocking => "blocking",
+            Self::Forked => "forked",
+            Self::Suspended => "suspended",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl From<client::ErrorKind> for ErrorKind {
+    fn from(kind: client::ErrorKind) -> Self {
+        match kind {
+            client::ErrorKind::Protocol => Self::Protocol,
+            client::ErrorKind::Timeout => Self::Timeout,
+            client::ErrorKind::Cancelled => Self::Cancelled,
+            client::ErrorKind::Closed => Self::Closed,
+            client::ErrorKind::Transport => Self::Transport,
+            client::ErrorKind::Version => Self::Version,
+            client::ErrorKind::Invalid => Self::Invalid,
+            client::ErrorKind::Busy => Self::Busy,
+            client::ErrorKind::Internal => Self::Internal,
+        }
+    }
+}
 
 /// Why a function of the port, a request or an open failed: the error object of `docs/bridge.md`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -55,7 +123,7 @@ impl BridgeError {
 
 impl From<ClientError> for BridgeError {
     fn from(error: ClientError) -> Self {
-        let kind = error.kind();
+        let kind = error.kind().into();
         match error.rpc() {
             Some(RpcError { code, message, data }) => {
                 Self { kind, message: message.clone(), code: Some(*code), data: data.clone() }

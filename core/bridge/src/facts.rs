@@ -1,11 +1,11 @@
 //! What `describe` and `open` tell of calls, connections and servers.
 
-use crate::{
+use serde_json::{Value, json};
+use trunkline::{
     client::ServerFacts,
     protocol::RawJson,
     server::{CallFacts, Category, Server},
 };
-use serde_json::{Value, json};
 
 /// A call: what it serves, and what its client said of itself.
 pub(super) fn of_call(facts: &CallFacts) -> Value {

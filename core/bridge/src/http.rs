@@ -7,10 +7,6 @@ use super::{
     opening::http_options,
     port::PortInner,
 };
-use crate::{
-    sync::Mutex,
-    transport::{BodyFeed, Exchange, FedBody, HttpBody, Listener},
-};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::BodyExt;
@@ -24,6 +20,10 @@ use std::{
     task::{Poll, Waker},
 };
 use tokio::task::AbortHandle;
+use trunkline::{
+    bridge_support::{BodyFeed, Exchange, FedBody, Mutex},
+    transport::{HttpBody, Listener},
+};
 
 /// How many bytes of a response cross before the host grants more.
 const FIRST_CREDIT: usize = 64 << 10;

@@ -1,5 +1,7 @@
 //! The one waist that every binding uses: event queue, bell, commands. The contract is `docs/bridge.md`.
 
+#![forbid(unsafe_code)]
+
 mod auth;
 mod concern;
 mod config;

@@ -1,7 +1,6 @@
 //! The library's log, told to the host in batches.
 
 use super::{concern::concerned, port::PortInner};
-use crate::sync::Mutex;
 use serde::Serialize;
 use std::{
     fmt::{self, Write},
@@ -12,6 +11,7 @@ use tracing::{
     field::{Field, Visit},
     span,
 };
+use trunkline::bridge_support::Mutex;
 
 /// One record.
 #[derive(Debug, Clone, Serialize)]

@@ -4,7 +4,7 @@ use super::{
     BridgeError,
     config::{self, CallNoticeConfig, NotificationConfig, ServerNoticeConfig},
 };
-use crate::{
+use trunkline::{
     client::Client,
     protocol::RawJson,
     server::{CallFacts, Server},

@@ -8,14 +8,15 @@ use super::{
     facts::server_facts,
     port::PortInner,
 };
-use crate::{
-    client::{Client, ClientOptions, Connector},
-    server::Server,
-    transport::{ChildCommand, ChildConnector, HttpConnector, HttpOptions, Lender, Listener, MemoryConnector},
-};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::task::AbortHandle;
+use trunkline::{
+    bridge_support::{ChildConnector, Lender, MemoryConnector},
+    client::{Client, ClientOptions, Connector},
+    server::Server,
+    transport::{ChildCommand, HttpConnector, HttpOptions, Listener},
+};
 
 impl PortInner {
     pub(super) fn open(self: &Arc<Self>, given: OpenConfig) -> Result<u64, BridgeError> {
@@ -249,7 +250,7 @@ impl Drop for Opening {
 async fn listener(
     here: &PortInner,
     server: &Server,
-    runtime: Arc<dyn crate::runtime::Runtime>,
+    runtime: Arc<dyn trunkline::runtime::Runtime>,
     transport: TransportConfig,
     lender: Option<Arc<Lender>>,
 ) -> Result<(Listener, Value), BridgeError> {

@@ -4,11 +4,11 @@ use super::{
     BridgeError, Shape,
     config::{self, FailConfig, FailKind, InputConfig, InputRequestConfig},
 };
-use crate::{
+use bytes::Bytes;
+use trunkline::{
     protocol::{RawJson, RpcError},
     server::{InputRequest, Outcome},
 };
-use bytes::Bytes;
 
 /// An answer.
 pub(super) fn of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {

@@ -14,13 +14,6 @@ use super::{
     requests::too_many_wait,
     table::Table,
 };
-use crate::sync::Mutex;
-use crate::{
-    client::Client,
-    runtime::Runtime,
-    server::{Call, CallFacts, Server},
-    transport::{Closing, Deadline},
-};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
@@ -32,6 +25,12 @@ use std::{
     time::Duration,
 };
 use tokio::task::JoinHandle;
+use trunkline::bridge_support::{Closing, Deadline, Mutex};
+use trunkline::{
+    client::Client,
+    runtime::Runtime,
+    server::{Call, CallFacts, Server},
+};
 
 /// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline 0.
 #[derive(Clone)]

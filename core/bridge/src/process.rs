@@ -1,14 +1,14 @@
 //! The one runtime of a process: started by the first port that opens something, stopped when the last such port is closed.
 
 use super::{BridgeError, ErrorKind};
-use crate::sync::Mutex;
-use crate::{runtime::Runtime, transport::TokioRuntime};
 use std::{
     sync::{Arc, Weak},
     thread,
     time::Duration,
 };
 use tokio::{runtime::Handle, sync::oneshot};
+use trunkline::bridge_support::Mutex;
+use trunkline::{runtime::Runtime, transport::TokioRuntime};
 
 /// A reference to the runtime; the last one stops it.
 pub(super) struct ProcessRuntime {

@@ -1,12 +1,12 @@
 //! Pipes that the host reads itself for as long as messages come one by one (`transport/lending.rs`).
 
 use super::{BridgeError, Event, EventKind, Lane, Port, port::PortInner};
-use crate::{sync::Mutex, transport::Lender};
 use std::{
     collections::HashMap,
     fs::File,
     sync::{Arc, Weak},
 };
+use trunkline::bridge_support::{Lender, Mutex};
 
 /// The pipes of a port that may be lent, by the handle of their listener or connection.
 #[derive(Default)]

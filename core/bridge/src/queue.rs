@@ -1,7 +1,6 @@
 //! The event queue of a port: two lanes, one coalesced bell.
 
 use super::{Bell, Event, EventKind, Lane, log::LogRecord};
-use crate::sync::{Condvar, Mutex};
 use bytes::Bytes;
 use std::{
     cell::Cell,
@@ -13,6 +12,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use trunkline::bridge_support::{Condvar, Mutex};
 
 /// The queue. Calls and replies are bounded by admission; the rest is bounded here.
 pub(super) struct Queue {

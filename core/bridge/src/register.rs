@@ -6,16 +6,16 @@ use super::{
     entries::{Entry, HostHandler, HostTarget},
     port::PortInner,
 };
-use crate::server::{
-    CacheHints, CacheScope, Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry,
-    RegisterError, Registration, ResourceEntry, ResourceTemplateEntry, Server, SkillEntry, SkillFile, ToolEntry,
-};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
+};
+use trunkline::server::{
+    CacheHints, CacheScope, Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry,
+    RegisterError, Registration, ResourceEntry, ResourceTemplateEntry, Server, SkillEntry, SkillFile, ToolEntry,
 };
 
 #[derive(Deserialize)]

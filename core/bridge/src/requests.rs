@@ -8,14 +8,14 @@ use super::{
     port::{PortInner, full},
     queue::Latest,
 };
-use crate::{
+use bytes::Bytes;
+use std::{sync::Arc, time::Duration};
+use trunkline::{
     client::{Client, RequestOptions},
     engine::Limits,
     protocol::{RawJson, RpcError, method::Method},
     server::{AskError, CallFacts},
 };
-use bytes::Bytes;
-use std::{sync::Arc, time::Duration};
 
 /// What middleware asks for: the rest of the request.
 const NEXT: &str = "next";

@@ -1,7 +1,7 @@
 //! The envelope parser, given anything.
 
 use proptest::prelude::*;
-use trunkline::protocol::{
+use trunkline_proto::protocol::{
     RequestId,
     envelope::{self, Frame, FrameBounds, Message, NoResult},
 };

@@ -91,17 +91,18 @@ impl Verification {
     }
 
     /// The same for when the verification itself is kept elsewhere.
-    pub(crate) fn abandonment(&self) -> Abandonment {
+    #[doc(hidden)]
+    pub fn abandonment(&self) -> Abandonment {
         Abandonment(Arc::clone(&self.answer))
     }
 }
 
 /// That nobody waits any more.
-pub(crate) struct Abandonment(Arc<Answer>);
+pub struct Abandonment(Arc<Answer>);
 
 impl Abandonment {
     /// Runs `hook` when that is so; at once if it is.
-    pub(crate) fn then(self, hook: impl FnOnce() + Send + 'static) {
+    pub fn then(self, hook: impl FnOnce() + Send + 'static) {
         let mut state = self.0.state.lock();
         match &mut *state {
             State::Asked { hook: kept, .. } => *kept = Some(Box::new(hook)),

@@ -57,12 +57,6 @@ pub enum ErrorKind {
     Invalid,
     /// A limit was reached.
     Busy,
-    /// The call would wait on the thread that must drain.
-    Blocking,
-    /// The port belongs to the parent process.
-    Forked,
-    /// A handler waits for input of its client and will run again; no failure.
-    Suspended,
     /// A bug in the core, contained.
     Internal,
 }
@@ -79,9 +73,6 @@ impl ErrorKind {
             Self::Version => "version",
             Self::Invalid => "invalid",
             Self::Busy => "busy",
-            Self::Blocking => "blocking",
-            Self::Forked => "forked",
-            Self::Suspended => "suspended",
             Self::Internal => "internal",
         }
     }

@@ -6,7 +6,7 @@ mod link;
 mod mirrored;
 mod options;
 mod pages;
-mod reply;
+pub(crate) mod reply;
 mod timer;
 mod tools;
 mod verdicts;
@@ -94,7 +94,8 @@ pub trait ClientEvents: Send + Sync + 'static {
 
 /// A request in flight. It goes on when this is dropped; [`Client::cancel`] ends it.
 #[derive(Debug, Clone)]
-pub(crate) struct InFlight(Arc<Mutex<Flight>>);
+#[doc(hidden)]
+pub struct InFlight(Arc<Mutex<Flight>>);
 
 #[derive(Debug)]
 enum Flight {
@@ -126,7 +127,8 @@ impl Client {
 
     /// Sends a request; its outcome goes to `reply`, exactly once unless this fails. `with_progress` asks for progress.
     /// `ping` is spoken as the revision knows it.
-    pub(crate) fn start(
+    #[doc(hidden)]
+    pub fn start(
         &self,
         method: &str,
         params: Option<&RawJson>,
@@ -204,7 +206,8 @@ impl Client {
     }
 
     /// Ends a request that is no longer wanted; its outcome is [`ClientError::Cancelled`].
-    pub(crate) fn cancel(&self, in_flight: &InFlight, reason: &str) {
+    #[doc(hidden)]
+    pub fn cancel(&self, in_flight: &InFlight, reason: &str) {
         let flight = std::mem::replace(&mut *in_flight.0.lock(), Flight::Cancelled);
         match flight {
             Flight::Sent(id) => self.inner.end_request(&id, reason, ClientError::Cancelled),
@@ -220,7 +223,8 @@ impl Client {
     }
 
     /// Why the connection has ended, if it has, and not by this side.
-    pub(crate) fn failure(&self) -> Option<ClientError> {
+    #[doc(hidden)]
+    pub fn failure(&self) -> Option<ClientError> {
         let failure = self.inner.failure.lock().clone();
         failure.filter(|_| self.inner.closed.load(Ordering::Acquire)).map(ClientError::Link)
     }

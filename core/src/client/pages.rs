@@ -61,7 +61,8 @@ impl Client {
     }
 
     /// [`Client::list_all`] as [`Client::start`]: the outcome goes to `reply`, exactly once unless this fails.
-    pub(crate) fn start_all(
+    #[doc(hidden)]
+    pub fn start_all(
         &self,
         method: &str,
         params: Option<RawJson>,

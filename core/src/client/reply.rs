@@ -5,7 +5,7 @@ use crate::{protocol::RawJson, runtime::Promise};
 use std::sync::Arc;
 
 /// Takes the outcome of one request, once, and its progress before that. Called without locks held; must not block.
-pub(crate) trait ReplyTo: Send + Sync + 'static {
+pub trait ReplyTo: Send + Sync + 'static {
     /// The outcome.
     fn answered(&self, outcome: Result<RawJson, ClientError>);
     /// Progress: the parameters of the notification.

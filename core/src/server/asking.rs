@@ -74,7 +74,8 @@ impl From<NoResult> for AskError {
 
 impl AskError {
     /// What the client of the call gets if the handler lets this pass.
-    pub(crate) fn into_rpc(self) -> RpcError {
+    #[doc(hidden)]
+    pub fn into_rpc(self) -> RpcError {
         match self {
             Self::Refused(error) => error,
             other => RpcError::invalid_request(other.to_string()),

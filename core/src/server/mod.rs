@@ -121,7 +121,8 @@ impl Server {
         ServerBuilder::new(Implementation::new(name, version))
     }
 
-    pub(crate) fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
+    #[doc(hidden)]
+    pub fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
         let options = options.bounded();
         let mut named = info.clone();
         project::project_implementation(&mut named, Revision::LATEST);
@@ -252,11 +253,13 @@ impl Server {
     }
 
     /// Whether both are the same server.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    #[doc(hidden)]
+    pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    pub(crate) fn options(&self) -> &ServerOptions {
+    #[doc(hidden)]
+    pub fn options(&self) -> &ServerOptions {
         &self.inner.options
     }
 

@@ -56,7 +56,8 @@ impl ServerOptions {
     ///
     /// # Errors
     /// What cannot be, and why.
-    pub(crate) fn check(&self) -> Result<(), RegisterError> {
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), RegisterError> {
         self.limits.check().map_err(|problem| RegisterError(format!("options.limits: {problem}")))?;
         for (id, settings) in &self.extensions {
             extension::check_id(id).map_err(|problem| RegisterError(format!("options.extensions: {problem}")))?;

@@ -8,12 +8,11 @@ use crate::protocol::{
     RawJson, RpcError,
     model::{CallToolResult, ContentBlock, GetPromptResult, PromptMessage, ReadResourceResult, ResourceContents},
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json, value::RawValue};
 use std::{
     any::Any,
-    borrow::Cow,
     future::Future,
     panic::AssertUnwindSafe,
     pin::{Pin, pin},
@@ -187,30 +186,6 @@ fn output_schema<R: JsonSchema>() -> Option<(Value, bool)> {
         }
     }
 }
-
-/// What is made of the specification's own types is known by name; a schema of them would tell clients nothing.
-macro_rules! known_by_name {
-    ($($model:ty = $name:literal),*) => {
-        $(impl JsonSchema for $model {
-            fn schema_name() -> Cow<'static, str> {
-                $name.into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                schemars::json_schema!({"type": "object"})
-            }
-        })*
-    };
-}
-
-known_by_name!(
-    ContentBlock = "McpContentBlock",
-    CallToolResult = "McpCallToolResult",
-    ResourceContents = "McpResourceContents",
-    ReadResourceResult = "McpReadResourceResult",
-    PromptMessage = "McpPromptMessage",
-    GetPromptResult = "McpGetPromptResult"
-);
 
 /// Marks the form of a handler, so that the compiler tells them apart.
 pub struct Form<Arguments, R>(std::marker::PhantomData<fn(Arguments) -> R>);

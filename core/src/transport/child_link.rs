@@ -31,7 +31,7 @@ use tokio::{
 };
 
 /// Starts the server anew for each connection.
-pub(crate) struct ChildConnector {
+pub struct ChildConnector {
     command: ChildCommand,
     limits: Limits,
     lender: Option<Arc<Lender>>,
@@ -39,7 +39,7 @@ pub(crate) struct ChildConnector {
 
 impl ChildConnector {
     /// `lender`: for a host that reads for itself at times.
-    pub(crate) fn new(command: ChildCommand, limits: Limits, lender: Option<Arc<Lender>>) -> Self {
+    pub fn new(command: ChildCommand, limits: Limits, lender: Option<Arc<Lender>>) -> Self {
         Self { command, limits, lender }
     }
 }

@@ -6,7 +6,7 @@ use tokio::{runtime::Handle, sync::watch, time::Instant};
 
 /// Something ends once, in a task of its own: whoever stops to wait for the end does not stop the end, and everyone who asks waits
 /// for the same. The earliest deadline that anyone gave counts.
-pub(crate) struct Closing {
+pub struct Closing {
     /// `None` until somebody asks.
     deadline: watch::Sender<Option<Instant>>,
     ended: watch::Sender<bool>,
@@ -14,7 +14,7 @@ pub(crate) struct Closing {
 
 /// The deadline of an end, which may move closer.
 #[derive(Clone)]
-pub(crate) struct Deadline(watch::Receiver<Option<Instant>>);
+pub struct Deadline(watch::Receiver<Option<Instant>>);
 
 impl Default for Closing {
     fn default() -> Self {
@@ -24,7 +24,7 @@ impl Default for Closing {
 
 impl Closing {
     /// Asks for the end; the first to ask brings `end`.
-    pub(crate) fn begin<F>(&self, runtime: &Handle, patience: Duration, end: impl FnOnce(Deadline) -> F)
+    pub fn begin<F>(&self, runtime: &Handle, patience: Duration, end: impl FnOnce(Deadline) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -49,7 +49,7 @@ impl Closing {
     }
 
     /// Completes when it has ended.
-    pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut ended = self.ended.subscribe();
         // An error means that this was dropped before anyone asked for the end.
         async move { drop(ended.wait_for(|ended| *ended).await) }
@@ -67,13 +67,13 @@ impl Drop for Over {
 
 impl Deadline {
     /// How long it is until then.
-    pub(crate) fn left(&self) -> Duration {
+    pub fn left(&self) -> Duration {
         let deadline = *self.0.borrow();
         deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Completes at the deadline.
-    pub(crate) async fn over(&mut self) {
+    pub async fn over(&mut self) {
         loop {
             let left = self.left();
             tokio::select! {
@@ -84,7 +84,7 @@ impl Deadline {
     }
 
     /// Completes when it has moved closer.
-    pub(crate) async fn moved(&mut self) {
+    pub async fn moved(&mut self) {
         if self.0.changed().await.is_err() {
             // Nobody is left who could move it.
             std::future::pending().await
@@ -92,7 +92,7 @@ impl Deadline {
     }
 
     /// Whether something ends before the deadline; it is dropped if not.
-    pub(crate) async fn allows(&mut self, what: impl Future) -> bool {
+    pub async fn allows(&mut self, what: impl Future) -> bool {
         tokio::select! {
             biased;
             _ = what => true,

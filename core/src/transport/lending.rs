@@ -28,7 +28,7 @@ const DOUBLINGS: u32 = 10;
 
 /// Where the thread that reads and the host that reads for it meet.
 #[derive(Default)]
-pub(crate) struct Lender {
+pub struct Lender {
     loan: Mutex<Loan>,
     returned: Condvar,
     /// Loans in a row that nobody read from.
@@ -52,7 +52,7 @@ enum Loan {
 
 impl Lender {
     /// From now on there are loans. `offer` is called for each, on the thread that reads, with no lock held.
-    pub(crate) fn lend_to(&self, offer: impl Fn() + Send + Sync + 'static) {
+    pub fn lend_to(&self, offer: impl Fn() + Send + Sync + 'static) {
         // There is one host, so it is set once.
         let _ = self.offer.set(Box::new(offer));
     }
@@ -90,7 +90,7 @@ impl Lender {
     }
 
     /// What the host is to watch, if there is a loan: a descriptor of its own. If there are none left, the loan is over.
-    pub(crate) fn watched(&self) -> Option<File> {
+    pub fn watched(&self) -> Option<File> {
         let mut reading = self.borrow().ok()?;
         let watched = reading.intake.as_ref()?.watched()?.try_clone();
         reading.is_over = watched.is_err();
@@ -98,12 +98,12 @@ impl Lender {
     }
 
     /// Waits awake for what comes next, shortly, if that pays. Whether something is there for the host to read.
-    pub(crate) fn linger(&self) -> bool {
+    pub fn linger(&self) -> bool {
         self.borrow().is_ok_and(|reading| reading.intake.as_ref().is_some_and(Intake::linger))
     }
 
     /// The host reads what is there, once. `false`: it does not have the loan any more.
-    pub(crate) fn pump(&self) -> bool {
+    pub fn pump(&self) -> bool {
         match self.borrow() {
             Ok(mut reading) => {
                 self.unused.store(0, Ordering::Relaxed);

@@ -41,7 +41,8 @@ fn is_same(_: &File, _: &File) -> bool {
 impl Listener {
     /// Serves this process's standard input and output, which nothing else can use from now on.
     /// `lender`: for a host that reads for itself at times.
-    pub(crate) fn stdio(server: &Server, runtime: Arc<dyn Runtime>, lender: Option<Arc<Lender>>) -> io::Result<Self> {
+    #[doc(hidden)]
+    pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, lender: Option<Arc<Lender>>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
         let direct = Direct::of(&writer);
         // A loop that watches a file makes it non-blocking, which must not reach the writer.
@@ -49,22 +50,20 @@ impl Listener {
         Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, lender)?)))
     }
 
-    pub(crate) async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {
+    #[doc(hidden)]
+    pub async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {
         Ok(Self::of(Kind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
     }
 
     /// An endpoint inside a web framework; `path`: the only one that is served, if the framework has not chosen it already.
-    pub(crate) fn mounted(
-        server: &Server,
-        runtime: Arc<dyn Runtime>,
-        options: &HttpOptions,
-        path: Option<&str>,
-    ) -> Self {
+    #[doc(hidden)]
+    pub fn mounted(server: &Server, runtime: Arc<dyn Runtime>, options: &HttpOptions, path: Option<&str>) -> Self {
         Self::of(Kind::Mounted(Arc::new(MountedListener::new(server.clone(), options, path, runtime))))
     }
 
     /// The endpoint, if it is inside a web framework.
-    pub(crate) fn as_mounted(&self) -> Option<&Arc<MountedListener>> {
+    #[doc(hidden)]
+    pub fn as_mounted(&self) -> Option<&Arc<MountedListener>> {
         match &*self.kind {
             Kind::Mounted(mounted) => Some(mounted),
             _ => None,
@@ -84,7 +83,8 @@ impl Listener {
     }
 
     /// What the host of a binding is told.
-    pub(crate) fn facts(&self) -> Value {
+    #[doc(hidden)]
+    pub fn facts(&self) -> Value {
         match &*self.kind {
             Kind::Pipe(_) | Kind::Mounted(_) => json!({}),
             Kind::Http(listener) => listener.facts(),

@@ -12,13 +12,14 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
 /// Connects to a server of this process.
-pub(crate) struct MemoryConnector {
+pub struct MemoryConnector {
     server: Server,
     runtime: Arc<dyn Runtime>,
 }
 
 impl MemoryConnector {
-    pub(crate) fn new(server: Server, runtime: Arc<dyn Runtime>) -> Self {
+    /// Connects to a server of this process.
+    pub fn new(server: Server, runtime: Arc<dyn Runtime>) -> Self {
         Self { server, runtime }
     }
 }

@@ -1,18 +1,18 @@
 //! What moves the bytes: tokio drivers for every transport, and the entry points that need one.
 
 mod child;
-mod child_link;
-mod closing;
+pub(crate) mod child_link;
+pub(crate) mod closing;
 mod direct;
 mod entry;
 mod http_client;
 mod http_fetch;
-mod http_server;
+pub(crate) mod http_server;
 mod intake;
-mod lending;
+pub(crate) mod lending;
 mod lines;
 mod listener;
-mod memory;
+pub(crate) mod memory;
 mod pipe;
 mod skill_folder;
 mod stdio;
@@ -29,7 +29,4 @@ pub use listener::Listener;
 pub use tokio_runtime::TokioRuntime;
 
 pub(crate) use child_link::ChildConnector;
-pub(crate) use closing::{Closing, Deadline};
-pub(crate) use http_server::{BodyFeed, Exchange, FedBody};
-pub(crate) use lending::Lender;
 pub(crate) use memory::MemoryConnector;

@@ -1,9 +1,7 @@
-//! The core from outside: real processes, raw wires, scripted peers, and the bridge under a host. One binary, so that it links once.
+//! The core from outside: real processes, raw wires and scripted peers. One binary, so that it links once.
 
 mod apps;
-mod bridge;
 mod client;
-mod envelope;
 mod features;
 mod hooks;
 mod http_wire;
@@ -22,5 +20,14 @@ mod wire;
 /// Not a test by itself: this binary runs itself again with this test alone, in the role of a server (see `process`).
 #[test]
 fn plays_a_role() {
-    process::play();
+    process::play(|role, file| match role.strip_prefix("script ") {
+        Some(script) => script::play(script, &file),
+        None if role == features::ROLE => features::serve(file),
+        None if rounds::ROLES.contains(&role) => rounds::serve(role),
+        None if skills::ROLES.contains(&role) => skills::serve(role),
+        None if role == apps::ROLE => apps::serve(),
+        None if role == log::ROLE => log::serve(file),
+        None if tasks::ROLES.contains(&role) => tasks::serve(role, file),
+        None => offer::serve(role, file),
+    });
 }

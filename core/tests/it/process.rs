@@ -1,6 +1,5 @@
 //! This test binary, run again as a server process: no fixture has to be built or found.
 
-use crate::{apps, bridge, features, log, offer, rounds, script, skills, tasks};
 use std::{
     path::PathBuf,
     process::Command,
@@ -38,22 +37,12 @@ pub(crate) fn child(role: &str, file: &File) -> ChildCommand {
     }
 }
 
-/// Plays the role that the environment names, if it names one; does not come back then.
-pub(crate) fn play() {
+/// Plays the role that the environment names, if it names one; does not come back then. `serve` gets the role and its file.
+pub(crate) fn play(serve: impl FnOnce(&str, PathBuf)) {
     let Ok(role) = std::env::var(ROLE) else { return };
     let file = PathBuf::from(std::env::var_os(FILE).unwrap());
     println!("\n{READY}");
-    match role.strip_prefix("script ") {
-        Some(script) => script::play(script, &file),
-        None if bridge::play(&role) => {}
-        None if role == features::ROLE => features::serve(file),
-        None if rounds::ROLES.contains(&&*role) => rounds::serve(&role),
-        None if skills::ROLES.contains(&&*role) => skills::serve(&role),
-        None if role == apps::ROLE => apps::serve(),
-        None if role == log::ROLE => log::serve(file),
-        None if tasks::ROLES.contains(&&*role) => tasks::serve(&role, file),
-        None => offer::serve(&role, file),
-    }
+    serve(&role, file);
     std::process::exit(0);
 }
 

@@ -23,7 +23,7 @@ use std::{
     thread::JoinHandle,
     time::Instant,
 };
-use trunkline::bridge::{Bell, BridgeError, Event, EventKind, Lane, Port, Shape};
+use trunkline_bridge::{Bell, BridgeError, Event, EventKind, Lane, Port, Shape};
 
 /// The bell of a thread that sleeps until it rings.
 #[derive(Clone, Default)]

@@ -4,7 +4,7 @@ use crate::protocol::{Era, envelope::Request, meta::RequestMeta, method};
 
 /// What a request wants to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Claim {
+pub enum Claim {
     /// `initialize`, which opens a session of the legacy era.
     Handshake,
     /// Carries its version itself.
@@ -15,7 +15,7 @@ pub(crate) enum Claim {
 
 impl Claim {
     /// `header`: the header `MCP-Protocol-Version`, if it came over HTTP.
-    pub(crate) fn of(request: &Request, meta: &RequestMeta<'_>, header: Option<&str>) -> Self {
+    pub fn of(request: &Request, meta: &RequestMeta<'_>, header: Option<&str>) -> Self {
         // DISC-27: `initialize` is legacy whatever the header says, unless its own `_meta` names a newer revision.
         let names_modern = || meta.version().is_some_and(|version| Era::named(&version) == Era::Modern);
         if &*request.method == method::INITIALIZE && !names_modern() {

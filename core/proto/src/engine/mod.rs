@@ -16,13 +16,15 @@ mod scope;
 mod server;
 
 pub use client::{ClientConversation, ClientReceived, SentRequest};
-pub(crate) use era::Claim;
+#[doc(hidden)]
+pub use era::Claim;
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
 pub use modern::{Mirror, MirroredParameters};
 pub use negotiation::{Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step, Verdict};
 pub use outgoing::Patience;
-pub(crate) use outgoing::later;
+#[doc(hidden)]
+pub use outgoing::later;
 pub use params::ClientIdentity;
 pub use scope::Scope;
 pub use server::{Progress, Received, Refusal, ServerConversation};

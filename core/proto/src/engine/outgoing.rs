@@ -17,7 +17,7 @@ pub struct Patience {
 }
 
 /// The end of a wait that began now; a wait without end is one of a century, which no clock overflows on.
-pub(crate) fn later(now: Instant, wait: Duration) -> Instant {
+pub fn later(now: Instant, wait: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     now.checked_add(wait.min(CENTURY)).unwrap_or(now)
 }

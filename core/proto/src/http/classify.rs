@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// A body that may be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Posted {
+pub enum Posted {
     /// A request of the modern era. `streams`: it asks for a stream, whatever the server prefers.
     Modern {
         /// `subscriptions/listen`
@@ -29,7 +29,7 @@ pub(crate) enum Posted {
 }
 
 /// Tells what a body is. `version`: the header `MCP-Protocol-Version`.
-pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejection> {
+pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejection> {
     let modern_header = has_modern_version(version);
     match frame {
         Frame::Single(Err(malformed)) => Err(Rejection::bad_request(malformed.id.as_ref(), &malformed.error)),
@@ -66,7 +66,7 @@ pub(crate) fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, R
 }
 
 /// Whether the header `MCP-Protocol-Version` is none of the legacy era.
-pub(crate) fn has_modern_version(version: Option<&str>) -> bool {
+pub fn has_modern_version(version: Option<&str>) -> bool {
     version.is_some_and(|version| Era::named(version) == Era::Modern)
 }
 
@@ -84,7 +84,7 @@ fn is_modern(version: &str) -> bool {
 }
 
 /// The revision that a legacy version header selects; without one it is 2025-03-26 (HTTP-52, HTTP-53).
-pub(crate) fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<Revision, Rejection> {
+pub fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<Revision, Rejection> {
     let Some(version) = version else { return Ok(Revision::HEADERLESS) };
     Revision::parse(version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
         // What holds no message is of a session, whose revision is one of the handshake.
@@ -100,7 +100,7 @@ pub(crate) fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> R
 }
 
 /// Whether a revision takes arrays (RPC-14).
-pub(crate) fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
+pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     if revision.is_some_and(|revision| revision.supports(Feature::Batches)) {
         return Ok(());
     }
@@ -109,7 +109,7 @@ pub(crate) fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
 }
 
 /// HTTP-12: a response that makes no sense has ended its question, and its sender hears why.
-pub(crate) fn check_response(frame: &Frame) -> Result<(), Rejection> {
+pub fn check_response(frame: &Frame) -> Result<(), Rejection> {
     match frame {
         Frame::Single(Ok(Message::Response(Response { outcome: Err(NoResult::Nonsense(problem)), .. }))) => {
             Err(Rejection::bad_request(None, &RpcError::invalid_request(problem)))
@@ -120,7 +120,7 @@ pub(crate) fn check_response(frame: &Frame) -> Result<(), Rejection> {
 
 /// A message without the session it needs (HTTP-46). The code is the one that a modern request without its version gets, so
 /// that clients of both eras learn what to do.
-pub(crate) fn no_session(frame: &Frame) -> Rejection {
+pub fn no_session(frame: &Frame) -> Rejection {
     let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
     let error = RpcError::invalid_params(
         "The message needs the header Mcp-Session-Id of a session opened by initialize, or the protocol version in its _meta",
@@ -130,14 +130,14 @@ pub(crate) fn no_session(frame: &Frame) -> Rejection {
 }
 
 /// A message for a session that does not exist, or not any more (HTTP-47).
-pub(crate) fn unknown_session(frame: Option<&Frame>) -> Rejection {
+pub fn unknown_session(frame: Option<&Frame>) -> Rejection {
     let error =
         RpcError::invalid_request("The session has ended or never was: initialize again without Mcp-Session-Id");
     Rejection::new(http::StatusCode::NOT_FOUND, frame.and_then(id_of), &error)
 }
 
 /// An event that a stream cannot be continued from (HTTP-38).
-pub(crate) fn unknown_event() -> Rejection {
+pub fn unknown_event() -> Rejection {
     let error = RpcError::invalid_request(
         "The Last-Event-ID is of no stream of this session, or what followed it is not kept any more: ask for a stream without it",
     );
@@ -145,7 +145,7 @@ pub(crate) fn unknown_event() -> Rejection {
 }
 
 /// The id of the one request in a frame.
-pub(crate) fn id_of(frame: &Frame) -> Option<&crate::protocol::RequestId> {
+pub fn id_of(frame: &Frame) -> Option<&crate::protocol::RequestId> {
     match frame {
         Frame::Single(Ok(Message::Request(request))) => Some(&request.id),
         _ => None,

@@ -3,22 +3,22 @@
 use http::{HeaderMap, HeaderValue, header};
 
 /// The media type of one message.
-pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The media type of a stream of messages.
-pub(crate) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// Which answers a client takes (HTTP-08, HTTP-10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Accepts {
+pub struct Accepts {
     /// One JSON message.
-    pub(crate) json: bool,
+    pub json: bool,
     /// An event stream.
-    pub(crate) events: bool,
+    pub events: bool,
 }
 
 impl Accepts {
     /// Reads `Accept`. A client that sends none takes everything.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    pub fn of(headers: &HeaderMap) -> Self {
         let mut found = None;
         for value in headers.get_all(header::ACCEPT) {
             let accepts = found.get_or_insert(Self { json: false, events: false });
@@ -48,7 +48,7 @@ fn split_range(range: &[u8]) -> (&[u8], bool) {
 }
 
 /// Whether `Content-Type` is a media type, whatever its parameters.
-pub(crate) fn is_type(headers: &HeaderMap, media: &HeaderValue) -> bool {
+pub fn is_type(headers: &HeaderMap, media: &HeaderValue) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .is_some_and(|value| split_range(value.as_bytes()).0.eq_ignore_ascii_case(media.as_bytes()))

@@ -6,11 +6,11 @@ use std::time::Duration;
 /// However short a pause a server asks for, it is not asked again at once.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// And however long, it is asked again in time.
-pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A parser that is fed with what a connection brings.
 #[derive(Debug)]
-pub(crate) struct EventStream {
+pub struct EventStream {
     buffer: BytesMut,
     /// Up to here the buffer holds no line end.
     searched: usize,
@@ -30,11 +30,11 @@ pub(crate) struct EventStream {
 /// A line or an event is larger than a message may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is larger than the limit of {0} bytes")]
-pub(crate) struct TooLarge(usize);
+pub struct TooLarge(usize);
 
 impl EventStream {
     /// A parser for messages of at most `max_bytes`.
-    pub(crate) fn new(max_bytes: usize) -> Self {
+    pub fn new(max_bytes: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
             searched: 0,
@@ -51,19 +51,19 @@ impl EventStream {
     }
 
     /// Starts over on a new connection: what the old one cut off is dropped, the last id and the pause are kept.
-    pub(crate) fn reconnected(&mut self) {
+    pub fn reconnected(&mut self) {
         let fresh = Self::new(self.max_bytes);
         *self = Self { last_id: self.last_id.take(), retry: self.retry, ..fresh };
     }
 
     /// Takes what arrived.
-    pub(crate) fn push(&mut self, chunk: &[u8]) {
+    pub fn push(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
     }
 
     /// The message of the next event that is complete. Events without data (they prime resumption) and events of other types
     /// than `message` are skipped; so is an event that the end of the stream cut off.
-    pub(crate) fn next_message(&mut self) -> Result<Option<Bytes>, TooLarge> {
+    pub fn next_message(&mut self) -> Result<Option<Bytes>, TooLarge> {
         while let Some(line) = self.line()? {
             if line.is_empty() {
                 let data = std::mem::take(&mut self.data).freeze();
@@ -82,12 +82,12 @@ impl EventStream {
     }
 
     /// The id of the last complete event that had one: an event that was cut off is asked for again.
-    pub(crate) fn last_id(&self) -> Option<&str> {
+    pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
     /// How long the server wants a client to wait before it connects again, within reason.
-    pub(crate) fn retry(&self) -> Option<Duration> {
+    pub fn retry(&self) -> Option<Duration> {
         self.retry.map(|retry| retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
     }
 

@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode, Uri, header};
 
 /// Checks `Host` and `Origin` of every request, before anything else.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
+pub struct Guard {
     hosts: Allowed,
     origins: Allowed,
 }
@@ -24,7 +24,7 @@ impl Guard {
     /// A server on loopback is for this machine: other names of it are an attack. One that listens elsewhere is reached by
     /// names that only its operator knows, so hosts are checked if he lists them. Pages of other origins are refused on both,
     /// for a browser sends them along without asking the user.
-    pub(crate) fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
+    pub fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
         let listed = |entries: &[String]| match entries.iter().any(|entry| entry == "*") {
             true => Allowed::Any,
             false => Allowed::Listed(entries.iter().map(|entry| entry.trim_end_matches('/').to_owned()).collect()),
@@ -34,7 +34,7 @@ impl Guard {
     }
 
     /// Checks the headers of a request; `uri` names the host where HTTP/2 puts it.
-    pub(crate) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Rejection> {
+    pub fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Rejection> {
         let host = headers.get(header::HOST).map(|value| value.as_bytes());
         if let (Allowed::Listed(listed), Some(host)) =
             (&self.hosts, host.or(uri.authority().map(|it| it.as_str().as_bytes())))
@@ -63,7 +63,7 @@ fn refused(header: &str, value: &str, option: &str) -> Rejection {
 }
 
 /// Whether a host names this machine itself.
-pub(crate) fn is_loopback(host: &str) -> bool {
+pub fn is_loopback(host: &str) -> bool {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())

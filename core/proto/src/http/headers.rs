@@ -3,16 +3,16 @@
 use http::HeaderName;
 
 /// The revision: after `initialize`, and with every modern message.
-pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The session, in the legacy era.
-pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The method of a modern request.
-pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 /// The tool, prompt or resource of a modern request.
-pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The last event that a client saw of a stream, in the legacy era.
-pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Tells proxies such as nginx to pass events on at once (H26-15).
-pub(crate) const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+pub const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// What the names of headers that repeat parameters of tools begin with, in the lower case that header maps use.
-pub(crate) const PARAMETER_PREFIX: &str = "mcp-param-";
+pub const PARAMETER_PREFIX: &str = "mcp-param-";

@@ -13,7 +13,7 @@ const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
 /// What the headers of a request say.
-pub(crate) fn read(headers: &HeaderMap) -> Mirror {
+pub fn read(headers: &HeaderMap) -> Mirror {
     Mirror {
         version: version(headers),
         method: whole(headers, &headers::METHOD).map(|value| String::from_utf8_lossy(&value).into_owned()),
@@ -23,7 +23,7 @@ pub(crate) fn read(headers: &HeaderMap) -> Mirror {
 }
 
 /// The header `MCP-Protocol-Version`. A value that is no text is a version that nobody supports.
-pub(crate) fn version(headers: &HeaderMap) -> Option<String> {
+pub fn version(headers: &HeaderMap) -> Option<String> {
     whole(headers, &headers::PROTOCOL_VERSION).map(|value| String::from_utf8_lossy(&value).into_owned())
 }
 
@@ -51,13 +51,13 @@ fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
 }
 
 /// The header that repeats a parameter.
-pub(crate) fn parameter_name(name: &str) -> Result<HeaderName, String> {
+pub fn parameter_name(name: &str) -> Result<HeaderName, String> {
     HeaderName::try_from(format!("{}{name}", headers::PARAMETER_PREFIX))
         .map_err(|_| format!("the parameter header {name:?} is no name of a header"))
 }
 
 /// The text of a header value: as it stands, or out of its Base64 wrapper (H26-06, H26-07).
-pub(crate) fn decode(value: &[u8]) -> Result<String, String> {
+pub fn decode(value: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(is_plain));
     let text = text.ok_or("has characters that a header cannot carry; wrap the value as =?base64?…?=")?;
     match wrapped(text) {
@@ -70,7 +70,7 @@ pub(crate) fn decode(value: &[u8]) -> Result<String, String> {
 }
 
 /// A header value for a text: as it stands where that is safe, else in the Base64 wrapper (H26-04, H26-05).
-pub(crate) fn encode(text: &str) -> Result<HeaderValue, String> {
+pub fn encode(text: &str) -> Result<HeaderValue, String> {
     let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     let bytes = text.as_bytes();
     let safe = !bytes.is_empty()

@@ -6,39 +6,39 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 /// A message that is answered with an HTTP error.
 #[derive(Debug)]
-pub(crate) struct Rejection {
+pub struct Rejection {
     /// The status.
-    pub(crate) status: StatusCode,
+    pub status: StatusCode,
     /// A JSON-RPC error.
-    pub(crate) body: Bytes,
+    pub body: Bytes,
     /// Header fields that say more.
-    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Rejection {
     /// `id`: of the request that is refused, if it could be read.
-    pub(crate) fn new(status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Self {
+    pub fn new(status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Self {
         Self { status, body: envelope::encode_error(id, error), headers: Vec::new() }
     }
 
     /// A refusal with status 400.
-    pub(crate) fn bad_request(id: Option<&RequestId>, error: &RpcError) -> Self {
+    pub fn bad_request(id: Option<&RequestId>, error: &RpcError) -> Self {
         Self::new(StatusCode::BAD_REQUEST, id, error)
     }
 
     /// A limit was reached (503).
-    pub(crate) fn busy(id: Option<&RequestId>, what: &str) -> Self {
+    pub fn busy(id: Option<&RequestId>, what: &str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, id, &RpcError::busy(what))
     }
 
     /// A refusal that concerns the HTTP request and not what it holds.
-    pub(crate) fn of_http(status: StatusCode, message: impl Into<String>) -> Self {
+    pub fn of_http(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, None, &RpcError::invalid_request(message))
     }
 }
 
 /// The status of an error response, while nothing has been written (VERSIONS 2.2). `refused`: before the method was run.
-pub(crate) fn status_of(era: Era, code: i64, refused: bool, busy: bool) -> StatusCode {
+pub fn status_of(era: Era, code: i64, refused: bool, busy: bool) -> StatusCode {
     match (era, code) {
         _ if busy => StatusCode::SERVICE_UNAVAILABLE,
         // H26-12: an unknown method of the modern era.

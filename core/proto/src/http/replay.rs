@@ -8,7 +8,7 @@ use std::{
 
 /// The place of an event: unique in its session, and it names its stream (HTTP-36, HTTP-37).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EventId {
+pub struct EventId {
     stream: u64,
     /// Counted from 1; 0 is the beginning of the stream.
     event: u64,
@@ -16,14 +16,14 @@ pub(crate) struct EventId {
 
 impl EventId {
     /// Reads an id; `None` if it is none of ours.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         let (stream, event) = text.split_once('-')?;
         Some(Self { stream: number(stream)?, event: number(event)? })
     }
 
     /// The number of the stream.
-    pub(crate) fn stream(self) -> u64 {
+    pub fn stream(self) -> u64 {
         self.stream
     }
 }
@@ -37,7 +37,7 @@ impl fmt::Display for EventId {
 /// The latest events of a session's streams. When there are too many the oldest give way, whatever stream they are of; only the
 /// newest is kept whatever its size.
 #[derive(Debug)]
-pub(crate) struct Replay {
+pub struct Replay {
     kept: VecDeque<(EventId, Bytes)>,
     bytes: usize,
     max_events: usize,
@@ -58,13 +58,13 @@ struct Cursor {
 
 impl Replay {
     /// Keeps at most so many events and bytes.
-    pub(crate) fn new(max_events: usize, max_bytes: usize) -> Self {
+    pub fn new(max_events: usize, max_bytes: usize) -> Self {
         let (kept, streams) = (VecDeque::new(), HashMap::new());
         Self { kept, bytes: 0, max_events, max_bytes, streams, next_stream: 0 }
     }
 
     /// A new stream; the first one is number 0.
-    pub(crate) fn open(&mut self) -> u64 {
+    pub fn open(&mut self) -> u64 {
         let number = self.next_stream;
         self.next_stream += 1;
         self.streams.insert(number, Cursor::default());
@@ -72,12 +72,12 @@ impl Replay {
     }
 
     /// Where a stream is: what follows this place has not been carried yet.
-    pub(crate) fn position(&self, stream: u64) -> EventId {
+    pub fn position(&self, stream: u64) -> EventId {
         EventId { stream, event: self.streams.get(&stream).map_or(0, |cursor| cursor.last) }
     }
 
     /// Keeps the next event of a stream.
-    pub(crate) fn keep(&mut self, stream: u64, message: &Bytes) -> EventId {
+    pub fn keep(&mut self, stream: u64, message: &Bytes) -> EventId {
         let cursor = self.streams.entry(stream).or_default();
         cursor.last += 1;
         cursor.kept += 1;
@@ -103,7 +103,7 @@ impl Replay {
     }
 
     /// Nothing more comes on a stream; what is kept of it stays.
-    pub(crate) fn finish(&mut self, stream: u64) {
+    pub fn finish(&mut self, stream: u64) {
         if let Some(cursor) = self.streams.get_mut(&stream) {
             cursor.finished = true;
             if cursor.kept == 0 {
@@ -113,7 +113,7 @@ impl Replay {
     }
 
     /// The events of that stream after that one; `None` if the id is unknown, or some of them have given way.
-    pub(crate) fn after(&self, id: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
+    pub fn after(&self, id: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
         let cursor = self.streams.get(&id.stream)?;
         if id.event < cursor.lost || id.event > cursor.last {
             return None;

@@ -2,7 +2,7 @@
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// The endpoint of Streamable HTTP.
     Endpoint,
     /// The stream of HTTP+SSE.
@@ -15,7 +15,7 @@ pub(crate) enum Place {
 
 /// The paths of one server. A slash at their end makes no difference.
 #[derive(Debug, Clone)]
-pub(crate) struct Routes {
+pub struct Routes {
     /// The path of the endpoint; a router may have chosen it already.
     endpoint: Option<String>,
     sse: Option<SsePaths>,
@@ -34,7 +34,7 @@ struct SsePaths {
 impl Routes {
     /// `sse`: the paths of the stream and of the messages; the stream may share the path of the endpoint, and its messages
     /// are then posted there too. `mounted`: a router has chosen the path, of which only the end may be known.
-    pub(crate) fn new(endpoint: &str, sse: Option<(&str, &str)>, mounted: bool) -> Self {
+    pub fn new(endpoint: &str, sse: Option<(&str, &str)>, mounted: bool) -> Self {
         let endpoint = normal(endpoint);
         let sse = sse.map(|(stream, messages)| {
             let stream = normal(stream);
@@ -45,12 +45,12 @@ impl Routes {
     }
 
     /// The same below a router that has cut off the beginning of the paths.
-    pub(crate) fn below(self) -> Self {
+    pub fn below(self) -> Self {
         Self { below: true, ..self }
     }
 
     /// What a request is for. `in_session`: it names a session of Streamable HTTP; `addressed`: its query names one of HTTP+SSE.
-    pub(crate) fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Place {
+    pub fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Place {
         let path = path.strip_suffix('/').unwrap_or(path);
         if let Some(sse) = &self.sse {
             let (stream, messages) = if sse.shared {
@@ -74,7 +74,7 @@ impl Routes {
     }
 
     /// The path of the endpoint, where no router has chosen it.
-    pub(crate) fn endpoint(&self) -> Option<&str> {
+    pub fn endpoint(&self) -> Option<&str> {
         self.endpoint.as_deref()
     }
 
@@ -88,7 +88,7 @@ impl Routes {
     }
 
     /// Where the messages of an HTTP+SSE session are posted (SSE-02), as seen from its stream.
-    pub(crate) fn messages_uri(&self, session: &str) -> String {
+    pub fn messages_uri(&self, session: &str) -> String {
         let query = format!("?sessionId={session}");
         match &self.sse {
             Some(sse) if !self.below => sse.messages.clone() + &query,
@@ -101,7 +101,7 @@ impl Routes {
     }
 
     /// The paths, for a text that helps.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let endpoint = self.endpoint.as_deref().unwrap_or("/");
         match self.sse.as_ref().filter(|sse| !sse.shared) {
             Some(sse) => format!("the MCP endpoint is {endpoint}, that of HTTP+SSE is {}", sse.stream),
@@ -116,12 +116,12 @@ fn is_same(path: &str, known: &str) -> bool {
 }
 
 /// With a slash in front and none behind.
-pub(crate) fn normal(path: &str) -> String {
+pub fn normal(path: &str) -> String {
     format!("/{}", path.trim_matches('/'))
 }
 
 /// The session that a query names.
-pub(crate) fn session_of(query: Option<&str>) -> Option<&str> {
+pub fn session_of(query: Option<&str>) -> Option<&str> {
     query?.split('&').find_map(|pair| pair.strip_prefix("sessionId="))
 }
 

@@ -6,11 +6,11 @@ use std::{
 };
 
 /// Random bytes of a session id: 192 bits (HTTP-42).
-pub(crate) const ID_BYTES: usize = 24;
+pub const ID_BYTES: usize = 24;
 
 /// The open sessions of an endpoint.
 #[derive(Debug)]
-pub(crate) struct Sessions<S> {
+pub struct Sessions<S> {
     open: HashMap<Box<str>, Entry<S>>,
     max: usize,
     idle: Duration,
@@ -24,17 +24,17 @@ struct Entry<S> {
 
 impl<S: Clone> Sessions<S> {
     /// At most `max` sessions, each ended after `idle` without use.
-    pub(crate) fn new(max: usize, idle: Duration) -> Self {
+    pub fn new(max: usize, idle: Duration) -> Self {
         Self { open: HashMap::new(), max, idle }
     }
 
     /// Whether one more session may be opened.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.open.len() < self.max
     }
 
     /// Opens a session under an id made of random bytes: visible ASCII (HTTP-43).
-    pub(crate) fn insert(&mut self, now: Instant, random: [u8; ID_BYTES], session: S) -> String {
+    pub fn insert(&mut self, now: Instant, random: [u8; ID_BYTES], session: S) -> String {
         use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
         let id = URL_SAFE_NO_PAD.encode(random);
         self.open.insert(id.as_str().into(), Entry { session, last_used: now });
@@ -42,24 +42,24 @@ impl<S: Clone> Sessions<S> {
     }
 
     /// The session of an id, used now.
-    pub(crate) fn touch(&mut self, now: Instant, id: &str) -> Option<S> {
+    pub fn touch(&mut self, now: Instant, id: &str) -> Option<S> {
         let entry = self.open.get_mut(id)?;
         entry.last_used = now;
         Some(entry.session.clone())
     }
 
     /// The session of an id, which does not count as use.
-    pub(crate) fn get(&self, id: &str) -> Option<&S> {
+    pub fn get(&self, id: &str) -> Option<&S> {
         self.open.get(id).map(|entry| &entry.session)
     }
 
     /// Ends a session.
-    pub(crate) fn remove(&mut self, id: &str) -> Option<S> {
+    pub fn remove(&mut self, id: &str) -> Option<S> {
         self.open.remove(id).map(|entry| entry.session)
     }
 
     /// Ends the sessions that have been idle for too long. One that is `busy` counts as used.
-    pub(crate) fn expire(&mut self, now: Instant, busy: impl Fn(&S) -> bool) -> Vec<S> {
+    pub fn expire(&mut self, now: Instant, busy: impl Fn(&S) -> bool) -> Vec<S> {
         let idle = self.idle;
         self.open
             .extract_if(|_, entry| {
@@ -73,12 +73,12 @@ impl<S: Clone> Sessions<S> {
     }
 
     /// Every session, ended.
-    pub(crate) fn drain(&mut self) -> Vec<S> {
+    pub fn drain(&mut self) -> Vec<S> {
         self.open.drain().map(|(_, entry)| entry.session).collect()
     }
 
     /// Every session.
-    pub(crate) fn all(&self) -> Vec<S> {
+    pub fn all(&self) -> Vec<S> {
         self.open.values().map(|entry| entry.session.clone()).collect()
     }
 }

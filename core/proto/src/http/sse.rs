@@ -5,13 +5,13 @@ use bytes::{BufMut, BytesMut};
 use std::{fmt::Write, time::Duration};
 
 /// A comment that keeps proxies and clients from giving up on a quiet stream (H26-16).
-pub(crate) const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
 /// How many bytes [`put_event`] adds, roughly.
 const FRAME: usize = "event: message\nid: 00-0000\ndata: \n\n".len();
 
 /// Appends one event that holds a message.
-pub(crate) fn put_event(stream: &mut BytesMut, id: Option<EventId>, message: &[u8]) {
+pub fn put_event(stream: &mut BytesMut, id: Option<EventId>, message: &[u8]) {
     stream.reserve(FRAME + message.len());
     stream.put_slice(b"event: message\n");
     if let Some(id) = id {
@@ -27,19 +27,19 @@ pub(crate) fn put_event(stream: &mut BytesMut, id: Option<EventId>, message: &[u
 }
 
 /// Appends the event that lets a client come back even if nothing else arrives (HTTP-26).
-pub(crate) fn put_priming(stream: &mut BytesMut, id: EventId) {
+pub fn put_priming(stream: &mut BytesMut, id: EventId) {
     put_field(stream, "id", id);
     stream.put_slice(b"data: \n\n");
 }
 
 /// Says how long a client should wait before it connects again (HTTP-27).
-pub(crate) fn put_retry(stream: &mut BytesMut, pause: Duration) {
+pub fn put_retry(stream: &mut BytesMut, pause: Duration) {
     put_field(stream, "retry", pause.as_millis());
     stream.put_u8(b'\n');
 }
 
 /// The first event of HTTP+SSE: where messages are posted (SSE-02).
-pub(crate) fn put_endpoint(stream: &mut BytesMut, uri: &str) {
+pub fn put_endpoint(stream: &mut BytesMut, uri: &str) {
     stream.put_slice(b"event: endpoint\n");
     put_field(stream, "data", uri);
     stream.put_u8(b'\n');

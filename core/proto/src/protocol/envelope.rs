@@ -3,7 +3,9 @@
 mod reading;
 mod writing;
 
-pub(crate) use reading::{Beginning, nests_deeper_than, present};
+pub(crate) use reading::present;
+#[doc(hidden)]
+pub use reading::{Beginning, nests_deeper_than};
 pub use writing::{cancellation, encode_error, encode_notification, encode_request, encode_result};
 
 use super::{RawJson, RequestId, RpcError};
@@ -86,5 +88,6 @@ pub struct FrameBounds {
 
 impl FrameBounds {
     /// For what this side wrote itself.
-    pub(crate) const NONE: Self = Self { nesting: usize::MAX, elements: usize::MAX };
+    #[doc(hidden)]
+    pub const NONE: Self = Self { nesting: usize::MAX, elements: usize::MAX };
 }

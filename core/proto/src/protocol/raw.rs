@@ -11,12 +11,14 @@ pub struct RawJson(Bytes);
 
 impl RawJson {
     /// Text that is already known to be one JSON value in UTF-8.
-    pub(crate) fn trusted(text: Bytes) -> Self {
+    #[doc(hidden)]
+    pub fn trusted(text: Bytes) -> Self {
         Self(text)
     }
 
     /// The part of `buffer` that `raw` borrows from it.
-    pub(crate) fn slice_of(buffer: &Bytes, raw: &RawValue) -> Self {
+    #[doc(hidden)]
+    pub fn slice_of(buffer: &Bytes, raw: &RawValue) -> Self {
         Self(buffer.slice_ref(raw.get().as_bytes()))
     }
 
@@ -42,7 +44,8 @@ impl RawJson {
     ///
     /// # Errors
     /// As [`Self::from_text`].
-    pub(crate) fn from_host_text(text: Bytes) -> serde_json::Result<Self> {
+    #[doc(hidden)]
+    pub fn from_host_text(text: Bytes) -> serde_json::Result<Self> {
         Self::from_text(match surrogates::mended(&text) {
             Some(mended) => mended.into(),
             None => text,
@@ -58,7 +61,8 @@ impl RawJson {
     }
 
     /// As [`Self::parse`]; the error says in words which member is wrong and what was expected there.
-    pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
+    #[doc(hidden)]
+    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
         self.parse().map_err(|error| {
             // The path costs time, so it is only looked for when something is wrong.
             let mut again = serde_json::Deserializer::from_slice(&self.0);
@@ -85,7 +89,8 @@ impl RawJson {
     }
 
     /// The buffer behind the text, for slices of it.
-    pub(crate) fn buffer(&self) -> &Bytes {
+    #[doc(hidden)]
+    pub fn buffer(&self) -> &Bytes {
         &self.0
     }
 

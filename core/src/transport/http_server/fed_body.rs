@@ -12,11 +12,11 @@ use std::{
 };
 
 /// The end that is read.
-pub(crate) struct FedBody(Arc<Mutex<State>>);
+pub struct FedBody(Arc<Mutex<State>>);
 
 /// The end that is fed.
 #[derive(Debug)]
-pub(crate) struct BodyFeed {
+pub struct BodyFeed {
     state: Arc<Mutex<State>>,
     max: usize,
 }
@@ -33,13 +33,13 @@ struct State {
 
 impl BodyFeed {
     /// A body of which no more is taken once it is longer than `max`: whoever reads it will see that and refuse it.
-    pub(crate) fn new(max: usize) -> (Self, FedBody) {
+    pub fn new(max: usize) -> (Self, FedBody) {
         let state = Arc::<Mutex<State>>::default();
         (Self { state: Arc::clone(&state), max }, FedBody(state))
     }
 
     /// The next piece; `end`: it is the last. `false`: the rest is not wanted any more.
-    pub(crate) fn feed(&self, piece: Bytes, end: bool) -> bool {
+    pub fn feed(&self, piece: Bytes, end: bool) -> bool {
         let reader = {
             let mut state = self.state.lock();
             if state.unwanted || state.ended {

@@ -13,7 +13,7 @@ const MAX_EXCHANGES: usize = 16_384;
 const CUT: Duration = Duration::from_secs(1);
 
 /// A server inside a web framework.
-pub(crate) struct MountedListener {
+pub struct MountedListener {
     service: HttpService,
     max_body: usize,
     /// How many requests are being answered.
@@ -22,14 +22,14 @@ pub(crate) struct MountedListener {
 }
 
 /// A request that is being answered, until it is dropped.
-pub(crate) struct Exchange {
+pub struct Exchange {
     listener: Arc<MountedListener>,
     too_many: bool,
 }
 
 impl MountedListener {
     /// `path`: the only path that is served; `None` if the framework has chosen it already.
-    pub(crate) fn new(server: Server, options: &HttpOptions, path: Option<&str>, runtime: Arc<dyn Runtime>) -> Self {
+    pub fn new(server: Server, options: &HttpOptions, path: Option<&str>, runtime: Arc<dyn Runtime>) -> Self {
         let max_body = server.options().limits.max_message_bytes;
         let service = match path {
             Some(path) => {
@@ -41,12 +41,12 @@ impl MountedListener {
     }
 
     /// Whether there is anything for a request at its path.
-    pub(crate) fn serves<B>(&self, request: &Request<B>) -> bool {
+    pub fn serves<B>(&self, request: &Request<B>) -> bool {
         self.service.serves(request)
     }
 
     /// A request has come.
-    pub(crate) fn enter(self: &Arc<Self>) -> Exchange {
+    pub fn enter(self: &Arc<Self>) -> Exchange {
         let mut too_many = false;
         self.open.send_modify(|open| {
             too_many = *open >= MAX_EXCHANGES;
@@ -56,12 +56,12 @@ impl MountedListener {
     }
 
     /// The largest body that is read.
-    pub(crate) fn max_body(&self) -> usize {
+    pub fn max_body(&self) -> usize {
         self.max_body
     }
 
     /// Takes no more messages; calls in flight may go on until the deadline, then they are cancelled and their responses cut.
-    pub(crate) async fn close(&self, mut deadline: Deadline) {
+    pub async fn close(&self, mut deadline: Deadline) {
         self.service.begin_closing();
         let drained = async {
             self.service.drain().await;
@@ -83,7 +83,7 @@ impl MountedListener {
 
 impl Exchange {
     /// Answers. A response whose length is known says so, as hyper does for those that go to a socket.
-    pub(crate) async fn respond<B: Body>(&self, request: Request<B>) -> Response<HttpBody> {
+    pub async fn respond<B: Body>(&self, request: Request<B>) -> Response<HttpBody> {
         let response = match self.too_many {
             true => reply::rejected(Rejection::busy(None, "too many requests are being answered")),
             false => self.listener.service.respond(request).await,
@@ -92,12 +92,12 @@ impl Exchange {
     }
 
     /// Refuses what is no HTTP request.
-    pub(crate) fn refuse(text: String) -> Response<HttpBody> {
+    pub fn refuse(text: String) -> Response<HttpBody> {
         with_length(reply::rejected(Rejection::of_http(StatusCode::BAD_REQUEST, text)))
     }
 
     /// Completes when the listener is closed and its deadline is over.
-    pub(crate) async fn cut(&self) {
+    pub async fn cut(&self) {
         // The sender lives as long as this exchange.
         let _ = self.listener.cut.subscribe().wait_for(|cut| *cut).await;
     }

@@ -4,7 +4,7 @@ use super::{
     mounted::{Response, head, modern},
     *,
 };
-use trunkline::bridge::ErrorKind;
+use trunkline_bridge::ErrorKind;
 
 const RESOURCE: &str = "https://mcp.example/mcp";
 

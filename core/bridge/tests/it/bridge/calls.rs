@@ -1,7 +1,7 @@
 //! Calls and requests: tickets, shapes, failures, progress, cancellation, bounds.
 
 use super::*;
-use trunkline::bridge::ErrorKind;
+use trunkline_bridge::ErrorKind;
 
 #[test]
 fn a_call_on_every_revision() {

@@ -1,7 +1,7 @@
 //! Closing: deadlines, order, and what is left.
 
 use super::*;
-use trunkline::bridge::ErrorKind;
+use trunkline_bridge::ErrorKind;
 
 #[test]
 fn stopped_is_the_last_event_and_everything_is_refused_after_it() {

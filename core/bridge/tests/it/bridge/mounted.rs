@@ -1,7 +1,7 @@
 //! A server inside a web framework: requests in, responses out, credit, disconnects, the end.
 
 use super::*;
-use trunkline::bridge::ErrorKind;
+use trunkline_bridge::ErrorKind;
 
 /// A response as the host got it.
 pub(super) struct Response {

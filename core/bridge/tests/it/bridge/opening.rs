@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::process::{File, child, eventually, has_ended};
-use trunkline::bridge::ErrorKind;
+use trunkline_bridge::ErrorKind;
 
 /// The transport of a role that this binary plays.
 pub(super) fn process(role: &str, file: &File) -> Value {

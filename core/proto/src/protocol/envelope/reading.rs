@@ -24,7 +24,8 @@ impl Frame {
     }
 
     /// A frame of which only the beginning is there, or is worth reading; `error` says why.
-    pub(crate) fn unread(beginning: &[u8], error: RpcError) -> Self {
+    #[doc(hidden)]
+    pub fn unread(beginning: &[u8], error: RpcError) -> Self {
         Self::Single(unread(beginning, error))
     }
 }
@@ -184,15 +185,16 @@ fn parse_outcome(buffer: &Bytes, wire: &Wire<'_>, has_id: bool) -> Result<Result
 
 /// What is known of a message that cannot be read.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Beginning {
-    pub(crate) id: Option<RequestId>,
+pub struct Beginning {
+    /// Its id, if that could be read.
+    pub id: Option<RequestId>,
     /// It is the answer to something.
-    pub(crate) response: bool,
+    pub response: bool,
 }
 
 impl Beginning {
     /// Reads the members that stand before the long or broken one, as id and method mostly do.
-    pub(crate) fn of(text: &[u8]) -> Self {
+    pub fn of(text: &[u8]) -> Self {
         let mut found = Self::default();
         found.read(text);
         found
@@ -258,7 +260,7 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
 }
 
 /// Counts brackets outside strings; whether they match is for the parser.
-pub(crate) fn nests_deeper_than(text: &[u8], limit: usize) -> bool {
+pub fn nests_deeper_than(text: &[u8], limit: usize) -> bool {
     let (mut depth, mut position) = (0_usize, 0);
     while let Some(&byte) = text.get(position) {
         match byte {

@@ -10,6 +10,8 @@ mod content;
 mod elicitation;
 mod form;
 mod implementation;
+#[cfg(feature = "schemars")]
+mod json_schema;
 mod logging;
 mod prompt;
 mod resource;

@@ -1,0 +1,16 @@
+//! Internal: what `trunkline-bridge`, the waist under the bindings for other languages, needs of this crate and programs in
+//! Rust do not. No stability promise: any release may change it.
+
+pub use crate::sync::{Condvar, Mutex};
+
+pub use crate::client::{InFlight, reply::ReplyTo};
+pub use crate::transport::{
+    child_link::ChildConnector,
+    closing::{Closing, Deadline},
+    http_server::{
+        fed_body::{BodyFeed, FedBody},
+        mounted::{Exchange, MountedListener},
+    },
+    lending::Lender,
+    memory::MemoryConnector,
+};
