@@ -10,6 +10,7 @@ use crate::stamp::files_under;
 use crate::test::{Choice, Count};
 
 struct Module {
+    crate_folder: &'static str,
     name: &'static str,
     /// The modules below it.
     may_use: &'static [&'static str],
@@ -50,37 +51,48 @@ const NO_TOKIO: &[&str] = &[
     "process_wrap",
 ];
 
-const MODULES: [Module; 8] = [
-    Module { name: "protocol", may_use: &[], without: NO_DRIVER },
-    Module { name: "engine", may_use: &["protocol"], without: NO_DRIVER },
-    Module { name: "http", may_use: &["protocol", "engine"], without: NO_DRIVER },
-    Module { name: "server", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
-    Module { name: "client", may_use: &["protocol", "engine", "http", "auth"], without: NO_TOKIO },
-    Module { name: "auth", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
-    Module { name: "transport", may_use: &["protocol", "engine", "http", "server", "client", "auth"], without: &[] },
+const PROTO: &str = "core/proto/src";
+const SDK: &str = "core/src";
+
+const MODULES: [Module; 7] = [
+    Module { crate_folder: PROTO, name: "protocol", may_use: &[], without: NO_DRIVER },
+    Module { crate_folder: PROTO, name: "engine", may_use: &["protocol"], without: NO_DRIVER },
+    Module { crate_folder: PROTO, name: "http", may_use: &["protocol", "engine"], without: NO_DRIVER },
+    Module { crate_folder: SDK, name: "server", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
+    Module { crate_folder: SDK, name: "client", may_use: &["protocol", "engine", "http", "auth"], without: NO_TOKIO },
+    Module { crate_folder: SDK, name: "auth", may_use: &["protocol", "engine", "http"], without: NO_TOKIO },
     Module {
-        name: "bridge",
-        may_use: &["protocol", "engine", "http", "server", "client", "auth", "transport"],
+        crate_folder: SDK,
+        name: "transport",
+        may_use: &["protocol", "engine", "http", "server", "client", "auth"],
         without: &[],
     },
 ];
 
 /// What stands beside the layers: all may use it.
-const BESIDE: [Module; 3] = [
-    Module { name: "runtime", may_use: &[], without: NO_TOKIO },
-    Module { name: "sync", may_use: &[], without: NO_TOKIO },
-    Module { name: "wire_log", may_use: &["protocol"], without: NO_TOKIO },
+const BESIDE: [Module; 4] = [
+    Module { crate_folder: SDK, name: "runtime", may_use: &[], without: NO_TOKIO },
+    Module { crate_folder: SDK, name: "sync", may_use: &[], without: NO_TOKIO },
+    Module { crate_folder: SDK, name: "wire_log", may_use: &["protocol"], without: NO_TOKIO },
+    Module {
+        crate_folder: SDK,
+        name: "bridge_support",
+        may_use: &["server", "client", "transport"],
+        without: NO_TOKIO,
+    },
 ];
 
 pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
-    let source = house.path("core/src");
-    let present = std::fs::read_dir(&source)
-        .with_context(|| format!("cannot read {}", source.display()))?
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect::<Result<Vec<_>>>()?;
+    let mut present = Vec::new();
+    for source in [PROTO, SDK].map(|folder| house.path(folder)) {
+        for entry in std::fs::read_dir(&source).with_context(|| format!("cannot read {}", source.display()))? {
+            present.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+    }
     let drift = drift(&present);
     let mut count = Count { passed: 0, failed: drift.len(), said: drift.concat(), note: String::new() };
     for module in MODULES.iter().chain(&BESIDE) {
+        let source = house.path(module.crate_folder);
         let mut files = files_under(&source.join(module.name))?;
         files.extend(files_under(&source.join(format!("{}.rs", module.name)))?);
         for file in files.iter().filter(|file| is_code(file)) {
@@ -93,7 +105,7 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
                 count.failed += 1;
             }
             for (line, fault) in faults {
-                count.said.push_str(&format!("core/src/{}:{line}: {fault}\n", place.display()));
+                count.said.push_str(&format!("{}/{}:{line}: {fault}\n", module.crate_folder, place.display()));
             }
         }
     }
@@ -104,7 +116,7 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
 /// The native parts of bindings, which pass methods through and name none (the charter in `docs/bridge.md`).
 const NATIVES: [&str; 3] = ["bindings-python/src", "bindings-node/native", "bindings-c/src"];
 /// Where the methods stand.
-const METHODS: &str = "core/src/protocol/method.rs";
+const METHODS: &str = "core/proto/src/protocol/method.rs";
 
 fn check_natives(house: &House, count: &mut Count) -> Result<()> {
     let table = house.path(METHODS);
@@ -159,8 +171,8 @@ fn drift(present: &[String]) -> Vec<String> {
     let strangers = names.iter().filter(|name| !known.contains(name));
     let missing = known.iter().filter(|name| !names.contains(name));
     strangers
-        .map(|name| format!("core/src/{name} belongs to no layer: say in xtask/src/test/layers.rs what it may use\n"))
-        .chain(missing.map(|name| format!("core/src/{name} is gone, but xtask/src/test/layers.rs still lists it\n")))
+        .map(|name| format!("{name} belongs to no layer: say in xtask/src/test/layers.rs what it may use\n"))
+        .chain(missing.map(|name| format!("{name} is gone, but xtask/src/test/layers.rs still lists it\n")))
         .collect()
 }
 
@@ -257,8 +269,10 @@ mod tests {
 
     #[test]
     fn a_module_that_was_added_or_renamed_is_found() {
-        let mut present: Vec<String> =
-            ["lib.rs", "runtime.rs", "sync.rs", "wire_log.rs"].into_iter().map(str::to_owned).collect();
+        let mut present: Vec<String> = ["lib.rs", "runtime.rs", "sync.rs", "wire_log.rs", "bridge_support.rs"]
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
         present.extend(MODULES.iter().map(|module| module.name.to_owned()));
         assert_eq!(drift(&present), Vec::<String>::new());
         for entry in present.iter_mut().filter(|entry| *entry == "engine") {
@@ -266,8 +280,8 @@ mod tests {
         }
         let said = drift(&present);
         assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].starts_with("core/src/motor belongs to no layer"), "{said:?}");
-        assert!(said[1].starts_with("core/src/engine is gone"), "{said:?}");
+        assert!(said[0].starts_with("motor belongs to no layer"), "{said:?}");
+        assert!(said[1].starts_with("engine is gone"), "{said:?}");
     }
 
     #[test]
@@ -278,14 +292,14 @@ mod tests {
     #[test]
     fn upward_imports_are_found_in_every_form() {
         for text in [
-            "use crate::bridge::Port;",
-            "use crate::{protocol::Id, bridge::{Port, Bell}};",
-            "let x = crate::bridge::f();",
-            "use super::super::bridge::X;",
+            "use crate::transport::Pipe;",
+            "use crate::{protocol::Id, transport::{Pipe, Line}};",
+            "let x = crate::transport::f();",
+            "use super::super::transport::X;",
         ] {
             assert_eq!(
                 said("engine", text),
-                ["1 `engine` must not use `bridge`: imports only run downwards"],
+                ["1 `engine` must not use `transport`: imports only run downwards"],
                 "{text}"
             );
         }

@@ -1,7 +1,7 @@
 //! A port whose threads sleep outside of the core, as those of C programs do.
 
 use super::*;
-use trunkline::bridge::Fetched;
+use trunkline_bridge::Fetched;
 
 #[test]
 fn threads_take_events_one_at_a_time_and_fetch_their_replies() {
