@@ -327,17 +327,13 @@ typedef struct trunkline_str {
 } trunkline_str;
 
 /**
- * The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with its error. All of it is
- * borrowed until the callback returns: answer the call, ask again, or keep it with `trunkline_call_retain`.
- *
- * `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from the top with the answer, as
- * a new call. Free what you have and return; what this call is answered with, if at all, is dropped.
+ * One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
+ * callback returns.
  */
-typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
-                                          enum trunkline_result result,
-                                          struct trunkline_str json,
-                                          const struct trunkline_error *error,
-                                          void *user_data);
+typedef void (*trunkline_log_callback)(struct trunkline_str level,
+                                       struct trunkline_str target,
+                                       struct trunkline_str message,
+                                       void *user_data);
 
 /**
  * Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
@@ -346,27 +342,19 @@ typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
- * A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
- */
-typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *user_data);
-
-/**
- * The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
- * error. Both are borrowed until the callback returns; `error` is NULL on success, `json` empty on
- * failure.
- */
-typedef void (*trunkline_reply_callback)(enum trunkline_result result,
-                                         struct trunkline_str json,
-                                         const struct trunkline_error *error,
-                                         void *user_data);
-
-/**
  * A notification of the server: `params` is JSON. Both texts are borrowed until the callback
  * returns.
  */
 typedef void (*trunkline_notification_callback)(struct trunkline_str method,
                                                 struct trunkline_str params,
                                                 void *user_data);
+
+/**
+ * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
+ * against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
+ * the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+ */
+typedef void (*trunkline_call_callback)(struct trunkline_call *call, struct trunkline_str arguments, void *user_data);
 
 /**
  * A header of a request or response. Its value may have any bytes that HTTP allows.
@@ -405,20 +393,22 @@ typedef void (*trunkline_http_end_callback)(enum trunkline_result result,
                                             void *user_data);
 
 /**
- * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
- * against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
- * the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+ * A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
  */
-typedef void (*trunkline_call_callback)(struct trunkline_call *call, struct trunkline_str arguments, void *user_data);
+typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *user_data);
 
 /**
- * One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
- * callback returns.
+ * The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with its error. All of it is
+ * borrowed until the callback returns: answer the call, ask again, or keep it with `trunkline_call_retain`.
+ *
+ * `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from the top with the answer, as
+ * a new call. Free what you have and return; what this call is answered with, if at all, is dropped.
  */
-typedef void (*trunkline_log_callback)(struct trunkline_str level,
-                                       struct trunkline_str target,
-                                       struct trunkline_str message,
-                                       void *user_data);
+typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
+                                          enum trunkline_result result,
+                                          struct trunkline_str json,
+                                          const struct trunkline_error *error,
+                                          void *user_data);
 
 /**
  * How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
@@ -426,355 +416,404 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
  */
 typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
 
+/**
+ * The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
+ * error. Both are borrowed until the callback returns; `error` is NULL on success, `json` empty on
+ * failure.
+ */
+typedef void (*trunkline_reply_callback)(enum trunkline_result result,
+                                         struct trunkline_str json,
+                                         const struct trunkline_error *error,
+                                         void *user_data);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /**
- * Answers with a text: one text block of a tool, the text of a resource, or one message of the user.
+ * The text of a NUL-terminated string, without copying it. NULL gives the empty text.
  */
-enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, struct trunkline_str text);
+struct trunkline_str trunkline_str_of(const char *string);
 
 /**
- * Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
- * `TRUNKLINE_INVALID` if `json` is not what the shape says: the call is still open then.
+ * Borrows the text; valid until the text is freed. Empty for NULL.
  */
-enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
-                                                 uint32_t shape,
-                                                 struct trunkline_str json,
-                                                 struct trunkline_error **error);
+struct trunkline_str trunkline_text_str(const struct trunkline_text *text);
 
 /**
- * Answers with a full result as JSON, such as a CallToolResult. The same as `trunkline_call_return_json` with
- * `TRUNKLINE_SHAPE_RESULT`.
+ * Copies a text. The copy is yours: `trunkline_text_free`.
  */
-enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
+enum trunkline_result trunkline_text_copy(struct trunkline_str from, struct trunkline_text **text);
 
 /**
- * Answers that input of the client is needed first: `{"inputRequests": {key: {"method", "params"}}, "state": any}`. When the
- * answers are there, the handler is called again, as a new call; `trunkline_call_fact` has "/inputResponses" (the answers of
- * this round, by key) and "/state". The state travels sealed. For tools, prompts and resources.
+ * Frees a text. NULL is allowed.
  */
-enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
+void trunkline_text_free(struct trunkline_text *text);
 
 /**
- * Answers that a tool failed, with a message for the model: a result with `isError` and that
- * text. Where results cannot tell failures (everything but tools), a JSON-RPC error with it.
+ * The version of the library, such as "0.1.0". Static: never freed.
  */
-enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call, struct trunkline_str message);
+struct trunkline_str trunkline_version(void);
 
 /**
- * Answers that an argument is wrong although it fits the schema, as if the schema had refused it. `path` is the JSON
- * pointer of the argument, such as "/city"; empty for all of them.
+ * The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
  */
-enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
-                                                  struct trunkline_str path,
-                                                  struct trunkline_str message);
+enum trunkline_result trunkline_error_kind(const struct trunkline_error *error);
 
 /**
- * Answers that something broke. The client sees a generic text, the log gets `message`; the
- * server's debug option shows it to both.
+ * The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
+ * the error is freed. "" for NULL.
  */
-enum trunkline_result trunkline_call_fail(struct trunkline_call *call, struct trunkline_str message);
+const char *trunkline_error_message(const struct trunkline_error *error);
 
 /**
- * Answers with a JSON-RPC error. `data` is JSON, or empty for none.
+ * The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
  */
-enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
-                                                   int64_t code,
-                                                   struct trunkline_str message,
-                                                   struct trunkline_str data,
-                                                   struct trunkline_error **error);
+int64_t trunkline_error_code(const struct trunkline_error *error);
 
 /**
- * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a JSON-RPC error as it came,
- * anything else as `trunkline_call_fail` does. Does no harm after `TRUNKLINE_SUSPENDED`.
+ * The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
+ * `TRUNKLINE_PROTOCOL`. Borrowed: `json` is valid until the error is freed.
  */
-enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
-                                               const struct trunkline_error *failure);
+enum trunkline_result trunkline_error_json(const struct trunkline_error *error, struct trunkline_str *json);
 
 /**
- * Asks the user of the call's client: `params` are those of `elicitation/create`, a form (`{"message", "requestedSchema"}`) or
- * a page (`{"mode": "url", "message", "url"}`). The outcome, `{"action", "content"}`, comes to `callback`, inside
- * `trunkline_dispatch` or another blocking function of the port; the call lives until then.
- *
- * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
- * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
- * empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_set_once`.
- *
- * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
- * with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
+ * The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
  */
-enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
+const char *trunkline_result_name(uint32_t result);
+
+/**
+ * Frees an error. NULL is allowed.
+ */
+void trunkline_error_free(struct trunkline_error *error);
+
+/**
+ * Why the last function of the library that failed on this thread did so, among those that have no `error` or were given NULL for
+ * it; success changes nothing. Borrowed: valid until this function is called again on this thread. NULL if none failed.
+ */
+const struct trunkline_error *trunkline_last_error(void);
+
+/**
+ * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
+ * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
+ * is nothing at that place, `TRUNKLINE_INVALID` if `json` is not JSON.
+ */
+enum trunkline_result trunkline_json_get(struct trunkline_str json,
+                                         struct trunkline_str pointer,
+                                         struct trunkline_str *value);
+
+/**
+ * The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
+ * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
+ */
+enum trunkline_result trunkline_json_get_text(struct trunkline_str json,
+                                              struct trunkline_str pointer,
+                                              struct trunkline_text **value);
+
+/**
+ * The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
+ */
+enum trunkline_result trunkline_json_get_number(struct trunkline_str json, struct trunkline_str pointer, double *value);
+
+/**
+ * The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
+ * false.
+ */
+enum trunkline_result trunkline_json_get_bool(struct trunkline_str json, struct trunkline_str pointer, bool *value);
+
+/**
+ * Writes a text as a JSON string, quotes and escapes included. `json` is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_json_string(struct trunkline_str text,
+                                            struct trunkline_text **json,
                                             struct trunkline_error **error);
 
 /**
- * Asks the model of the call's client, otherwise as `trunkline_call_elicit`: `params` are those of `sampling/createMessage`
- * (`{"messages", "maxTokens", …}`), and the outcome is a CreateMessageResult.
+ * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is yours: `trunkline_text_free`.
  */
-enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
+enum trunkline_result trunkline_json_base64(const void *data,
+                                            size_t len,
+                                            struct trunkline_text **json,
                                             struct trunkline_error **error);
 
 /**
- * Asks for the roots of the call's client, otherwise as `trunkline_call_elicit`: the outcome is `{"roots"}`.
+ * Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
  */
-enum trunkline_result trunkline_call_roots(struct trunkline_call *call,
-                                           struct trunkline_str key,
-                                           trunkline_answer_callback callback,
-                                           void *user_data,
-                                           trunkline_destructor destructor,
-                                           struct trunkline_error **error);
+enum trunkline_result trunkline_port_new(struct trunkline_port **port, struct trunkline_error **error);
 
 /**
- * Makes any request to the client of the call, otherwise as `trunkline_call_elicit`; those three are the ones that work in both
- * eras. Others, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code -32601 afterwards.
- * `params` is JSON, or empty for none; `options` and `callback` may be NULL.
- */
-enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
-                                                   struct trunkline_str method,
-                                                   struct trunkline_str params,
-                                                   const struct trunkline_request_options *options,
-                                                   trunkline_answer_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   struct trunkline_error **error);
-
-/**
- * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty, as it came. The outcome comes
- * to `callback`, which answers the call, most often with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL
- * callback answers it with the outcome as it is.
- */
-enum trunkline_result trunkline_call_next(struct trunkline_call *call,
-                                          struct trunkline_str params,
-                                          trunkline_answer_callback callback,
-                                          void *user_data,
-                                          trunkline_destructor destructor,
-                                          struct trunkline_error **error);
-
-/**
- * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for NULL.
- */
-struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
-
-/**
- * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
- * the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
- * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
- * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
- */
-enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
-                                           struct trunkline_text **facts,
-                                           struct trunkline_error **error);
-
-/**
- * One of these facts, by JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
- * and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
- */
-enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
-                                          struct trunkline_str pointer,
-                                          struct trunkline_text **value);
-
-/**
- * Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
- * tools that work in small steps. `false` for NULL.
- */
-bool trunkline_call_cancelled(const struct trunkline_call *call);
-
-/**
- * Runs `callback` once when the call is no longer wanted, also if that already happened: like all callbacks, inside
- * `trunkline_dispatch` or another blocking function of the port, and not any more once the call was let go of. A second callback
- * replaces the first. `destructor` fires exactly once, whether or not the callback ran.
- */
-enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
-                                               trunkline_cancel_callback callback,
-                                               void *user_data,
-                                               trunkline_destructor destructor);
-
-/**
- * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
- * `trunkline_call_free`. NULL for NULL.
- */
-struct trunkline_call *trunkline_call_retain(struct trunkline_call *call);
-
-/**
- * Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
- * now. NULL is allowed.
- */
-void trunkline_call_free(struct trunkline_call *call);
-
-/**
- * Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
- * texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
- * `client` is yours: `trunkline_client_free`.
- */
-enum trunkline_result trunkline_client_connect_child(const struct trunkline_str *command,
-                                                     size_t count,
-                                                     const struct trunkline_client_options *options,
-                                                     struct trunkline_client **client,
-                                                     struct trunkline_error **error);
-
-/**
- * Connects to a server over HTTP. Blocks until connected. `options` may be NULL. `client` is
- * yours: `trunkline_client_free`.
- */
-enum trunkline_result trunkline_client_connect_http(struct trunkline_str url,
-                                                    const struct trunkline_client_options *options,
-                                                    struct trunkline_client **client,
-                                                    struct trunkline_error **error);
-
-/**
- * Connects to a server of this process in memory: for tests, and to embed a server. The client
- * runs on the server's port, so that its blocking calls run the server's tools too. Inside a
- * callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
- * `trunkline_client_free`.
- */
-enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *server,
-                                                      const struct trunkline_client_options *options,
-                                                      struct trunkline_client **client,
-                                                      struct trunkline_error **error);
-
-/**
- * Calls a tool and blocks until its result is there. `arguments` is a JSON object, or empty for
- * none; `options` may be NULL. `result` is the CallToolResult as JSON (a tool that failed gives a
- * result with `isError`); it is yours: `trunkline_text_free`. Runs callbacks while it waits;
+ * Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
+ * does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
+ * connection ends. `count` may be NULL; otherwise it gets the number of callbacks that ran.
  * `TRUNKLINE_BLOCKING` inside a callback of the same port.
  */
-enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client,
-                                                 struct trunkline_str name,
-                                                 struct trunkline_str arguments,
-                                                 const struct trunkline_request_options *options,
-                                                 struct trunkline_text **result,
+enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
+                                         uint64_t timeout_ms,
+                                         size_t *count,
+                                         struct trunkline_error **error);
+
+/**
+ * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and on
+ * Unix inside a signal handler.
+ */
+enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
+
+/**
+ * What an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
+ * handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
+ * not read, reset or close it. -1 for NULL.
+ */
+ptrdiff_t trunkline_port_descriptor(const struct trunkline_port *port);
+
+/**
+ * Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
+ * callback restores that.
+ */
+enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
+                                            trunkline_log_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor);
+
+/**
+ * Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
+ * NULL is allowed.
+ */
+void trunkline_port_free(struct trunkline_port *port);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
+ */
+enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
+                                                   struct trunkline_error **error);
+
+/**
+ * Runs the server on a port of yours instead of one of its own.
+ */
+enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
+                                                        struct trunkline_port *port);
+
+/**
+ * Sets the name for people.
+ */
+enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
+                                                         struct trunkline_str title);
+
+/**
+ * Sets the description.
+ */
+enum trunkline_result trunkline_server_options_set_description(struct trunkline_server_options *options,
+                                                               struct trunkline_str description);
+
+/**
+ * Sets the URL of the server's site.
+ */
+enum trunkline_result trunkline_server_options_set_website_url(struct trunkline_server_options *options,
+                                                               struct trunkline_str url);
+
+/**
+ * Sets the icons: a JSON array of the specification's Icon.
+ */
+enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
+                                                         struct trunkline_str icons);
+
+/**
+ * Sets how the model should use the server.
+ */
+enum trunkline_result trunkline_server_options_set_instructions(struct trunkline_server_options *options,
+                                                                struct trunkline_str instructions);
+
+/**
+ * Shows clients the detail of failures that they otherwise see as a generic text. Off by default.
+ */
+enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options, bool debug);
+
+/**
+ * Sets a limit (one of `trunkline_limit`).
+ */
+enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
+                                                         uint32_t limit,
+                                                         uint64_t value);
+
+/**
+ * Sets how long clients may keep lists and what the server says about itself: `ttl_ms` milliseconds, "private" to one user or
+ * "public". Default 0 and private. Resources have their own: `trunkline_server_add`.
+ */
+enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
+                                                         uint64_t ttl_ms,
+                                                         struct trunkline_str scope);
+
+/**
+ * Adds a key that seals the state of requests that need input in rounds: 32 bytes in Base64, for servers of several processes.
+ * The first one seals, all of them open. Without any, a random key of this process.
+ */
+enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_server_options *options,
+                                                             struct trunkline_str key);
+
+/**
+ * Runs handlers again for each answer of the client on all revisions, as 2026-07-28 always does: a test mode.
+ */
+enum trunkline_result trunkline_server_options_set_replay(struct trunkline_server_options *options, bool replay);
+
+/**
+ * Declares an extension: its identifier and its settings, a JSON object.
+ */
+enum trunkline_result trunkline_server_options_set_extension(struct trunkline_server_options *options,
+                                                             struct trunkline_str id,
+                                                             struct trunkline_str settings);
+
+/**
+ * Declares an experimental capability: its name and its settings, a JSON object.
+ */
+enum trunkline_result trunkline_server_options_set_experimental(struct trunkline_server_options *options,
+                                                                struct trunkline_str name,
+                                                                struct trunkline_str settings);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_server_options_free(struct trunkline_server_options *options);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
+ */
+enum trunkline_result trunkline_tool_options_new(struct trunkline_tool_options **options,
                                                  struct trunkline_error **error);
 
 /**
- * Calls a tool without waiting: `callback` gets the result inside `trunkline_dispatch` or another
- * blocking function of the port. `ticket` may be NULL; otherwise it gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ * Says that the output schema describes `{"result": value}` and the tool returns the bare value.
  */
-enum trunkline_result trunkline_client_start_call_tool(struct trunkline_client *client,
-                                                       struct trunkline_str name,
-                                                       struct trunkline_str arguments,
-                                                       const struct trunkline_request_options *options,
-                                                       trunkline_reply_callback callback,
-                                                       void *user_data,
-                                                       trunkline_destructor destructor,
-                                                       uint64_t *ticket,
-                                                       struct trunkline_error **error);
+enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_tool_options *options, bool wrap);
 
 /**
- * Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
- * specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
- * together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ * Sets the client capabilities without which a call is refused before it reaches the tool: a JSON
+ * object such as `{"sampling": {}}`.
  */
-enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **tools,
-                                                  struct trunkline_error **error);
+enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
+                                                          struct trunkline_str capabilities);
 
 /**
- * Checks that the server answers, on every revision. Blocks. `options` may be NULL.
+ * Sets what an access token must grant for calls of the tool, beside what the endpoint needs: a JSON array of scopes.
  */
-enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
-                                            const struct trunkline_request_options *options,
-                                            struct trunkline_error **error);
+enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
+                                                        struct trunkline_str scopes);
 
 /**
- * Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
- * empty for none; `options` may be NULL. `result` is the peer's result as JSON, as
- * it sent it; it is yours: `trunkline_text_free`.
+ * Lets calls that may run as tasks begin as calls; `trunkline_call_start_task` makes tasks of them. For 2026-07-28.
  */
-enum trunkline_result trunkline_client_request(struct trunkline_client *client,
-                                               struct trunkline_str method,
-                                               struct trunkline_str params,
-                                               const struct trunkline_request_options *options,
-                                               struct trunkline_text **result,
-                                               struct trunkline_error **error);
+enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options, bool defer);
 
 /**
- * Makes any request of the protocol without waiting, otherwise as
- * `trunkline_client_start_call_tool`.
+ * Frees options. NULL is allowed.
  */
-enum trunkline_result trunkline_client_start_request(struct trunkline_client *client,
-                                                     struct trunkline_str method,
-                                                     struct trunkline_str params,
-                                                     const struct trunkline_request_options *options,
-                                                     trunkline_reply_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     uint64_t *ticket,
-                                                     struct trunkline_error **error);
+void trunkline_tool_options_free(struct trunkline_tool_options *options);
 
 /**
- * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
- * ticket that is already answered is no error.
+ * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
  */
-enum trunkline_result trunkline_client_cancel(struct trunkline_client *client,
-                                              uint64_t ticket,
-                                              struct trunkline_str reason,
-                                              struct trunkline_error **error);
+enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
+                                                 struct trunkline_error **error);
 
 /**
- * Sends a notification. `params` is JSON, or empty for none.
+ * Sets the address to listen on, such as "127.0.0.1".
  */
-enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
-                                              struct trunkline_str method,
-                                              struct trunkline_str params,
-                                              struct trunkline_error **error);
+enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
+                                                      struct trunkline_str host);
 
 /**
- * Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
- * `facts` is yours: `trunkline_text_free`.
+ * Sets the TCP port; 0 takes a free one.
  */
-enum trunkline_result trunkline_client_facts(const struct trunkline_client *client,
-                                             struct trunkline_text **facts,
-                                             struct trunkline_error **error);
+enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint16_t port);
 
 /**
- * Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
- * `trunkline_dispatch` and other blocking functions.
+ * Sets the path of the endpoint.
  */
-bool trunkline_client_closed(const struct trunkline_client *client);
+enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
+                                                      struct trunkline_str path);
 
 /**
- * How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
- * it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
+ * Serves the legacy revisions without sessions.
  */
-enum trunkline_result trunkline_client_end(const struct trunkline_client *client,
-                                           struct trunkline_error **error);
+enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
 
 /**
- * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
- * `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
- * meanwhile.
+ * Answers with plain JSON instead of an event stream.
  */
-enum trunkline_result trunkline_client_close(struct trunkline_client *client,
-                                             uint64_t deadline_ms,
-                                             struct trunkline_error **error);
+enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
 
 /**
- * The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
+ * Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
+ * where the address is one.
  */
-struct trunkline_port *trunkline_client_port(const struct trunkline_client *client);
+enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
+                                                        struct trunkline_str host);
 
 /**
- * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
- * more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
+ * Allows one more value of the Origin header, such as "https://app.example.org".
  */
-void trunkline_client_free(struct trunkline_client *client);
+enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
+                                                          struct trunkline_str origin);
+
+/**
+ * Listens on a Unix socket instead of an address, with permissions such as "600" (the default; `mode` may be empty).
+ */
+enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
+                                                      struct trunkline_str path,
+                                                      struct trunkline_str mode);
+
+/**
+ * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default "/sse" and "/messages"; an empty
+ * `stream`: they are not served.
+ */
+enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_options *options,
+                                                     struct trunkline_str stream,
+                                                     struct trunkline_str messages);
+
+/**
+ * Sets what each session keeps for clients whose connection breaks: events, and bytes of them. Default 1000 and 4 MiB;
+ * 0: nothing.
+ */
+enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
+                                                        uint64_t events,
+                                                        uint64_t bytes);
+
+/**
+ * Sets after how many milliseconds a client may come back to a stream that was closed early. Default 1000.
+ */
+enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
+
+/**
+ * Sets how many connections may be open. Default 16384.
+ */
+enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
+                                                                 uint64_t connections);
+
+/**
+ * Sets how many requests without a session may be open, until their calls have ended. Default 4096.
+ */
+enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_http_options *options,
+                                                              uint64_t requests);
+
+/**
+ * Sets how many bytes the bodies may have together that are read and served. Default 256 MiB, and never less than one message.
+ */
+enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
+                                                                uint64_t bytes);
+
+/**
+ * Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
+ * "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
+ * The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",
+ * "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the
+ * place of the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
+ */
+enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
+                                                      struct trunkline_str auth);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_http_options_free(struct trunkline_http_options *options);
 
 /**
  * Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
@@ -890,335 +929,84 @@ enum trunkline_result trunkline_client_options_on_notification(struct trunkline_
 void trunkline_client_options_free(struct trunkline_client_options *options);
 
 /**
- * The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
+ * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
  */
-enum trunkline_result trunkline_error_kind(const struct trunkline_error *error);
+enum trunkline_result trunkline_server_new(struct trunkline_str name,
+                                           struct trunkline_str version,
+                                           struct trunkline_server **server,
+                                           struct trunkline_error **error);
 
 /**
- * The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
- * the error is freed. "" for NULL.
+ * Makes a server with options (NULL: none). The options are copied.
  */
-const char *trunkline_error_message(const struct trunkline_error *error);
+enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
+                                                struct trunkline_str version,
+                                                const struct trunkline_server_options *options,
+                                                struct trunkline_server **server,
+                                                struct trunkline_error **error);
 
 /**
- * The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
+ * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks. A process can do this once: on
+ * Unix, descriptor 1 points at stderr and descriptor 0 at the null device from now on, so that stray prints cannot touch the
+ * protocol; on Windows they stay as they are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
+ * deadline after `trunkline_server_stop`.
  */
-int64_t trunkline_error_code(const struct trunkline_error *error);
-
-/**
- * The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
- * `TRUNKLINE_PROTOCOL`. Borrowed: `json` is valid until the error is freed.
- */
-enum trunkline_result trunkline_error_json(const struct trunkline_error *error, struct trunkline_str *json);
-
-/**
- * The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
- */
-const char *trunkline_result_name(uint32_t result);
-
-/**
- * Frees an error. NULL is allowed.
- */
-void trunkline_error_free(struct trunkline_error *error);
-
-/**
- * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is what the
- * request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
- * end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
- * `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
- * `trunkline_http_exchange_free`. What is no HTTP request is answered with status 400.
- */
-enum trunkline_result trunkline_http_request(struct trunkline_listener *listener,
-                                             struct trunkline_str method,
-                                             struct trunkline_str target,
-                                             const struct trunkline_http_header *headers,
-                                             size_t header_count,
-                                             bool end_of_request,
-                                             trunkline_http_head_callback head,
-                                             trunkline_http_chunk_callback chunk,
-                                             trunkline_http_end_callback end,
-                                             void *user_data,
-                                             trunkline_destructor destructor,
-                                             struct trunkline_http_exchange **exchange,
-                                             struct trunkline_error **error);
-
-/**
- * Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0). They are
- * copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they are not if the
- * body is too long or the request was refused already. The response comes all the same.
- */
-enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchange,
-                                          const void *data,
-                                          size_t len,
-                                          bool end,
-                                          bool *wanted,
-                                          struct trunkline_error **error);
-
-/**
- * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant the
- * length of each chunk once it was passed on: a client that reads slowly then costs no memory.
- */
-enum trunkline_result trunkline_http_credit(struct trunkline_http_exchange *exchange, size_t len);
-
-/**
- * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An exchange
- * that is over is left as it is.
- */
-enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exchange);
-
-/**
- * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May be
- * called inside its callbacks. NULL is allowed.
- */
-void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
- */
-enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
+enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server,
                                                  struct trunkline_error **error);
 
 /**
- * Sets the address to listen on, such as "127.0.0.1".
+ * Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
+ * yours: `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
  */
-enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
-                                                      struct trunkline_str host);
+enum trunkline_result trunkline_server_listen_stdio(struct trunkline_server *server,
+                                                    struct trunkline_listener **listener,
+                                                    struct trunkline_error **error);
 
 /**
- * Sets the TCP port; 0 takes a free one.
+ * Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
+ * `trunkline_server_run` or `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
  */
-enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint16_t port);
+enum trunkline_result trunkline_server_listen_http(struct trunkline_server *server,
+                                                   const struct trunkline_http_options *options,
+                                                   struct trunkline_listener **listener,
+                                                   struct trunkline_error **error);
 
 /**
- * Sets the path of the endpoint.
+ * Mounts the server in a web server of the program's own: no socket is opened, requests come with
+ * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a path
+ * every path is served. Only requests that name this machine in their Host header are answered unless
+ * others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as with
+ * `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
  */
-enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
-                                                      struct trunkline_str path);
+enum trunkline_result trunkline_server_mount_http(struct trunkline_server *server,
+                                                  const struct trunkline_http_options *options,
+                                                  struct trunkline_listener **listener,
+                                                  struct trunkline_error **error);
 
 /**
- * Serves the legacy revisions without sessions.
+ * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
+ * calls in flight getting the drain deadline. `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
  */
-enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
+enum trunkline_result trunkline_server_run(struct trunkline_server *server, struct trunkline_error **error);
 
 /**
- * Answers with plain JSON instead of an event stream.
+ * Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
+ * called on any thread, inside callbacks, and on Unix inside a signal handler.
  */
-enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
+enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
 
 /**
- * Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
- * where the address is one.
+ * The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
  */
-enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
-                                                        struct trunkline_str host);
+struct trunkline_port *trunkline_server_port(const struct trunkline_server *server);
 
 /**
- * Allows one more value of the Origin header, such as "https://app.example.org".
+ * Frees a server: closes its listeners without waiting and removes what it offers. Also inside callbacks: the function that
+ * runs them ends. Not while another thread uses the server. Calls that were kept with
+ * `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
  */
-enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
-                                                          struct trunkline_str origin);
-
-/**
- * Listens on a Unix socket instead of an address, with permissions such as "600" (the default; `mode` may be empty).
- */
-enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
-                                                      struct trunkline_str path,
-                                                      struct trunkline_str mode);
-
-/**
- * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default "/sse" and "/messages"; an empty
- * `stream`: they are not served.
- */
-enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_options *options,
-                                                     struct trunkline_str stream,
-                                                     struct trunkline_str messages);
-
-/**
- * Sets what each session keeps for clients whose connection breaks: events, and bytes of them. Default 1000 and 4 MiB;
- * 0: nothing.
- */
-enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
-                                                        uint64_t events,
-                                                        uint64_t bytes);
-
-/**
- * Sets after how many milliseconds a client may come back to a stream that was closed early. Default 1000.
- */
-enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
-
-/**
- * Sets how many connections may be open. Default 16384.
- */
-enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
-                                                                 uint64_t connections);
-
-/**
- * Sets how many requests without a session may be open, until their calls have ended. Default 4096.
- */
-enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_http_options *options,
-                                                              uint64_t requests);
-
-/**
- * Sets how many bytes the bodies may have together that are read and served. Default 256 MiB, and never less than one message.
- */
-enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
-                                                                uint64_t bytes);
-
-/**
- * Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
- * "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
- * The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",
- * "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the
- * place of the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
- */
-enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
-                                                      struct trunkline_str auth);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_http_options_free(struct trunkline_http_options *options);
-
-/**
- * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
- * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
- * is nothing at that place, `TRUNKLINE_INVALID` if `json` is not JSON.
- */
-enum trunkline_result trunkline_json_get(struct trunkline_str json,
-                                         struct trunkline_str pointer,
-                                         struct trunkline_str *value);
-
-/**
- * The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
- * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
- */
-enum trunkline_result trunkline_json_get_text(struct trunkline_str json,
-                                              struct trunkline_str pointer,
-                                              struct trunkline_text **value);
-
-/**
- * The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
- */
-enum trunkline_result trunkline_json_get_number(struct trunkline_str json, struct trunkline_str pointer, double *value);
-
-/**
- * The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
- * false.
- */
-enum trunkline_result trunkline_json_get_bool(struct trunkline_str json, struct trunkline_str pointer, bool *value);
-
-/**
- * Writes a text as a JSON string, quotes and escapes included. `json` is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_json_string(struct trunkline_str text,
-                                            struct trunkline_text **json,
-                                            struct trunkline_error **error);
-
-/**
- * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_json_base64(const void *data,
-                                            size_t len,
-                                            struct trunkline_text **json,
-                                            struct trunkline_error **error);
-
-/**
- * Why the last function of the library that failed on this thread did so, among those that have no `error` or were given NULL for
- * it; success changes nothing. Borrowed: valid until this function is called again on this thread. NULL if none failed.
- */
-const struct trunkline_error *trunkline_last_error(void);
-
-/**
- * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
- */
-struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
-
-/**
- * Whether the listener has ended: closed, or stdin ended. `true` for NULL. Changes only inside
- * `trunkline_dispatch` and other blocking functions.
- */
-bool trunkline_listener_closed(const struct trunkline_listener *listener);
-
-/**
- * How the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open (`trunkline_listener_closed`),
- * otherwise what broke it.
- */
-enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener,
-                                             struct trunkline_error **error);
-
-/**
- * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
- * Blocks until it is closed and runs callbacks meanwhile. `TRUNKLINE_BLOCKING` inside a callback
- * of the same port.
- */
-enum trunkline_result trunkline_listener_close(struct trunkline_listener *listener,
-                                               uint64_t deadline_ms,
-                                               struct trunkline_error **error);
-
-/**
- * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is allowed.
- */
-void trunkline_listener_free(struct trunkline_listener *listener);
-
-/**
- * Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
- * 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
- * Never waits.
- */
-enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
-                                              double progress,
-                                              double total,
-                                              struct trunkline_str message);
-
-/**
- * Sends a log message to the client of the call, if it wants messages of that level: "debug", "info", "notice", "warning",
- * "error", "critical", "alert" or "emergency". Never waits.
- */
-enum trunkline_result trunkline_call_log(struct trunkline_call *call,
-                                         struct trunkline_str level,
-                                         struct trunkline_str message);
-
-/**
- * The same with any JSON instead of a text, and with the name of a logger (may be empty).
- */
-enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
-                                              struct trunkline_str level,
-                                              struct trunkline_str logger,
-                                              struct trunkline_str data,
-                                              struct trunkline_error **error);
-
-/**
- * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
- * is asked for input is done once, and its outcome kept under a name. The runs that follow find it with `trunkline_call_once`.
- */
-enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
-                                              struct trunkline_str name,
-                                              struct trunkline_str value,
-                                              struct trunkline_error **error);
-
-/**
- * What this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
- * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
- */
-enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
-                                          struct trunkline_str name,
-                                          struct trunkline_text **value);
-
-/**
- * Closes the HTTP response of the call early, where the client can come back for the answer; otherwise it does nothing.
- */
-enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
-
-/**
- * Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
- */
-enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
-
-/**
- * Says what the task of a call does now. Nothing happens if it is none.
- */
-enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call, struct trunkline_str message);
+void trunkline_server_free(struct trunkline_server *server);
 
 /**
  * Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
@@ -1399,48 +1187,332 @@ enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_ser
                                                             struct trunkline_error **error);
 
 /**
- * Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
+ * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
  */
-enum trunkline_result trunkline_port_new(struct trunkline_port **port, struct trunkline_error **error);
+struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
 
 /**
- * Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
- * does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
- * connection ends. `count` may be NULL; otherwise it gets the number of callbacks that ran.
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Whether the listener has ended: closed, or stdin ended. `true` for NULL. Changes only inside
+ * `trunkline_dispatch` and other blocking functions.
  */
-enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
-                                         uint64_t timeout_ms,
-                                         size_t *count,
-                                         struct trunkline_error **error);
+bool trunkline_listener_closed(const struct trunkline_listener *listener);
 
 /**
- * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and on
- * Unix inside a signal handler.
+ * How the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open (`trunkline_listener_closed`),
+ * otherwise what broke it.
  */
-enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
+enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener,
+                                             struct trunkline_error **error);
 
 /**
- * What an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
- * handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
- * not read, reset or close it. -1 for NULL.
+ * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
+ * Blocks until it is closed and runs callbacks meanwhile. `TRUNKLINE_BLOCKING` inside a callback
+ * of the same port.
  */
-ptrdiff_t trunkline_port_descriptor(const struct trunkline_port *port);
+enum trunkline_result trunkline_listener_close(struct trunkline_listener *listener,
+                                               uint64_t deadline_ms,
+                                               struct trunkline_error **error);
 
 /**
- * Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
- * callback restores that.
+ * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is allowed.
  */
-enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
-                                            trunkline_log_callback callback,
+void trunkline_listener_free(struct trunkline_listener *listener);
+
+/**
+ * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is what the
+ * request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
+ * end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
+ * `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
+ * `trunkline_http_exchange_free`. What is no HTTP request is answered with status 400.
+ */
+enum trunkline_result trunkline_http_request(struct trunkline_listener *listener,
+                                             struct trunkline_str method,
+                                             struct trunkline_str target,
+                                             const struct trunkline_http_header *headers,
+                                             size_t header_count,
+                                             bool end_of_request,
+                                             trunkline_http_head_callback head,
+                                             trunkline_http_chunk_callback chunk,
+                                             trunkline_http_end_callback end,
+                                             void *user_data,
+                                             trunkline_destructor destructor,
+                                             struct trunkline_http_exchange **exchange,
+                                             struct trunkline_error **error);
+
+/**
+ * Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0). They are
+ * copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they are not if the
+ * body is too long or the request was refused already. The response comes all the same.
+ */
+enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchange,
+                                          const void *data,
+                                          size_t len,
+                                          bool end,
+                                          bool *wanted,
+                                          struct trunkline_error **error);
+
+/**
+ * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant the
+ * length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+ */
+enum trunkline_result trunkline_http_credit(struct trunkline_http_exchange *exchange, size_t len);
+
+/**
+ * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An exchange
+ * that is over is left as it is.
+ */
+enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exchange);
+
+/**
+ * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May be
+ * called inside its callbacks. NULL is allowed.
+ */
+void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
+
+/**
+ * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for NULL.
+ */
+struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
+
+/**
+ * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
+ * the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
+ * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
+ * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
+ */
+enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
+                                           struct trunkline_text **facts,
+                                           struct trunkline_error **error);
+
+/**
+ * One of these facts, by JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+ * and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+ */
+enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
+                                          struct trunkline_str pointer,
+                                          struct trunkline_text **value);
+
+/**
+ * Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
+ * tools that work in small steps. `false` for NULL.
+ */
+bool trunkline_call_cancelled(const struct trunkline_call *call);
+
+/**
+ * Runs `callback` once when the call is no longer wanted, also if that already happened: like all callbacks, inside
+ * `trunkline_dispatch` or another blocking function of the port, and not any more once the call was let go of. A second callback
+ * replaces the first. `destructor` fires exactly once, whether or not the callback ran.
+ */
+enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
+                                               trunkline_cancel_callback callback,
+                                               void *user_data,
+                                               trunkline_destructor destructor);
+
+/**
+ * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
+ * `trunkline_call_free`. NULL for NULL.
+ */
+struct trunkline_call *trunkline_call_retain(struct trunkline_call *call);
+
+/**
+ * Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
+ * now. NULL is allowed.
+ */
+void trunkline_call_free(struct trunkline_call *call);
+
+/**
+ * Answers with a text: one text block of a tool, the text of a resource, or one message of the user.
+ */
+enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, struct trunkline_str text);
+
+/**
+ * Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
+ * `TRUNKLINE_INVALID` if `json` is not what the shape says: the call is still open then.
+ */
+enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
+                                                 uint32_t shape,
+                                                 struct trunkline_str json,
+                                                 struct trunkline_error **error);
+
+/**
+ * Answers with a full result as JSON, such as a CallToolResult. The same as `trunkline_call_return_json` with
+ * `TRUNKLINE_SHAPE_RESULT`.
+ */
+enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
+                                                   struct trunkline_str json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers that input of the client is needed first: `{"inputRequests": {key: {"method", "params"}}, "state": any}`. When the
+ * answers are there, the handler is called again, as a new call; `trunkline_call_fact` has "/inputResponses" (the answers of
+ * this round, by key) and "/state". The state travels sealed. For tools, prompts and resources.
+ */
+enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
+                                                   struct trunkline_str json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers that a tool failed, with a message for the model: a result with `isError` and that
+ * text. Where results cannot tell failures (everything but tools), a JSON-RPC error with it.
+ */
+enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call, struct trunkline_str message);
+
+/**
+ * Answers that an argument is wrong although it fits the schema, as if the schema had refused it. `path` is the JSON
+ * pointer of the argument, such as "/city"; empty for all of them.
+ */
+enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
+                                                  struct trunkline_str path,
+                                                  struct trunkline_str message);
+
+/**
+ * Answers that something broke. The client sees a generic text, the log gets `message`; the
+ * server's debug option shows it to both.
+ */
+enum trunkline_result trunkline_call_fail(struct trunkline_call *call, struct trunkline_str message);
+
+/**
+ * Answers with a JSON-RPC error. `data` is JSON, or empty for none.
+ */
+enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
+                                                   int64_t code,
+                                                   struct trunkline_str message,
+                                                   struct trunkline_str data,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a JSON-RPC error as it came,
+ * anything else as `trunkline_call_fail` does. Does no harm after `TRUNKLINE_SUSPENDED`.
+ */
+enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
+                                               const struct trunkline_error *failure);
+
+/**
+ * Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
+ * 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
+ * Never waits.
+ */
+enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
+                                              double progress,
+                                              double total,
+                                              struct trunkline_str message);
+
+/**
+ * Sends a log message to the client of the call, if it wants messages of that level: "debug", "info", "notice", "warning",
+ * "error", "critical", "alert" or "emergency". Never waits.
+ */
+enum trunkline_result trunkline_call_log(struct trunkline_call *call,
+                                         struct trunkline_str level,
+                                         struct trunkline_str message);
+
+/**
+ * The same with any JSON instead of a text, and with the name of a logger (may be empty).
+ */
+enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
+                                              struct trunkline_str level,
+                                              struct trunkline_str logger,
+                                              struct trunkline_str data,
+                                              struct trunkline_error **error);
+
+/**
+ * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
+ * is asked for input is done once, and its outcome kept under a name. The runs that follow find it with `trunkline_call_once`.
+ */
+enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
+                                              struct trunkline_str name,
+                                              struct trunkline_str value,
+                                              struct trunkline_error **error);
+
+/**
+ * What this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
+ * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
+ */
+enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
+                                          struct trunkline_str name,
+                                          struct trunkline_text **value);
+
+/**
+ * Closes the HTTP response of the call early, where the client can come back for the answer; otherwise it does nothing.
+ */
+enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
+
+/**
+ * Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
+ */
+enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
+
+/**
+ * Says what the task of a call does now. Nothing happens if it is none.
+ */
+enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call, struct trunkline_str message);
+
+/**
+ * Asks the user of the call's client: `params` are those of `elicitation/create`, a form (`{"message", "requestedSchema"}`) or
+ * a page (`{"mode": "url", "message", "url"}`). The outcome, `{"action", "content"}`, comes to `callback`, inside
+ * `trunkline_dispatch` or another blocking function of the port; the call lives until then.
+ *
+ * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
+ * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
+ * empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_set_once`.
+ *
+ * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
+ * with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
+ */
+enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
                                             void *user_data,
-                                            trunkline_destructor destructor);
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
 
 /**
- * Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
- * NULL is allowed.
+ * Asks the model of the call's client, otherwise as `trunkline_call_elicit`: `params` are those of `sampling/createMessage`
+ * (`{"messages", "maxTokens", …}`), and the outcome is a CreateMessageResult.
  */
-void trunkline_port_free(struct trunkline_port *port);
+enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
+
+/**
+ * Asks for the roots of the call's client, otherwise as `trunkline_call_elicit`: the outcome is `{"roots"}`.
+ */
+enum trunkline_result trunkline_call_roots(struct trunkline_call *call,
+                                           struct trunkline_str key,
+                                           trunkline_answer_callback callback,
+                                           void *user_data,
+                                           trunkline_destructor destructor,
+                                           struct trunkline_error **error);
+
+/**
+ * Makes any request to the client of the call, otherwise as `trunkline_call_elicit`; those three are the ones that work in both
+ * eras. Others, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code -32601 afterwards.
+ * `params` is JSON, or empty for none; `options` and `callback` may be NULL.
+ */
+enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
+                                                   struct trunkline_str method,
+                                                   struct trunkline_str params,
+                                                   const struct trunkline_request_options *options,
+                                                   trunkline_answer_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   struct trunkline_error **error);
+
+/**
+ * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty, as it came. The outcome comes
+ * to `callback`, which answers the call, most often with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL
+ * callback answers it with the outcome as it is.
+ */
+enum trunkline_result trunkline_call_next(struct trunkline_call *call,
+                                          struct trunkline_str params,
+                                          trunkline_answer_callback callback,
+                                          void *user_data,
+                                          trunkline_destructor destructor,
+                                          struct trunkline_error **error);
 
 /**
  * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
@@ -1483,236 +1555,164 @@ enum trunkline_result trunkline_request_options_on_progress(struct trunkline_req
 void trunkline_request_options_free(struct trunkline_request_options *options);
 
 /**
- * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
+ * Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
+ * texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
+ * `client` is yours: `trunkline_client_free`.
  */
-enum trunkline_result trunkline_server_new(struct trunkline_str name,
-                                           struct trunkline_str version,
-                                           struct trunkline_server **server,
-                                           struct trunkline_error **error);
+enum trunkline_result trunkline_client_connect_child(const struct trunkline_str *command,
+                                                     size_t count,
+                                                     const struct trunkline_client_options *options,
+                                                     struct trunkline_client **client,
+                                                     struct trunkline_error **error);
 
 /**
- * Makes a server with options (NULL: none). The options are copied.
+ * Connects to a server over HTTP. Blocks until connected. `options` may be NULL. `client` is
+ * yours: `trunkline_client_free`.
  */
-enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
-                                                struct trunkline_str version,
-                                                const struct trunkline_server_options *options,
-                                                struct trunkline_server **server,
-                                                struct trunkline_error **error);
-
-/**
- * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks. A process can do this once: on
- * Unix, descriptor 1 points at stderr and descriptor 0 at the null device from now on, so that stray prints cannot touch the
- * protocol; on Windows they stay as they are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
- * deadline after `trunkline_server_stop`.
- */
-enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server,
-                                                 struct trunkline_error **error);
-
-/**
- * Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
- * yours: `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
- */
-enum trunkline_result trunkline_server_listen_stdio(struct trunkline_server *server,
-                                                    struct trunkline_listener **listener,
+enum trunkline_result trunkline_client_connect_http(struct trunkline_str url,
+                                                    const struct trunkline_client_options *options,
+                                                    struct trunkline_client **client,
                                                     struct trunkline_error **error);
 
 /**
- * Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
- * `trunkline_server_run` or `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
+ * Connects to a server of this process in memory: for tests, and to embed a server. The client
+ * runs on the server's port, so that its blocking calls run the server's tools too. Inside a
+ * callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
+ * `trunkline_client_free`.
  */
-enum trunkline_result trunkline_server_listen_http(struct trunkline_server *server,
-                                                   const struct trunkline_http_options *options,
-                                                   struct trunkline_listener **listener,
-                                                   struct trunkline_error **error);
+enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *server,
+                                                      const struct trunkline_client_options *options,
+                                                      struct trunkline_client **client,
+                                                      struct trunkline_error **error);
 
 /**
- * Mounts the server in a web server of the program's own: no socket is opened, requests come with
- * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a path
- * every path is served. Only requests that name this machine in their Host header are answered unless
- * others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as with
- * `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
+ * Calls a tool and blocks until its result is there. `arguments` is a JSON object, or empty for
+ * none; `options` may be NULL. `result` is the CallToolResult as JSON (a tool that failed gives a
+ * result with `isError`); it is yours: `trunkline_text_free`. Runs callbacks while it waits;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
  */
-enum trunkline_result trunkline_server_mount_http(struct trunkline_server *server,
-                                                  const struct trunkline_http_options *options,
-                                                  struct trunkline_listener **listener,
-                                                  struct trunkline_error **error);
-
-/**
- * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
- * calls in flight getting the drain deadline. `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
- */
-enum trunkline_result trunkline_server_run(struct trunkline_server *server, struct trunkline_error **error);
-
-/**
- * Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
- * called on any thread, inside callbacks, and on Unix inside a signal handler.
- */
-enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
-
-/**
- * The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
- */
-struct trunkline_port *trunkline_server_port(const struct trunkline_server *server);
-
-/**
- * Frees a server: closes its listeners without waiting and removes what it offers. Also inside callbacks: the function that
- * runs them ends. Not while another thread uses the server. Calls that were kept with
- * `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
- */
-void trunkline_server_free(struct trunkline_server *server);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
- */
-enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
-                                                   struct trunkline_error **error);
-
-/**
- * Runs the server on a port of yours instead of one of its own.
- */
-enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
-                                                        struct trunkline_port *port);
-
-/**
- * Sets the name for people.
- */
-enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
-                                                         struct trunkline_str title);
-
-/**
- * Sets the description.
- */
-enum trunkline_result trunkline_server_options_set_description(struct trunkline_server_options *options,
-                                                               struct trunkline_str description);
-
-/**
- * Sets the URL of the server's site.
- */
-enum trunkline_result trunkline_server_options_set_website_url(struct trunkline_server_options *options,
-                                                               struct trunkline_str url);
-
-/**
- * Sets the icons: a JSON array of the specification's Icon.
- */
-enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
-                                                         struct trunkline_str icons);
-
-/**
- * Sets how the model should use the server.
- */
-enum trunkline_result trunkline_server_options_set_instructions(struct trunkline_server_options *options,
-                                                                struct trunkline_str instructions);
-
-/**
- * Shows clients the detail of failures that they otherwise see as a generic text. Off by default.
- */
-enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options, bool debug);
-
-/**
- * Sets a limit (one of `trunkline_limit`).
- */
-enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
-                                                         uint32_t limit,
-                                                         uint64_t value);
-
-/**
- * Sets how long clients may keep lists and what the server says about itself: `ttl_ms` milliseconds, "private" to one user or
- * "public". Default 0 and private. Resources have their own: `trunkline_server_add`.
- */
-enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
-                                                         uint64_t ttl_ms,
-                                                         struct trunkline_str scope);
-
-/**
- * Adds a key that seals the state of requests that need input in rounds: 32 bytes in Base64, for servers of several processes.
- * The first one seals, all of them open. Without any, a random key of this process.
- */
-enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_server_options *options,
-                                                             struct trunkline_str key);
-
-/**
- * Runs handlers again for each answer of the client on all revisions, as 2026-07-28 always does: a test mode.
- */
-enum trunkline_result trunkline_server_options_set_replay(struct trunkline_server_options *options, bool replay);
-
-/**
- * Declares an extension: its identifier and its settings, a JSON object.
- */
-enum trunkline_result trunkline_server_options_set_extension(struct trunkline_server_options *options,
-                                                             struct trunkline_str id,
-                                                             struct trunkline_str settings);
-
-/**
- * Declares an experimental capability: its name and its settings, a JSON object.
- */
-enum trunkline_result trunkline_server_options_set_experimental(struct trunkline_server_options *options,
-                                                                struct trunkline_str name,
-                                                                struct trunkline_str settings);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_server_options_free(struct trunkline_server_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
- */
-enum trunkline_result trunkline_tool_options_new(struct trunkline_tool_options **options,
+enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client,
+                                                 struct trunkline_str name,
+                                                 struct trunkline_str arguments,
+                                                 const struct trunkline_request_options *options,
+                                                 struct trunkline_text **result,
                                                  struct trunkline_error **error);
 
 /**
- * Says that the output schema describes `{"result": value}` and the tool returns the bare value.
+ * Calls a tool without waiting: `callback` gets the result inside `trunkline_dispatch` or another
+ * blocking function of the port. `ticket` may be NULL; otherwise it gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
  */
-enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_tool_options *options, bool wrap);
+enum trunkline_result trunkline_client_start_call_tool(struct trunkline_client *client,
+                                                       struct trunkline_str name,
+                                                       struct trunkline_str arguments,
+                                                       const struct trunkline_request_options *options,
+                                                       trunkline_reply_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor,
+                                                       uint64_t *ticket,
+                                                       struct trunkline_error **error);
 
 /**
- * Sets the client capabilities without which a call is refused before it reaches the tool: a JSON
- * object such as `{"sampling": {}}`.
+ * Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
+ * specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
+ * together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
  */
-enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
-                                                          struct trunkline_str capabilities);
+enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **tools,
+                                                  struct trunkline_error **error);
 
 /**
- * Sets what an access token must grant for calls of the tool, beside what the endpoint needs: a JSON array of scopes.
+ * Checks that the server answers, on every revision. Blocks. `options` may be NULL.
  */
-enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
-                                                        struct trunkline_str scopes);
+enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
+                                            const struct trunkline_request_options *options,
+                                            struct trunkline_error **error);
 
 /**
- * Lets calls that may run as tasks begin as calls; `trunkline_call_start_task` makes tasks of them. For 2026-07-28.
+ * Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
+ * empty for none; `options` may be NULL. `result` is the peer's result as JSON, as
+ * it sent it; it is yours: `trunkline_text_free`.
  */
-enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options, bool defer);
+enum trunkline_result trunkline_client_request(struct trunkline_client *client,
+                                               struct trunkline_str method,
+                                               struct trunkline_str params,
+                                               const struct trunkline_request_options *options,
+                                               struct trunkline_text **result,
+                                               struct trunkline_error **error);
 
 /**
- * Frees options. NULL is allowed.
+ * Makes any request of the protocol without waiting, otherwise as
+ * `trunkline_client_start_call_tool`.
  */
-void trunkline_tool_options_free(struct trunkline_tool_options *options);
+enum trunkline_result trunkline_client_start_request(struct trunkline_client *client,
+                                                     struct trunkline_str method,
+                                                     struct trunkline_str params,
+                                                     const struct trunkline_request_options *options,
+                                                     trunkline_reply_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     uint64_t *ticket,
+                                                     struct trunkline_error **error);
 
 /**
- * The text of a NUL-terminated string, without copying it. NULL gives the empty text.
+ * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
+ * ticket that is already answered is no error.
  */
-struct trunkline_str trunkline_str_of(const char *string);
+enum trunkline_result trunkline_client_cancel(struct trunkline_client *client,
+                                              uint64_t ticket,
+                                              struct trunkline_str reason,
+                                              struct trunkline_error **error);
 
 /**
- * Borrows the text; valid until the text is freed. Empty for NULL.
+ * Sends a notification. `params` is JSON, or empty for none.
  */
-struct trunkline_str trunkline_text_str(const struct trunkline_text *text);
+enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
+                                              struct trunkline_str method,
+                                              struct trunkline_str params,
+                                              struct trunkline_error **error);
 
 /**
- * Copies a text. The copy is yours: `trunkline_text_free`.
+ * Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
+ * `facts` is yours: `trunkline_text_free`.
  */
-enum trunkline_result trunkline_text_copy(struct trunkline_str from, struct trunkline_text **text);
+enum trunkline_result trunkline_client_facts(const struct trunkline_client *client,
+                                             struct trunkline_text **facts,
+                                             struct trunkline_error **error);
 
 /**
- * Frees a text. NULL is allowed.
+ * Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
+ * `trunkline_dispatch` and other blocking functions.
  */
-void trunkline_text_free(struct trunkline_text *text);
+bool trunkline_client_closed(const struct trunkline_client *client);
 
 /**
- * The version of the library, such as "0.1.0". Static: never freed.
+ * How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
+ * it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
  */
-struct trunkline_str trunkline_version(void);
+enum trunkline_result trunkline_client_end(const struct trunkline_client *client,
+                                           struct trunkline_error **error);
+
+/**
+ * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
+ * `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
+ * meanwhile.
+ */
+enum trunkline_result trunkline_client_close(struct trunkline_client *client,
+                                             uint64_t deadline_ms,
+                                             struct trunkline_error **error);
+
+/**
+ * The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
+ */
+struct trunkline_port *trunkline_client_port(const struct trunkline_client *client);
+
+/**
+ * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
+ * more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
+ */
+void trunkline_client_free(struct trunkline_client *client);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,37 +1,33 @@
-//! The client: connecting, requests that block, requests that are started.
+//! The client: connecting, and requests on a connection.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::callback::{ReplyCallback, UserData, trunkline_destructor, trunkline_reply_callback};
-use crate::client_options::trunkline_client_options;
-use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{Out, free, give, guard, handle, out, settled, text, told, value_or};
-use crate::hub::Hub;
-use crate::json::raw;
-use crate::port::trunkline_port;
-use crate::request::{Prepared, trunkline_request_options};
-use crate::server::trunkline_server;
-use crate::text::{Text, trunkline_str, trunkline_text};
-use crate::work::{Session, Waiter};
+use crate::edge::failure::Failure;
+use crate::edge::ffi::{Out, give};
+use crate::edge::text::Text;
+use crate::json::{find, raw};
+use crate::open_handle::{self, OpenHandle};
+use crate::options::trunkline_client_options;
+use crate::port::{Port, trunkline_port};
+use crate::requests::{ReplyCallback, Request, completion, trunkline_request_options};
 
 /// A connection to a server. Its functions may be used on any thread. Freed with
 /// `trunkline_client_free`.
 pub struct trunkline_client {
-    port: trunkline_port,
-    connection: Arc<Connection>,
+    pub(crate) port: trunkline_port,
+    pub(crate) connection: Arc<Connection>,
 }
 
-/// What blocking functions hold while they wait, for a callback may free the client.
-struct Connection {
-    hub: Arc<Hub>,
-    handle: u64,
-    session: Arc<Session>,
+/// The part that blocking functions hold while they wait, because a callback may free the client.
+pub(crate) struct Connection {
+    pub(crate) port: Arc<Port>,
+    pub(crate) handle: u64,
+    pub(crate) open: Arc<OpenHandle>,
 }
 
 #[derive(Serialize)]
@@ -41,362 +37,95 @@ struct ToolCall<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-struct Tools<'a> {
-    #[serde(borrow)]
-    tools: &'a RawValue,
-}
-
-impl trunkline_client {
-    fn connect(
-        hub: &Arc<Hub>,
-        options: &trunkline_client_options,
-        transport: &Value,
-        client: Out<*mut Self>,
-    ) -> Result<(), Failure> {
-        let mut description = Value::Object(options.client.clone());
-        description["options"] = Value::Object(options.limits.clone());
-        let json = json!({"client": description, "transport": transport}).to_string();
-        let session = Session::new(options.notification.clone());
-        let made = |handle| Self {
-            port: trunkline_port { hub: hub.clone() },
-            connection: Arc::new(Connection { hub: hub.clone(), handle, session: session.clone() }),
-        };
-        if options.background {
-            hub.open(json.as_bytes(), &session, Waiter::Connecting, |handle| client.put(give(made(handle))))?;
-        } else {
-            let connecting = made(hub.open(json.as_bytes(), &session, Waiter::thread(), |_| ())?);
-            hub.wait_for(connecting.connection.handle, None)?;
-            client.put(give(connecting));
-        }
-        Ok(())
-    }
-}
-
-impl Connection {
-    fn request(&self, request: Prepared) -> Result<Bytes, Failure> {
-        request.run(&self.hub, self.handle)
-    }
-
-    fn start(
-        &self,
-        request: Prepared,
-        completion: Option<ReplyCallback>,
-        ticket: impl FnOnce(u64),
-    ) -> Result<(), Failure> {
-        request.start(&self.hub, self.handle, completion, ticket)
-    }
-}
-
-impl Drop for trunkline_client {
-    fn drop(&mut self) {
-        let Connection { hub, handle, session } = &*self.connection;
-        hub.close_now(*handle, session);
-        // Its own statement: the host's destructors run when the tables are unlocked.
-        let forgotten = hub.state().map(|mut state| state.forget_session(*handle));
-        drop(forgotten);
-        // Whoever waits for the end has it.
-        hub.wake();
-    }
-}
-
-fn tool_call(name: &str, arguments: &str) -> Result<Box<RawValue>, Failure> {
+/// The params of a tool call.
+pub(crate) fn tool_call(name: &str, arguments: &str) -> Result<Box<RawValue>, Failure> {
     let call = ToolCall { name, arguments: raw("arguments", arguments)? };
     to_raw_value(&call).map_err(|reason| Failure::internal(reason.to_string()))
 }
 
-fn connect(
+/// Connects over a transport, on the port given here, or on that of the options, or on a new one.
+pub(crate) fn connect(
     options: Option<&trunkline_client_options>,
-    hub: Option<&Arc<Hub>>,
+    port: Option<&Arc<Port>>,
     transport: impl FnOnce(&trunkline_client_options) -> Value,
     client: Out<*mut trunkline_client>,
 ) -> Result<(), Failure> {
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
-    let hub = hub.or(options.hub.as_ref()).cloned().map_or_else(Hub::new, Ok)?;
-    trunkline_client::connect(&hub, options, &transport(options), client)
-}
-
-/// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
-/// texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
-/// `client` is yours: `trunkline_client_free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_connect_child(
-    command: *const trunkline_str,
-    count: usize,
-    options: *const trunkline_client_options,
-    client: *mut *mut trunkline_client,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (options, client) = (settled!(options), out!(client));
-        let command = match (command.is_null(), count) {
-            (true, _) => return Err(Failure::null("command")),
-            (false, 0) => return Err(Failure::invalid("the argument `command` is empty")),
-            // SAFETY: the conventions of the header: an array of `count` texts.
-            (false, count) => unsafe { std::slice::from_raw_parts(command, count) },
-        };
-        let command = command.iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
-        let transport = |options: &trunkline_client_options| {
-            let mut transport = json!({"type": "child", "command": command, "env": options.env});
-            if let Some(inherit) = options.inherit_env {
-                transport["inheritEnv"] = inherit.into();
+    let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
+    let mut description = Value::Object(options.client.clone());
+    description["options"] = Value::Object(options.limits.clone());
+    let wait = !options.background;
+    let json = json!({"client": description, "transport": transport(options), "wait": wait}).to_string();
+    let open = OpenHandle::new(options.notification.clone());
+    let made = |handle| trunkline_client {
+        port: trunkline_port { port: port.clone() },
+        connection: Arc::new(Connection { port: port.clone(), handle, open: open.clone() }),
+    };
+    let begin = |begun: &mut dyn FnMut(u64)| port.make(open.clone(), |core| core.open(json.as_bytes()), begun);
+    if wait {
+        port.check_may_wait()?;
+        let connecting = made(begin(&mut |_| ())?);
+        port.wait_for(connecting.connection.handle, None)?;
+        client.put(give(connecting));
+    } else {
+        let mut client = Some(client);
+        begin(&mut |handle| {
+            if let Some(client) = client.take() {
+                client.put(give(made(handle)));
             }
-            if let Some(cwd) = &options.cwd {
-                transport["cwd"] = cwd.as_str().into();
-            }
-            transport
-        };
-        connect(options, None, transport, client)
-    })
+        })?;
+    }
+    Ok(())
 }
 
-/// Connects to a server over HTTP. Blocks until connected. `options` may be NULL. `client` is
-/// yours: `trunkline_client_free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_connect_http(
-    url: trunkline_str,
-    options: *const trunkline_client_options,
-    client: *mut *mut trunkline_client,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (url, options, client) = (text!(url), settled!(options), out!(client));
-        connect(options, None, |options| json!({"type": "http", "url": url, "headers": options.headers}), client)
-    })
+impl Connection {
+    /// Sends a request and blocks until its result is there.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        options: Option<&trunkline_request_options>,
+    ) -> Result<Bytes, Failure> {
+        Request { method, params, all: false, options }.run(&self.port, self.handle)
+    }
+
+    /// Lists everything, page by page, and blocks until the whole is there: the items at `pointer` in the result.
+    pub(crate) fn list(
+        &self,
+        method: &str,
+        pointer: &str,
+        options: Option<&trunkline_request_options>,
+    ) -> Result<Text, Failure> {
+        let listed = Request { method, params: None, all: true, options }.run(&self.port, self.handle)?;
+        let listed = str::from_utf8(&listed).map_err(|reason| Failure::internal(reason.to_string()))?;
+        Ok(Text::copy(find(listed, pointer)?.as_bytes()))
+    }
+
+    /// Sends a request whose outcome goes to a callback; `ticket` gets its number before any callback runs.
+    pub(crate) fn start(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        options: Option<&trunkline_request_options>,
+        callback: Option<ReplyCallback>,
+        ticket: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
+        let request = Request { method, params, all: false, options };
+        request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
+    }
 }
 
-/// Connects to a server of this process in memory: for tests, and to embed a server. The client
-/// runs on the server's port, so that its blocking calls run the server's tools too. Inside a
-/// callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
-/// `trunkline_client_free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_connect_memory(
-    server: *mut trunkline_server,
-    options: *const trunkline_client_options,
-    client: *mut *mut trunkline_client,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (server, options, client) = (handle!(server), settled!(options), out!(client));
-        let transport = json!({"type": "memory", "server": server.handle()});
-        connect(options, Some(server.hub()), |_| transport, client)
-    })
-}
-
-/// Calls a tool and blocks until its result is there. `arguments` is a JSON object, or empty for
-/// none; `options` may be NULL. `result` is the CallToolResult as JSON (a tool that failed gives a
-/// result with `isError`); it is yours: `trunkline_text_free`. Runs callbacks while it waits;
-/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_call_tool(
-    client: *mut trunkline_client,
-    name: trunkline_str,
-    arguments: trunkline_str,
-    options: *const trunkline_request_options,
-    result: *mut *mut trunkline_text,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let params = tool_call(text!(name), text!(arguments))?;
-        let json = client.request(Prepared::new("callTool", Some(&params), settled!(options))?)?;
-        result.put(Text::copy(&json).give());
-        Ok(())
-    })
-}
-
-/// Calls a tool without waiting: `callback` gets the result inside `trunkline_dispatch` or another
-/// blocking function of the port. `ticket` may be NULL; otherwise it gets the number for
-/// `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_call_tool(
-    client: *mut trunkline_client,
-    name: trunkline_str,
-    arguments: trunkline_str,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let completion = ReplyCallback::new(callback, user_data);
-        let params = tool_call(text!(name), text!(arguments))?;
-        let request = Prepared::new("callTool", Some(&params), settled!(options))?;
-        handle!(client).connection.start(request, completion, told!(ticket))
-    })
-}
-
-/// Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
-/// specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
-/// together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_list_tools(
-    client: *mut trunkline_client,
-    options: *const trunkline_request_options,
-    tools: *mut *mut trunkline_text,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, tools) = (handle!(client).connection.clone(), out!(tools));
-        let json = client.request(Prepared::list("listTools", settled!(options))?)?;
-        let listed: Tools<'_> =
-            serde_json::from_slice(&json).map_err(|reason| Failure::internal(reason.to_string()))?;
-        tools.put(Text::copy(listed.tools.get().as_bytes()).give());
-        Ok(())
-    })
-}
-
-/// Checks that the server answers, on every revision. Blocks. `options` may be NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_ping(
-    client: *mut trunkline_client,
-    options: *const trunkline_request_options,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let client = handle!(client).connection.clone();
-        client.request(Prepared::new("ping", None, settled!(options))?).map(drop)
-    })
-}
-
-/// Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
-/// empty for none; `options` may be NULL. `result` is the peer's result as JSON, as
-/// it sent it; it is yours: `trunkline_text_free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_request(
-    client: *mut trunkline_client,
-    method: trunkline_str,
-    params: trunkline_str,
-    options: *const trunkline_request_options,
-    result: *mut *mut trunkline_text,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, method, result) = (handle!(client).connection.clone(), text!(method), out!(result));
-        let params = raw("params", text!(params))?;
-        let json = client.request(Prepared::new(method, params, settled!(options))?)?;
-        result.put(Text::copy(&json).give());
-        Ok(())
-    })
-}
-
-/// Makes any request of the protocol without waiting, otherwise as
-/// `trunkline_client_start_call_tool`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_request(
-    client: *mut trunkline_client,
-    method: trunkline_str,
-    params: trunkline_str,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let completion = ReplyCallback::new(callback, user_data);
-        let params = raw("params", text!(params))?;
-        let request = Prepared::new(text!(method), params, settled!(options))?;
-        handle!(client).connection.start(request, completion, told!(ticket))
-    })
-}
-
-/// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
-/// ticket that is already answered is no error.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_cancel(
-    client: *mut trunkline_client,
-    ticket: u64,
-    reason: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (hub, reason) = (&handle!(client).connection.hub, text!(reason));
-        if hub.state()?.waiters.contains_key(&ticket) {
-            hub.port.cancel(ticket, reason)?;
+impl Drop for trunkline_client {
+    fn drop(&mut self) {
+        let Connection { port, handle, open } = &*self.connection;
+        open_handle::close_now(port, *handle, open);
+        if port.check_process().is_err() {
+            return;
         }
-        Ok(())
-    })
-}
-
-/// Sends a notification. `params` is JSON, or empty for none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_notify(
-    client: *mut trunkline_client,
-    method: trunkline_str,
-    params: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, method) = (&handle!(client).connection, text!(method));
-        let params = raw("params", text!(params))?;
-        let notification = Prepared::new(method, params, None)?;
-        Ok(client.hub.port.notify(client.handle, &notification.json)?)
-    })
-}
-
-/// Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
-/// `facts` is yours: `trunkline_text_free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_facts(
-    client: *const trunkline_client,
-    facts: *mut *mut trunkline_text,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, facts) = (&handle!(client).connection, out!(facts));
-        facts.put(Text::new(client.hub.port.describe(client.handle)?).give());
-        Ok(())
-    })
-}
-
-/// Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
-/// `trunkline_dispatch` and other blocking functions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
-    value_or(true, || Ok(handle!(client).connection.session.is_closed()))
-}
-
-/// How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
-/// it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_end(
-    client: *const trunkline_client,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || handle!(client).connection.session.how_it_ended())
-}
-
-/// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
-/// `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
-/// meanwhile.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_close(
-    client: *mut trunkline_client,
-    deadline_ms: u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let client = handle!(client).connection.clone();
-        client.hub.close([(client.handle, &client.session)], deadline_ms)
-    })
-}
-
-/// The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) -> *mut trunkline_port {
-    value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(client).port).cast_mut()))
-}
-
-/// Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
-/// more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
-    free!(client)
+        port.detach(*handle);
+        port.detach_all_of(*handle);
+        // Threads that wait for the end have it.
+        open.end(port, Err(Failure::closed("the client was freed")));
+    }
 }

@@ -1,8 +1,11 @@
-//! `libtrunkline`: the C interface over `trunkline_bridge`.
+//! `libtrunkline`: the C interface over the bridge.
 //!
-//! Exported items carry the names that C sees; cbindgen turns them and their comments into
-//! `include/trunkline.h`. Only `ffi`, `text` and `callback` turn raw pointers into Rust values;
-//! everything else is safe code behind them.
+//! Exported items carry the names that C sees; cbindgen turns them and their comments into `include/trunkline.h`. Three floors,
+//! of which each uses only those below it:
+//!
+//! - `api/` holds the exported functions, one file per chapter of the header: arguments become values, one call, an outcome.
+//! - The modules here hold the objects behind the handles: the port with its threads, servers, clients, calls, requests.
+//! - `edge/` holds what C needs and MCP does not: result codes, text, user data, panics, the descriptor of event loops.
 
 #![allow(non_camel_case_types, reason = "the exported types carry their C names")]
 #![allow(
@@ -12,32 +15,19 @@
 #![allow(clippy::too_many_arguments, reason = "C has no default arguments and no closures")]
 #![allow(unreachable_pub, reason = "the exported items are public to C, not to Rust")]
 
-mod alarm;
-mod answer;
-mod asking;
-mod call;
-mod callback;
+mod api;
+mod calls;
 mod client;
-mod client_options;
-mod due;
-mod error;
-mod ffi;
-mod http;
-mod http_options;
-mod hub;
+mod context;
+mod edge;
+mod features;
+mod http_mount;
 mod json;
-mod last_error;
 mod listener;
-mod notice;
-mod offers;
+mod log;
+mod open_handle;
 mod options;
 mod port;
-mod registered;
-mod request;
+mod requests;
 mod server;
-mod server_options;
-mod sigpipe;
-mod sleepers;
-mod sync;
-mod text;
-mod work;
+mod waiting;

@@ -1,12 +1,31 @@
-//! The port: the queue that servers and clients share, and the one place where their callbacks run.
+//! The port: the core's event queue, the threads that wait on it, and the one place where callbacks run.
+//!
+//! Any thread inside a blocking function may take the turn: it then takes one event after the other from the core and runs
+//! what belongs to it. While one thread has the turn, events stay in the core, within the core's bounds; the replies that the
+//! other threads wait for reach them all the same. So callbacks of a port never run at the same time, and no thread waits for
+//! the callbacks of another one.
 
-use std::ffi::c_void;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::callback::{LogCallback, UserData, trunkline_destructor, trunkline_log_callback};
-use crate::error::{trunkline_error, trunkline_result};
-use crate::ffi::{free, guard, handle, out, quietly, told, value_or};
-use crate::hub::{Hub, deadline_after};
+use bytes::Bytes;
+use trunkline_bridge::{self as bridge, Bell, BridgeError, Event, EventKind, Fetched};
+
+use crate::edge::alarm::Alarm;
+use crate::edge::failure::Failure;
+use crate::edge::sigpipe;
+use crate::edge::sync::Mutex;
+use crate::log::{self, LogCallback};
+use crate::waiting::{Waiting, WakesThreads};
+
+/// The longest sleep without looking again.
+const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+
+/// The number under which the log of a port has its receiver.
+const LOG: u64 = 0;
 
 /// A queue of events and the threads that wait on it. Each server and each client has one of its
 /// own unless its options name one to share: share a port to run several servers and clients in one
@@ -15,82 +34,381 @@ use crate::hub::{Hub, deadline_after};
 /// Callbacks run only on a thread that is inside `trunkline_dispatch` or inside another blocking
 /// function of a server or client of the port, and never two of one port at the same time.
 pub struct trunkline_port {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) port: Arc<Port>,
 }
 
-/// Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_port_new(
-    port: *mut *mut trunkline_port,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let port = out!(port);
-        port.put(crate::ffi::give(trunkline_port { hub: Hub::new()? }));
+/// A receiver of events: something registered, an open listener or connection, a request, an exchange, a call.
+pub(crate) trait Receiver: Send + Sync {
+    /// The handle whose end takes this receiver away; 0 if there is none.
+    fn owner(&self) -> u64 {
+        0
+    }
+
+    /// Handles an event, on the thread that has the turn. Returns whether it counts as a callback that ran.
+    fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool;
+}
+
+struct LogReceiver(Option<LogCallback>);
+
+impl Receiver for LogReceiver {
+    fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
+        log::report(&event.body, self.0.as_ref());
+        true
+    }
+}
+
+pub(crate) struct Port {
+    pub(crate) core: bridge::Port,
+    /// In a forked child the locks may be held by threads that do not exist there.
+    pid: u32,
+    /// The descriptor that the host's event loop watches.
+    alarm: Arc<Alarm>,
+    waiting: Arc<Waiting>,
+    state: Mutex<State>,
+    /// A thread has the turn.
+    running: AtomicBool,
+    /// A thread has found progress to report, but not the turn.
+    progress_waits: AtomicBool,
+    /// The number of listeners and connections that have ended: a dispatch returns for them without a callback.
+    ends: AtomicUsize,
+    dispatch_must_return: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// By the core's handles and tickets.
+    receivers: HashMap<u64, Arc<dyn Receiver>>,
+    jobs: VecDeque<Job>,
+}
+
+/// A callback that is due for another reason than an event of the core.
+struct Job {
+    owner: u64,
+    run: Box<dyn FnOnce() + Send>,
+}
+
+/// Takes the progress of a request, the params of its notification, as a callback does.
+pub(crate) type Report = dyn Fn(&[u8]);
+
+/// The right to run callbacks, which one thread has at a time.
+struct Turn<'a>(&'a Port);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.running.store(false, Ordering::SeqCst);
+        let progress_waits = self.0.progress_waits.swap(false, Ordering::SeqCst);
+        let is_pending = self.0.is_pending();
+        if is_pending {
+            self.0.alarm.set();
+        }
+        if is_pending || progress_waits {
+            self.0.waiting.wake();
+        }
+    }
+}
+
+/// A look of a waiting thread for what it waits for.
+pub(crate) struct Look {
+    /// The number of callbacks that this thread has run since it began to wait.
+    pub(crate) ran: usize,
+    /// The thread sleeps next: nothing is left that it may run.
+    pub(crate) is_last: bool,
+    has_turn: bool,
+}
+
+struct QueueBell {
+    alarm: Arc<Alarm>,
+    waiting: Arc<Waiting>,
+}
+
+impl Bell for QueueBell {
+    fn ring(&self) {
+        self.alarm.set();
+        self.waiting.wake();
+    }
+}
+
+/// `None`, no deadline, if it lies beyond the clock.
+pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
+    Instant::now().checked_add(Duration::from_millis(milliseconds))
+}
+
+impl Port {
+    pub(crate) fn new() -> Result<Arc<Self>, Failure> {
+        sigpipe::ignore();
+        let (alarm, waiting) = (Arc::new(Alarm::new()?), Arc::new(Waiting::new()?));
+        let bell = QueueBell { alarm: alarm.clone(), waiting: waiting.clone() };
+        let port = Self {
+            core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone())),
+            pid: std::process::id(),
+            alarm,
+            waiting,
+            state: Mutex::default(),
+            running: AtomicBool::new(false),
+            progress_waits: AtomicBool::new(false),
+            ends: AtomicUsize::new(0),
+            dispatch_must_return: AtomicBool::new(false),
+        };
+        port.state.lock().receivers.insert(LOG, Arc::new(LogReceiver(None)));
+        Ok(Arc::new(port))
+    }
+
+    pub(crate) fn descriptor(&self) -> isize {
+        self.alarm.raw()
+    }
+
+    pub(crate) fn check_process(&self) -> Result<(), Failure> {
+        if self.pid == std::process::id() { Ok(()) } else { Err(Failure::forked()) }
+    }
+
+    /// Makes something in the core whose events go to `receiver`. No event of it is handled before `made` has returned, which
+    /// gets its number.
+    pub(crate) fn make(
+        &self,
+        receiver: Arc<dyn Receiver>,
+        make: impl FnOnce(&bridge::Port) -> Result<u64, BridgeError>,
+        made: impl FnOnce(u64),
+    ) -> Result<u64, Failure> {
+        self.check_process()?;
+        let mut state = self.state.lock();
+        let number = make(&self.core)?;
+        state.receivers.insert(number, receiver);
+        made(number);
+        Ok(number)
+    }
+
+    /// Lets a receiver get the events of a number. The one that got them before is returned, to be dropped with no lock held.
+    pub(crate) fn attach(
+        &self,
+        number: u64,
+        receiver: Arc<dyn Receiver>,
+    ) -> Result<Option<Arc<dyn Receiver>>, Failure> {
+        self.check_process()?;
+        Ok(self.state.lock().receivers.insert(number, receiver))
+    }
+
+    /// Sends log records to a callback, or without one to stderr.
+    pub(crate) fn attach_log(&self, callback: Option<LogCallback>) -> Result<(), Failure> {
+        self.attach(LOG, Arc::new(LogReceiver(callback))).map(drop)
+    }
+
+    /// Whether a number has a receiver of that owner.
+    pub(crate) fn has_receiver(&self, number: u64, owner: u64) -> Result<bool, Failure> {
+        self.check_process()?;
+        Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))
+    }
+
+    /// Takes away the receiver of a number. Not in a forked child, where nothing can be done.
+    pub(crate) fn detach(&self, number: u64) {
+        if self.check_process().is_ok() {
+            // Its own statement: the host's destructors run with no lock held.
+            let receiver = self.state.lock().receivers.remove(&number);
+            drop(receiver);
+        }
+    }
+
+    /// Takes away everything that an owner has: receivers, and jobs that did not run.
+    pub(crate) fn detach_all_of(&self, owner: u64) {
+        if self.check_process().is_ok() {
+            let mut state = self.state.lock();
+            let receivers: Vec<_> = state.receivers.extract_if(|_, receiver| receiver.owner() == owner).collect();
+            let (gone, kept): (VecDeque<_>, _) =
+                std::mem::take(&mut state.jobs).into_iter().partition(|job| job.owner == owner);
+            state.jobs = kept;
+            // The host's destructors run with no lock held.
+            drop(state);
+            drop((receivers, gone));
+        }
+    }
+
+    /// Has a callback run that is due for another reason than an event of the core.
+    pub(crate) fn add_job(&self, owner: u64, run: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+        self.check_process()?;
+        self.state.lock().jobs.push_back(Job { owner, run: Box::new(run) });
+        self.alarm.set();
+        self.waiting.wake();
         Ok(())
-    })
+    }
+
+    /// Makes all waiting threads look at their conditions. Safe inside a signal handler.
+    pub(crate) fn wake(&self) {
+        self.alarm.set();
+        self.waiting.wake_in_signal_handler();
+    }
+
+    /// Ends the dispatch that is waiting, or the next one. Safe inside a signal handler.
+    pub(crate) fn end_dispatch(&self) {
+        self.dispatch_must_return.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Notes that a listener or connection has ended, so that the threads that wait for it look.
+    pub(crate) fn note_end(&self) {
+        self.ends.fetch_add(1, Ordering::SeqCst);
+        self.waiting.wake();
+    }
+
+    /// Runs callbacks until some ran, a listener or connection ended, `end_dispatch` or the deadline. Returns how many ran.
+    pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
+        self.check_may_wait()?;
+        let (ends, most) = (self.ends.load(Ordering::SeqCst), self.pending().max(1));
+        let ran = self.run_until(deadline, |look| {
+            let mut is_over = look.ran >= most;
+            if look.is_last {
+                let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
+                is_over |= look.ran > 0 || must_return || self.ends.load(Ordering::SeqCst) != ends;
+            }
+            is_over.then_some(look.ran)
+        });
+        // Only dispatching lowers the descriptor; the turn of another thread raises it again when it ends.
+        self.alarm.clear();
+        let is_due = self.is_pending() && !self.running.load(Ordering::SeqCst);
+        if is_due || self.dispatch_must_return.load(Ordering::SeqCst) {
+            self.alarm.set();
+        }
+        Ok(ran?.unwrap_or(0))
+    }
+
+    /// Runs callbacks until the reply of a ticket is there, which was asked for with `wait`. The core sees to it that it
+    /// comes: every request has a timeout. `report` takes progress; it runs as a callback does.
+    pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
+        let reply = self.run_until(None, |look| self.look_for(ticket, report, look.has_turn).transpose())?;
+        let reply = reply.ok_or_else(|| Failure::internal("the wait for a reply ended without one"))??;
+        if reply.ok { Ok(reply.body) } else { Err(Failure::from_json(&reply.body)) }
+    }
+
+    fn look_for(&self, ticket: u64, report: Option<&Report>, has_turn: bool) -> Result<Option<bridge::Reply>, Failure> {
+        let turn = if report.is_some() && !has_turn { self.take_turn_for_progress() } else { None };
+        let may_report = report.is_some() && (has_turn || turn.is_some());
+        loop {
+            match (self.core.fetch(ticket, may_report)?, report) {
+                (Fetched::Progress(body), Some(report)) => self.enter(|| report(&body)),
+                (Fetched::Progress(_), None) => {}
+                (Fetched::Reply(reply), _) => return Ok(Some(reply)),
+                (Fetched::Nothing, _) => return Ok(None),
+            }
+        }
+    }
+
+    /// Refuses to wait on a thread that is inside a callback of this port. To be asked before anything is sent.
+    pub(crate) fn check_may_wait(&self) -> Result<(), Failure> {
+        self.check_process()?;
+        let inside = INSIDE.with_borrow(|inside| inside.contains(&std::ptr::from_ref(self)));
+        if inside { Err(Failure::blocking()) } else { Ok(()) }
+    }
+
+    /// Runs callbacks, one event after the other, until `done` has an answer or the deadline passes.
+    pub(crate) fn run_until<T>(
+        self: &Arc<Self>,
+        deadline: Option<Instant>,
+        mut done: impl FnMut(&Look) -> Option<T>,
+    ) -> Result<Option<T>, Failure> {
+        self.check_may_wait()?;
+        let mut ran = 0;
+        loop {
+            let seen = self.waiting.changes();
+            let turn = self.take_turn();
+            let mut look = Look { ran, is_last: false, has_turn: turn.is_some() };
+            loop {
+                if let Some(answer) = done(&look) {
+                    return Ok(Some(answer));
+                }
+                if look.is_last {
+                    break;
+                }
+                match if look.has_turn { self.run_next()? } else { None } {
+                    Some(counts) => look.ran += usize::from(counts),
+                    None => look.is_last = true,
+                }
+            }
+            ran = look.ran;
+            drop(turn);
+            let left = deadline.map_or(LONGEST_SLEEP, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.waiting.sleep(seen, left.min(LONGEST_SLEEP));
+        }
+    }
+
+    /// Runs what is next: a job or an event. Returns whether it counts as a callback; `None` if there is nothing.
+    fn run_next(self: &Arc<Self>) -> Result<Option<bool>, Failure> {
+        let job = self.state.lock().jobs.pop_front();
+        if let Some(job) = job {
+            self.enter(job.run);
+            return Ok(Some(true));
+        }
+        let Some(event) = self.core.take()? else { return Ok(None) };
+        Ok(Some(self.handle(event)))
+    }
+
+    /// Brings an event to its receiver.
+    fn handle(self: &Arc<Self>, event: Event) -> bool {
+        let number = match event.kind {
+            EventKind::Call => event.handle,
+            _ if event.ticket != 0 => event.ticket,
+            _ => event.handle,
+        };
+        // The reply to an open has the handle as its ticket; a good one is followed by other events.
+        let (is_open, ticket) = (event.ticket == event.handle && event.ok, event.ticket);
+        let is_last = match event.kind {
+            EventKind::Reply => !is_open,
+            EventKind::SessionClosed | EventKind::HttpEnd => true,
+            _ => false,
+        };
+        let receiver = {
+            let receivers = &mut self.state.lock().receivers;
+            if is_last { receivers.remove(&number) } else { receivers.get(&number).cloned() }
+        };
+        match receiver {
+            Some(receiver) => self.enter(|| receiver.receive(self, event)),
+            None => {
+                if event.kind == EventKind::Call {
+                    let reason = br#"{"kind":"internal","message":"the handler was removed before the call ran"}"#;
+                    let _ = self.core.fail(ticket, reason);
+                }
+                false
+            }
+        }
+    }
+
+    fn take_turn(&self) -> Option<Turn<'_>> {
+        (!self.running.swap(true, Ordering::SeqCst)).then(|| Turn(self))
+    }
+
+    /// The turn, or word to its owner that this thread looks again when it ends.
+    fn take_turn_for_progress(&self) -> Option<Turn<'_>> {
+        self.take_turn().or_else(|| {
+            self.progress_waits.store(true, Ordering::SeqCst);
+            self.take_turn()
+        })
+    }
+
+    fn pending(&self) -> usize {
+        self.state.lock().jobs.len() + self.core.pending()
+    }
+
+    fn is_pending(&self) -> bool {
+        self.pending() > 0
+    }
 }
 
-/// Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
-/// does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
-/// connection ends. `count` may be NULL; otherwise it gets the number of callbacks that ran.
-/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_dispatch(
-    port: *mut trunkline_port,
-    timeout_ms: u64,
-    count: *mut usize,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        // A callback may free the port, and the server or client that it belongs to.
-        let hub = handle!(port).hub.clone();
-        let ran = hub.dispatch(deadline_after(timeout_ms))?;
-        told!(count)(ran);
-        Ok(())
-    })
+thread_local! {
+    /// The ports whose callbacks are running on this thread.
+    static INSIDE: RefCell<Vec<*const Port>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and on
-/// Unix inside a signal handler.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunkline_result {
-    quietly(|| {
-        handle!(port).hub.end_dispatch();
-        Ok(())
-    })
-}
-
-/// What an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
-/// handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
-/// not read, reset or close it. -1 for NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) -> isize {
-    value_or(-1, || Ok(handle!(port).hub.descriptor()))
-}
-
-/// Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
-/// callback restores that.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_port_on_log(
-    port: *mut trunkline_port,
-    callback: trunkline_log_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    quietly(|| {
-        let port = handle!(port);
-        let callback = LogCallback::new(callback, user_data).map(Arc::new);
-        let replaced = std::mem::replace(&mut port.hub.state()?.log, callback);
-        drop(replaced);
-        Ok(())
-    })
-}
-
-/// Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
-/// NULL is allowed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_port_free(port: *mut trunkline_port) {
-    free!(port)
+impl Port {
+    /// Runs host code; meanwhile blocking calls of this port on this thread are refused.
+    fn enter<T>(&self, callback: impl FnOnce() -> T) -> T {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                INSIDE.with_borrow_mut(Vec::pop);
+            }
+        }
+        INSIDE.with_borrow_mut(|inside| inside.push(self));
+        let _leave = Leave;
+        callback()
+    }
 }

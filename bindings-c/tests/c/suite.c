@@ -1416,6 +1416,7 @@ static const struct {
     {"stop_in_signal_handler", stop_in_signal_handler},
     {"freed_inside_callbacks", freed_inside_callbacks},
     {"one_at_a_time", one_at_a_time},
+    {"dispatching_and_blocking", dispatching_and_blocking},
     {"outputs_come_first", outputs_come_first},
     {"listeners_close_together", listeners_close_together},
 };

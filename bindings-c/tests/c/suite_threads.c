@@ -320,6 +320,87 @@ static void one_at_a_time(void) {
   end_elsewhere(&it.there);
 }
 
+/* ---- dispatching and blocking threads on one port ---- */
+
+typedef struct {
+  trunkline_port *port;
+  trunkline_client *client;
+  volatile int stop;
+} mixed;
+
+typedef struct {
+  trunkline_client *client;
+  unsigned long long slowest;
+} caller;
+
+static void call_often(void *data) {
+  caller *it = (caller *)data;
+  int call;
+  for (call = 0; call < 600; ++call) {
+    unsigned long long begin = now_ms(), took;
+    check_echo(it->client, "{\"message\":\"mixed\"}", "mixed");
+    took = now_ms() - begin;
+    if (took > it->slowest) it->slowest = took;
+  }
+}
+
+static void dispatch_often(void *data) {
+  mixed *it = (mixed *)data;
+  while (!it->stop) OK(trunkline_dispatch(it->port, 20, NULL, &error));
+}
+
+/* An event loop that watches the descriptor of the port. */
+static void watch_descriptor(void *data) {
+  mixed *it = (mixed *)data;
+  while (!it->stop) {
+#ifdef _WIN32
+    WaitForSingleObject((HANDLE)trunkline_port_descriptor(it->port), 50);
+#else
+    struct pollfd wait;
+    wait.fd = (int)trunkline_port_descriptor(it->port);
+    wait.events = POLLIN;
+    poll(&wait, 1, 50);
+#endif
+    OK(trunkline_dispatch(it->port, 0, NULL, &error));
+  }
+}
+
+/* Two threads call, one dispatches, one watches the descriptor: no call waits for what another thread has taken away. */
+static void mix(trunkline_client *client) {
+  mixed it = {NULL, NULL, 0};
+  caller callers[2] = {{NULL, 0}, {NULL, 0}};
+  thread_task tasks[4] = {{dispatch_often, NULL}, {watch_descriptor, NULL}, {call_often, NULL}, {call_often, NULL}};
+  thread threads[4];
+  int index;
+  it.client = client;
+  it.port = trunkline_client_port(client);
+  for (index = 0; index < 4; ++index) {
+    if (index >= 2) callers[index - 2].client = client;
+    tasks[index].data = index < 2 ? (void *)&it : (void *)&callers[index - 2];
+    thread_start(&threads[index], &tasks[index]);
+  }
+  thread_join(threads[2]);
+  thread_join(threads[3]);
+  it.stop = 1;
+  thread_join(threads[0]);
+  thread_join(threads[1]);
+  CHECK(callers[0].slowest < 1000 && callers[1].slowest < 1000);
+}
+
+static void dispatching_and_blocking(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *near = in_memory(server), *far;
+  elsewhere there;
+  begin_elsewhere(&there);
+  far = client_of(&there, NULL);
+  mix(near);
+  mix(far);
+  trunkline_client_free(near);
+  trunkline_client_free(far);
+  trunkline_server_free(server);
+  end_elsewhere(&there);
+}
+
 /* ---- outputs are there before the callbacks that may need them ---- */
 
 typedef struct {

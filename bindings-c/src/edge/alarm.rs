@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use crate::error::Failure;
+use crate::edge::failure::Failure;
 
 /// Set or clear; waiting ends when it is set. `set` is safe inside a signal handler on Unix:
 /// atomics and one `write`.

@@ -5,8 +5,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
-use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::last_error;
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 
 /// Runs the body of an exported function and turns its outcome into a result code and, if the
 /// caller asked, an error object.
@@ -21,13 +20,13 @@ pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Res
         // SAFETY: the conventions of the header: a pointer for output is NULL or points to writable
         // memory of its type.
         Some(error) => unsafe { error.write(failure.into_raw()) },
-        None => last_error::keep(failure),
+        None => crate::edge::last_error::keep(failure),
     }
     result
 }
 
 /// The same for a function that has no error object: `trunkline_last_error` has it.
-pub(crate) fn quietly(body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
+pub(crate) fn guard_result(body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
     guard(std::ptr::null_mut(), body)
 }
 
@@ -96,29 +95,20 @@ macro_rules! handle {
     ($pointer:ident) => {
         // SAFETY: the conventions of the header: NULL, or an object of this library that was not
         // freed.
-        unsafe { $crate::ffi::borrow($pointer, stringify!($pointer)) }?
+        unsafe { $crate::edge::ffi::borrow($pointer, stringify!($pointer)) }?
     };
 }
 
-/// Changes an options object. The first change that fails is kept in it, for whatever uses the options.
-macro_rules! set {
-    ($options:ident, $change:expr) => {
-        $crate::ffi::quietly(|| {
-            // SAFETY: the conventions of the header: NULL, or an options object that no other thread uses meanwhile.
-            let options = unsafe { $crate::ffi::borrow_mut($options, stringify!($options)) }?;
-            $crate::options::change(options, |$options| $change)
-        })
-    };
-}
-
-/// An options argument that may be NULL; fails if something that was set is wrong.
-macro_rules! settled {
-    ($options:ident) => {
-        match $crate::ffi::optional!($options) {
-            Some(options) => Some($crate::options::settled(options)?),
-            None => None,
+/// A call argument that is kept beyond the function.
+macro_rules! kept {
+    ($call:ident) => {{
+        let call = std::ptr::from_ref($crate::edge::ffi::handle!($call));
+        // SAFETY: the conventions of the header: a call that is alive; each one is inside an `Arc`, made when it began.
+        unsafe {
+            std::sync::Arc::increment_strong_count(call);
+            std::sync::Arc::from_raw(call)
         }
-    };
+    }};
 }
 
 /// An object that may be NULL.
@@ -134,7 +124,7 @@ macro_rules! optional {
 macro_rules! out {
     ($pointer:ident) => {
         // SAFETY: the conventions of the header: NULL, or writable memory of its type.
-        unsafe { $crate::ffi::output($pointer, stringify!($pointer)) }?
+        unsafe { $crate::edge::ffi::output($pointer, stringify!($pointer)) }?
     };
 }
 
@@ -161,7 +151,7 @@ macro_rules! slice {
     ($pointer:ident, $count:ident) => {
         match ($pointer.is_null(), $count) {
             (_, 0) => &[],
-            (true, _) => return Err($crate::error::Failure::null(stringify!($pointer))),
+            (true, _) => return Err($crate::edge::failure::Failure::null(stringify!($pointer))),
             // SAFETY: the conventions of the header: so many readable elements during the call.
             (false, count) => unsafe { std::slice::from_raw_parts($pointer, count) },
         }
@@ -169,10 +159,10 @@ macro_rules! slice {
 }
 
 /// An output argument that may be NULL: a function that fills it, and does nothing without it.
-macro_rules! told {
+macro_rules! out_or_null {
     ($pointer:ident) => {{
         // SAFETY: the conventions of the header: NULL, or writable memory of its type.
-        let output = unsafe { $crate::ffi::output($pointer, stringify!($pointer)) }.ok();
+        let output = unsafe { $crate::edge::ffi::output($pointer, stringify!($pointer)) }.ok();
         |value| {
             if let Some(output) = output {
                 output.put(value);
@@ -184,12 +174,12 @@ macro_rules! told {
 /// Frees an object that the library gave away.
 macro_rules! free {
     ($pointer:ident) => {
-        $crate::ffi::contain((), || {
+        $crate::edge::ffi::contain((), || {
             // SAFETY: the conventions of the header: NULL, or an object of this library that is not
             // used afterwards.
-            unsafe { $crate::ffi::take($pointer) }
+            unsafe { $crate::edge::ffi::take($pointer) }
         })
     };
 }
 
-pub(crate) use {bytes, free, handle, optional, out, set, settled, slice, text, told};
+pub(crate) use {bytes, free, handle, kept, optional, out, out_or_null, slice, text};

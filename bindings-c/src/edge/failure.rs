@@ -1,13 +1,12 @@
 //! Result codes and the error object.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 
 use serde::Deserialize;
 use serde_json::Value;
 use trunkline_bridge::BridgeError;
 
-use crate::ffi::{free, handle, out, quietly, value_or};
-use crate::text::{Text, trunkline_str};
+use crate::edge::text::Text;
 
 /// The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
 /// reused.
@@ -55,10 +54,10 @@ use trunkline_result::*;
 
 /// Why a function failed. Owned by whoever received it; freed with `trunkline_error_free`.
 pub struct trunkline_error {
-    result: trunkline_result,
-    message: CString,
-    code: i64,
-    json: Text,
+    pub(crate) result: trunkline_result,
+    pub(crate) message: CString,
+    pub(crate) code: i64,
+    pub(crate) json: Text,
 }
 
 /// A failure on its way to the caller.
@@ -80,7 +79,7 @@ struct ErrorBody {
 }
 
 /// Every result with its name; those of the bridge have the names of its kinds.
-const NAMES: [(trunkline_result, &CStr); 17] = [
+pub(crate) const NAMES: [(trunkline_result, &CStr); 17] = [
     (TRUNKLINE_OK, c"ok"),
     (TRUNKLINE_PROTOCOL, c"protocol"),
     (TRUNKLINE_TIMEOUT, c"timeout"),
@@ -164,7 +163,7 @@ impl Failure {
     }
 
     /// Whether this is an outcome of a request of a call, and not a wrong use of the function that made it.
-    pub(crate) fn is_said_to_the_call(&self) -> bool {
+    pub(crate) fn is_outcome_of_request(&self) -> bool {
         matches!(self.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED)
     }
 
@@ -186,7 +185,7 @@ impl Failure {
     }
 
     pub(crate) fn into_raw(self) -> *mut trunkline_error {
-        crate::ffi::give(self.into_error())
+        Box::into_raw(Box::new(self.into_error()))
     }
 }
 
@@ -197,62 +196,7 @@ impl From<BridgeError> for Failure {
 }
 
 impl trunkline_error {
-    pub(crate) fn result(&self) -> trunkline_result {
-        self.result
-    }
-
-    /// The error object of the bridge's contract.
-    pub(crate) fn json(&self) -> &Text {
-        &self.json
-    }
-
     pub(crate) fn message(&self) -> String {
         self.message.to_string_lossy().into_owned()
     }
-}
-
-/// The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_error_kind(error: *const trunkline_error) -> trunkline_result {
-    value_or(TRUNKLINE_OK, || Ok(handle!(error).result))
-}
-
-/// The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
-/// the error is freed. "" for NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_error_message(error: *const trunkline_error) -> *const c_char {
-    value_or(c"".as_ptr(), || Ok(handle!(error).message.as_ptr()))
-}
-
-/// The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_error_code(error: *const trunkline_error) -> i64 {
-    value_or(0, || Ok(handle!(error).code))
-}
-
-/// The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
-/// `TRUNKLINE_PROTOCOL`. Borrowed: `json` is valid until the error is freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_error_json(
-    error: *const trunkline_error,
-    json: *mut trunkline_str,
-) -> trunkline_result {
-    quietly(|| {
-        let (error, json) = (handle!(error), out!(json));
-        json.put(error.json.lend());
-        Ok(())
-    })
-}
-
-/// The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
-#[unsafe(no_mangle)]
-pub extern "C" fn trunkline_result_name(result: u32) -> *const c_char {
-    let known = NAMES.iter().find(|(known, _)| *known as u32 == result);
-    known.map_or(c"unknown", |(_, name)| *name).as_ptr()
-}
-
-/// Frees an error. NULL is allowed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_error_free(error: *mut trunkline_error) {
-    free!(error)
 }

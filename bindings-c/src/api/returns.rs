@@ -1,92 +1,12 @@
-//! The answer to a call: a result of any shape, input that is required first, or a failure.
+//! Answers of calls.
 
-use bytes::Bytes;
-use serde::Serialize;
-use serde_json::value::RawValue;
 use trunkline_bridge::Shape;
 
-use crate::call::trunkline_call;
-use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, handle, quietly, text};
+use crate::calls::{Failing, trunkline_call};
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::ffi::{guard, guard_result, handle, text};
+use crate::edge::text::trunkline_str;
 use crate::json::raw;
-use crate::text::{Text, trunkline_str};
-
-/// How the JSON given to `trunkline_call_return_json` becomes a result of a tool, a resource or a prompt. Completions and the
-/// lists of providers are `TRUNKLINE_SHAPE_VALUE`, what middleware answers is `TRUNKLINE_SHAPE_RESULT`.
-#[repr(C)]
-#[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
-pub enum trunkline_shape {
-    /// Not JSON but plain text. The same as `trunkline_call_return_text`.
-    TRUNKLINE_SHAPE_TEXT = 0,
-    /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or `blob` (`uri` and `mimeType` are
-    /// filled in); PromptMessages, or content blocks and texts as messages of the user.
-    TRUNKLINE_SHAPE_CONTENT = 1,
-    /// An object: its JSON as text and, where a tool's output schema is known, as structured content.
-    TRUNKLINE_SHAPE_OBJECT = 2,
-    /// Any value: its JSON as text and, where a tool's output schema is known, `{"result": value}` as structured content.
-    TRUNKLINE_SHAPE_VALUE = 3,
-    /// A full result, as it is.
-    TRUNKLINE_SHAPE_RESULT = 4,
-    /// Input of the client first. The same as `trunkline_call_require_input`.
-    TRUNKLINE_SHAPE_INPUT = 5,
-}
-
-#[derive(Serialize)]
-struct Failing<'a> {
-    kind: &'a str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    path: &'a str,
-}
-
-impl<'a> Failing<'a> {
-    fn new(kind: &'a str, message: &'a str) -> Self {
-        Self { kind, message, code: None, data: None, path: "" }
-    }
-}
-
-impl trunkline_call {
-    fn complete(&self, shape: Shape, body: &[u8]) -> Result<(), Failure> {
-        self.settle(self.hub.port.complete(self.ticket, shape, Bytes::copy_from_slice(body))?)
-    }
-
-    fn fail(&self, failing: &Failing<'_>) -> Result<(), Failure> {
-        let json = serde_json::to_vec(failing).map_err(|reason| Failure::internal(reason.to_string()))?;
-        self.settle(self.hub.port.fail(self.ticket, &json)?)
-    }
-
-    pub(crate) fn fail_internal(&self, message: &str) -> Result<(), Failure> {
-        self.fail(&Failing::new("internal", message))
-    }
-
-    /// Answers with what something else failed with.
-    fn fail_with(&self, error: &trunkline_error) -> Result<(), Failure> {
-        match error.result() {
-            // What the bridge calls a protocol error when it comes, it takes as one.
-            trunkline_result::TRUNKLINE_PROTOCOL => {
-                self.settle(self.hub.port.fail(self.ticket, error.json().as_bytes())?)
-            }
-            _ => self.fail_internal(&error.message()),
-        }
-    }
-
-    /// Answers with the outcome of what the call asked for.
-    pub(crate) fn pass_on(&self, result: &Text, error: Option<&trunkline_error>) {
-        let answered = match error {
-            None => self.complete(Shape::Result, result.as_bytes()),
-            Some(error) => self.fail_with(error),
-        };
-        if let Err(failure) = answered
-            && failure.result == trunkline_result::TRUNKLINE_INVALID
-        {
-            let _ = self.fail_internal(failure.message());
-        }
-    }
-}
 
 /// Answers with a text: one text block of a tool, the text of a resource, or one message of the user.
 #[unsafe(no_mangle)]
@@ -94,7 +14,7 @@ pub unsafe extern "C" fn trunkline_call_return_text(
     call: *mut trunkline_call,
     text: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| handle!(call).complete(Shape::Text, text!(text).as_bytes()))
+    guard_result(|| handle!(call).complete(Shape::Text, text!(text).as_bytes()))
 }
 
 /// Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
@@ -146,7 +66,7 @@ pub unsafe extern "C" fn trunkline_call_fail_tool(
     call: *mut trunkline_call,
     message: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| handle!(call).fail(&Failing::new("tool", text!(message))))
+    guard_result(|| handle!(call).fail(&Failing::new("tool", text!(message))))
 }
 
 /// Answers that an argument is wrong although it fits the schema, as if the schema had refused it. `path` is the JSON
@@ -157,14 +77,14 @@ pub unsafe extern "C" fn trunkline_call_fail_invalid(
     path: trunkline_str,
     message: trunkline_str,
 ) -> trunkline_result {
-    quietly(|| handle!(call).fail(&Failing { path: text!(path), ..Failing::new("invalid", text!(message)) }))
+    guard_result(|| handle!(call).fail(&Failing { path: text!(path), ..Failing::new("invalid", text!(message)) }))
 }
 
 /// Answers that something broke. The client sees a generic text, the log gets `message`; the
 /// server's debug option shows it to both.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail(call: *mut trunkline_call, message: trunkline_str) -> trunkline_result {
-    quietly(|| handle!(call).fail_internal(text!(message)))
+    guard_result(|| handle!(call).fail_internal(text!(message)))
 }
 
 /// Answers with a JSON-RPC error. `data` is JSON, or empty for none.
@@ -189,5 +109,5 @@ pub unsafe extern "C" fn trunkline_call_fail_with(
     call: *mut trunkline_call,
     failure: *const trunkline_error,
 ) -> trunkline_result {
-    quietly(|| handle!(call).fail_with(handle!(failure)))
+    guard_result(|| handle!(call).fail_with(handle!(failure)))
 }

@@ -1,9 +1,8 @@
 //! Text at the edge: borrowed (`trunkline_str`) and owned (`trunkline_text`).
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 
-use crate::error::{Failure, trunkline_result};
-use crate::ffi::{contain, free, handle, out, quietly, value_or};
+use crate::edge::failure::Failure;
 
 /// UTF-8 text by pointer and length, never owned by this struct. What you pass needs no final NUL
 /// byte and is only read during the call. What the library hands out is followed by a NUL byte that
@@ -18,7 +17,7 @@ pub struct trunkline_str {
 }
 
 /// Text that the library made for you. Freed with `trunkline_text_free`.
-pub struct trunkline_text(Text);
+pub struct trunkline_text(pub(crate) Text);
 
 impl trunkline_str {
     /// The text as the caller passed it.
@@ -83,47 +82,6 @@ impl Text {
     }
 
     pub(crate) fn give(self) -> *mut trunkline_text {
-        crate::ffi::give(trunkline_text(self))
+        Box::into_raw(Box::new(trunkline_text(self)))
     }
-}
-
-/// The text of a NUL-terminated string, without copying it. NULL gives the empty text.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_str_of(string: *const c_char) -> trunkline_str {
-    contain(trunkline_str::empty(), || {
-        if string.is_null() {
-            return trunkline_str::empty();
-        }
-        // SAFETY: the conventions of the header: a `const char *` is NULL or ends with a NUL byte.
-        trunkline_str { data: string, len: unsafe { CStr::from_ptr(string) }.count_bytes() }
-    })
-}
-
-/// Borrows the text; valid until the text is freed. Empty for NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_text_str(text: *const trunkline_text) -> trunkline_str {
-    value_or(trunkline_str::empty(), || Ok(handle!(text).0.lend()))
-}
-
-/// Copies a text. The copy is yours: `trunkline_text_free`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_text_copy(from: trunkline_str, text: *mut *mut trunkline_text) -> trunkline_result {
-    quietly(|| {
-        let (from, text) = (crate::ffi::text!(from), out!(text));
-        text.put(Text::copy(from.as_bytes()).give());
-        Ok(())
-    })
-}
-
-/// Frees a text. NULL is allowed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_text_free(text: *mut trunkline_text) {
-    free!(text)
-}
-
-/// The version of the library, such as "0.1.0". Static: never freed.
-#[unsafe(no_mangle)]
-pub extern "C" fn trunkline_version() -> trunkline_str {
-    let version = concat!(env!("CARGO_PKG_VERSION"), "\0");
-    trunkline_str { data: version.as_ptr().cast(), len: version.len() - 1 }
 }

@@ -10,6 +10,10 @@ use std::time::Duration;
 pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -19,7 +23,7 @@ impl<T> Mutex<T> {
 pub(crate) struct Condvar(std::sync::Condvar);
 
 impl Condvar {
-    /// Waits for news, at most `timeout`; may also return without any.
+    /// Waits for a notification, at most `timeout`; may also return without one.
     pub(crate) fn wait_for<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         self.0.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0
     }

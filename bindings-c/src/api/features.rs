@@ -1,87 +1,18 @@
-//! What a server offers, its hooks, and what it tells its clients; added and removed also while it runs.
+//! Features and hooks of a server, and notifications to its clients.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use crate::callback::{CallCallback, UserData, trunkline_call_callback, trunkline_destructor};
-use crate::error::{Failure, trunkline_error, trunkline_result};
-use crate::ffi::{guard, handle, settled, text, told};
-use crate::registered::Registered;
+use crate::calls::{CallCallback, trunkline_call_callback};
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::ffi::{guard, handle, out_or_null, text};
+use crate::edge::options::settled;
+use crate::edge::text::trunkline_str;
+use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::json::parsed;
+use crate::options::{put, trunkline_tool_options};
 use crate::server::trunkline_server;
-use crate::server_options::{parsed, put, trunkline_tool_options};
-use crate::text::trunkline_str;
-
-/// What was added to a server and not removed, by its kind and name.
-#[derive(Default)]
-pub(crate) struct Offered(HashMap<(String, String), u64>);
-
-/// The member of a descriptor that names a thing of that kind.
-const NAMED_BY: [(&str, &str); 4] =
-    [("tool", "name"), ("resource", "uri"), ("resourceTemplate", "uriTemplate"), ("prompt", "name")];
-
-/// The kinds whose calls the core answers itself.
-const WITHOUT_CALLBACK: [&str; 1] = ["skill"];
-
-impl trunkline_server {
-    /// Adds a thing; tells its number before a call of it can come.
-    fn add(
-        &self,
-        kind: &str,
-        mut entry: Map<String, Value>,
-        callback: Option<CallCallback>,
-        registration: impl FnOnce(u64),
-    ) -> Result<(), Failure> {
-        if callback.is_none() && !WITHOUT_CALLBACK.contains(&kind) {
-            return Err(Failure::null("callback"));
-        }
-        let member = NAMED_BY.iter().find(|(named, _)| *named == kind).map(|(_, member)| *member);
-        let name = member.and_then(|member| entry.get(kind)?.get(member)?.as_str()).map(str::to_owned);
-        put(&mut entry, "server", self.handle())?;
-        let registered = Arc::new(Registered { server: self.handle(), callback });
-        // A call may come before the core has said the handle.
-        let mut state = self.hub().state()?;
-        let handle = self.hub().port.register(kind, Value::Object(entry).to_string().as_bytes())?;
-        state.registered.insert(handle, registered);
-        registration(handle);
-        drop(state);
-        if let Some(name) = name {
-            self.offered.lock().0.insert((kind.to_owned(), name), handle);
-        }
-        Ok(())
-    }
-
-    /// Adds what a descriptor is all about.
-    fn add_described(&self, kind: &str, descriptor: &str, callback: Option<CallCallback>) -> Result<(), Failure> {
-        let entry = Map::from_iter([(kind.to_owned(), parsed("descriptor", descriptor)?)]);
-        self.add(kind, entry, callback, |_| ())
-    }
-
-    fn remove(&self, registration: u64) -> Result<(), Failure> {
-        let mut state = self.hub().state()?;
-        let ours = state.registered.get(&registration).is_some_and(|registered| registered.server == self.handle());
-        if !ours {
-            return Err(Failure::not_found(format!("{registration} is no registration of this server")));
-        }
-        self.hub().port.unregister(registration)?;
-        let registered = state.registered.remove(&registration);
-        drop(state);
-        drop(registered);
-        self.offered.lock().0.retain(|_, handle| *handle != registration);
-        Ok(())
-    }
-
-    fn remove_named(&self, kind: &str, name: &str) -> Result<(), Failure> {
-        let found = self.offered.lock().0.get(&(kind.to_owned(), name.to_owned())).copied();
-        self.remove(found.ok_or_else(|| Failure::not_found(format!("there is no {kind} {name:?}")))?)
-    }
-
-    fn tell(&self, notice: &Value) -> Result<(), Failure> {
-        Ok(self.hub().port.notify(self.handle(), notice.to_string().as_bytes())?)
-    }
-}
 
 /// Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
 /// the specification's objects of the newest revision. What `callback` gets as arguments, and what it answers the call with
@@ -121,7 +52,7 @@ pub unsafe extern "C" fn trunkline_server_add(
         let callback = CallCallback::new(callback, user_data);
         let (server, kind, entry) = (handle!(server), text!(kind), text!(entry));
         let entry = serde_json::from_str(entry).map_err(|reason| Failure::not_json("entry", &reason))?;
-        server.add(kind, entry, callback, told!(registration))
+        server.add(kind, entry, callback, out_or_null!(registration))
     })
 }
 
@@ -334,7 +265,7 @@ pub unsafe extern "C" fn trunkline_server_resource_updated(
     uri: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).tell(&json!({"resourceUpdated": text!(uri)})))
+    guard(error, || handle!(server).notify(&json!({"resourceUpdated": text!(uri)})))
 }
 
 /// Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". What is
@@ -345,7 +276,7 @@ pub unsafe extern "C" fn trunkline_server_list_changed(
     category: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).tell(&json!({"listChanged": text!(category)})))
+    guard(error, || handle!(server).notify(&json!({"listChanged": text!(category)})))
 }
 
 /// Tells the client that was sent to a page that it is done there; `id` is the `elicitationId` of the elicitation.
@@ -355,5 +286,5 @@ pub unsafe extern "C" fn trunkline_server_elicitation_complete(
     id: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).tell(&json!({"elicitationComplete": text!(id)})))
+    guard(error, || handle!(server).notify(&json!({"elicitationComplete": text!(id)})))
 }

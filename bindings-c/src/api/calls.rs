@@ -1,0 +1,98 @@
+//! Calls: what is known about them, and their cancellation.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::calls::{CancelCallback, trunkline_call, trunkline_cancel_callback};
+use crate::edge::failure::{trunkline_error, trunkline_result};
+use crate::edge::ffi::{contain, guard, guard_result, handle, kept, out, text, value_or};
+use crate::edge::text::{Text, trunkline_str, trunkline_text};
+use crate::edge::user_data::{UserData, trunkline_destructor};
+
+/// The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -> trunkline_str {
+    value_or(trunkline_str::empty(), || Ok(handle!(call).arguments.lend()))
+}
+
+/// Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
+/// the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
+/// round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
+/// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_facts(
+    call: *const trunkline_call,
+    facts: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (call, facts) = (handle!(call), out!(facts));
+        facts.put(Text::new(call.port.core.describe(call.ticket)?).give());
+        Ok(())
+    })
+}
+
+/// One of these facts, by JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+/// and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_fact(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    value: *mut *mut trunkline_text,
+) -> trunkline_result {
+    guard_result(|| {
+        let (call, pointer, value) = (handle!(call), text!(pointer), out!(value));
+        value.put(call.info_at(pointer)?.give());
+        Ok(())
+    })
+}
+
+/// Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
+/// tools that work in small steps. `false` for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -> bool {
+    value_or(false, || {
+        let call = handle!(call);
+        Ok(call.port.core.cancelled(call.ticket)?)
+    })
+}
+
+/// Runs `callback` once when the call is no longer wanted, also if that already happened: like all callbacks, inside
+/// `trunkline_dispatch` or another blocking function of the port, and not any more once the call was let go of. A second callback
+/// replaces the first. `destructor` fires exactly once, whether or not the callback ran.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_on_cancel(
+    call: *mut trunkline_call,
+    callback: trunkline_cancel_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard_result(|| kept!(call).on_cancel(CancelCallback::required(callback, user_data)?))
+}
+
+/// Keeps the call beyond its callback, to answer it later from any thread. Give it back with
+/// `trunkline_call_free`. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_retain(call: *mut trunkline_call) -> *mut trunkline_call {
+    contain(std::ptr::null_mut(), || {
+        if !call.is_null() {
+            // SAFETY: the conventions of the header: a call that is alive; each one is inside an
+            // `Arc`, made when it began.
+            unsafe { Arc::increment_strong_count(call) };
+        }
+        call
+    })
+}
+
+/// Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
+/// now. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_free(call: *mut trunkline_call) {
+    contain((), || {
+        if !call.is_null() {
+            // SAFETY: the conventions of the header: pairs with one `trunkline_call_retain`.
+            drop(unsafe { Arc::from_raw(call) });
+        }
+    });
+}

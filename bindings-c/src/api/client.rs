@@ -1,0 +1,299 @@
+//! Clients.
+
+use std::ffi::c_void;
+
+use serde_json::json;
+
+use crate::client::{connect, tool_call, trunkline_client};
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::ffi::{free, guard, handle, out, out_or_null, text, value_or};
+use crate::edge::options::settled;
+use crate::edge::text::{Text, trunkline_str, trunkline_text};
+use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::json::raw;
+use crate::open_handle;
+use crate::options::trunkline_client_options;
+use crate::port::trunkline_port;
+use crate::requests::{ReplyCallback, trunkline_reply_callback, trunkline_request_options};
+use crate::server::trunkline_server;
+
+/// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
+/// texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
+/// `client` is yours: `trunkline_client_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_connect_child(
+    command: *const trunkline_str,
+    count: usize,
+    options: *const trunkline_client_options,
+    client: *mut *mut trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (options, client) = (settled!(options), out!(client));
+        let command = match (command.is_null(), count) {
+            (true, _) => return Err(Failure::null("command")),
+            (false, 0) => return Err(Failure::invalid("the argument `command` is empty")),
+            // SAFETY: the conventions of the header: an array of `count` texts.
+            (false, count) => unsafe { std::slice::from_raw_parts(command, count) },
+        };
+        let command = command.iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
+        let transport = |options: &trunkline_client_options| {
+            let mut transport = json!({"type": "child", "command": command, "env": options.env});
+            if let Some(inherit) = options.inherit_env {
+                transport["inheritEnv"] = inherit.into();
+            }
+            if let Some(cwd) = &options.cwd {
+                transport["cwd"] = cwd.as_str().into();
+            }
+            transport
+        };
+        connect(options, None, transport, client)
+    })
+}
+
+/// Connects to a server over HTTP. Blocks until connected. `options` may be NULL. `client` is
+/// yours: `trunkline_client_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_connect_http(
+    url: trunkline_str,
+    options: *const trunkline_client_options,
+    client: *mut *mut trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (url, options, client) = (text!(url), settled!(options), out!(client));
+        connect(options, None, |options| json!({"type": "http", "url": url, "headers": options.headers}), client)
+    })
+}
+
+/// Connects to a server of this process in memory: for tests, and to embed a server. The client
+/// runs on the server's port, so that its blocking calls run the server's tools too. Inside a
+/// callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
+/// `trunkline_client_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_connect_memory(
+    server: *mut trunkline_server,
+    options: *const trunkline_client_options,
+    client: *mut *mut trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, options, client) = (handle!(server), settled!(options), out!(client));
+        let transport = json!({"type": "memory", "server": server.handle()});
+        connect(options, Some(server.port()), |_| transport, client)
+    })
+}
+
+/// Calls a tool and blocks until its result is there. `arguments` is a JSON object, or empty for
+/// none; `options` may be NULL. `result` is the CallToolResult as JSON (a tool that failed gives a
+/// result with `isError`); it is yours: `trunkline_text_free`. Runs callbacks while it waits;
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_call_tool(
+    client: *mut trunkline_client,
+    name: trunkline_str,
+    arguments: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, result) = (handle!(client).connection.clone(), out!(result));
+        let params = tool_call(text!(name), text!(arguments))?;
+        let json = client.request("callTool", Some(&params), settled!(options))?;
+        result.put(Text::copy(&json).give());
+        Ok(())
+    })
+}
+
+/// Calls a tool without waiting: `callback` gets the result inside `trunkline_dispatch` or another
+/// blocking function of the port. `ticket` may be NULL; otherwise it gets the number for
+/// `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_call_tool(
+    client: *mut trunkline_client,
+    name: trunkline_str,
+    arguments: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let completion = ReplyCallback::new(callback, user_data);
+        let params = tool_call(text!(name), text!(arguments))?;
+        let options = settled!(options);
+        handle!(client).connection.start("callTool", Some(&params), options, completion, out_or_null!(ticket))
+    })
+}
+
+/// Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
+/// specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
+/// together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_list_tools(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    tools: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, tools) = (handle!(client).connection.clone(), out!(tools));
+        tools.put(client.list("listTools", "/tools", settled!(options))?.give());
+        Ok(())
+    })
+}
+
+/// Checks that the server answers, on every revision. Blocks. `options` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_ping(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let client = handle!(client).connection.clone();
+        client.request("ping", None, settled!(options)).map(drop)
+    })
+}
+
+/// Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
+/// empty for none; `options` may be NULL. `result` is the peer's result as JSON, as
+/// it sent it; it is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_request(
+    client: *mut trunkline_client,
+    method: trunkline_str,
+    params: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, method, result) = (handle!(client).connection.clone(), text!(method), out!(result));
+        let params = raw("params", text!(params))?;
+        let json = client.request(method, params, settled!(options))?;
+        result.put(Text::copy(&json).give());
+        Ok(())
+    })
+}
+
+/// Makes any request of the protocol without waiting, otherwise as
+/// `trunkline_client_start_call_tool`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_request(
+    client: *mut trunkline_client,
+    method: trunkline_str,
+    params: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let completion = ReplyCallback::new(callback, user_data);
+        let params = raw("params", text!(params))?;
+        let (method, options) = (text!(method), settled!(options));
+        handle!(client).connection.start(method, params, options, completion, out_or_null!(ticket))
+    })
+}
+
+/// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
+/// ticket that is already answered is no error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_cancel(
+    client: *mut trunkline_client,
+    ticket: u64,
+    reason: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, reason) = (&handle!(client).connection, text!(reason));
+        if client.port.has_receiver(ticket, client.handle)? {
+            client.port.core.cancel(ticket, reason)?;
+        }
+        Ok(())
+    })
+}
+
+/// Sends a notification. `params` is JSON, or empty for none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_notify(
+    client: *mut trunkline_client,
+    method: trunkline_str,
+    params: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, method) = (&handle!(client).connection, text!(method));
+        let params = raw("params", text!(params))?;
+        let notification = json!({"method": method, "params": params});
+        Ok(client.port.core.notify(client.handle, notification.to_string().as_bytes())?)
+    })
+}
+
+/// Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
+/// `facts` is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_facts(
+    client: *const trunkline_client,
+    facts: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, facts) = (&handle!(client).connection, out!(facts));
+        facts.put(Text::new(client.port.core.describe(client.handle)?).give());
+        Ok(())
+    })
+}
+
+/// Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
+/// `trunkline_dispatch` and other blocking functions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
+    value_or(true, || Ok(handle!(client).connection.open.is_closed()))
+}
+
+/// How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
+/// it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_end(
+    client: *const trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(client).connection.open.outcome())
+}
+
+/// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
+/// `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
+/// meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_close(
+    client: *mut trunkline_client,
+    deadline_ms: u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let client = handle!(client).connection.clone();
+        open_handle::close(&client.port, [(client.handle, &client.open)], deadline_ms)
+    })
+}
+
+/// The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) -> *mut trunkline_port {
+    value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(client).port).cast_mut()))
+}
+
+/// Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
+/// more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
+    free!(client)
+}

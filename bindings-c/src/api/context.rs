@@ -1,0 +1,219 @@
+//! The context of a handler: reports, values that are kept, and requests to the client.
+
+use std::ffi::c_void;
+
+use serde_json::json;
+
+use crate::calls::trunkline_call;
+use crate::context::{AnswerCallback, LogMessage, Notification, Once, Progress, trunkline_answer_callback};
+use crate::edge::failure::{trunkline_error, trunkline_result};
+use crate::edge::ffi::{guard, guard_result, handle, kept, out, text};
+use crate::edge::options::settled;
+use crate::edge::text::{trunkline_str, trunkline_text};
+use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::json::{raw, required};
+use crate::requests::trunkline_request_options;
+
+/// Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
+/// 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
+/// Never waits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_progress(
+    call: *mut trunkline_call,
+    progress: f64,
+    total: f64,
+    message: trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        let (call, message) = (handle!(call), text!(message));
+        let total = (total > 0.0).then_some(total);
+        call.notify(&Progress { progress, total, message })
+    })
+}
+
+/// Sends a log message to the client of the call, if it wants messages of that level: "debug", "info", "notice", "warning",
+/// "error", "critical", "alert" or "emergency". Never waits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_log(
+    call: *mut trunkline_call,
+    level: trunkline_str,
+    message: trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        let (call, level, message) = (handle!(call), text!(level), text!(message));
+        call.notify(&json!({"log": {"level": level, "data": message}}))
+    })
+}
+
+/// The same with any JSON instead of a text, and with the name of a logger (may be empty).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_log_json(
+    call: *mut trunkline_call,
+    level: trunkline_str,
+    logger: trunkline_str,
+    data: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (call, level, logger) = (handle!(call), text!(level), text!(logger));
+        call.notify(&Notification::Log(LogMessage { level, logger, data: required("data", text!(data))? }))
+    })
+}
+
+/// Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
+/// is asked for input is done once, and its outcome kept under a name. The runs that follow find it with `trunkline_call_once`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_set_once(
+    call: *mut trunkline_call,
+    name: trunkline_str,
+    value: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (call, name) = (handle!(call), text!(name));
+        call.notify(&Notification::Once(Once { name, value: required("value", text!(value))? }))
+    })
+}
+
+/// What this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
+/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_once(
+    call: *const trunkline_call,
+    name: trunkline_str,
+    value: *mut *mut trunkline_text,
+) -> trunkline_result {
+    guard_result(|| {
+        let (call, name, value) = (handle!(call), text!(name), out!(value));
+        let pointer = format!("/once/{}", name.replace('~', "~0").replace('/', "~1"));
+        value.put(call.info_at(&pointer)?.give());
+        Ok(())
+    })
+}
+
+/// Closes the HTTP response of the call early, where the client can come back for the answer; otherwise it does nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_close_stream(call: *mut trunkline_call) -> trunkline_result {
+    guard_result(|| handle!(call).notify(&json!({"closeStream": true})))
+}
+
+/// Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_start_task(call: *mut trunkline_call) -> trunkline_result {
+    guard_result(|| handle!(call).notify(&json!({"startTask": true})))
+}
+
+/// Says what the task of a call does now. Nothing happens if it is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_set_task_message(
+    call: *mut trunkline_call,
+    message: trunkline_str,
+) -> trunkline_result {
+    guard_result(|| handle!(call).notify(&json!({"taskMessage": text!(message)})))
+}
+
+/// Asks the user of the call's client: `params` are those of `elicitation/create`, a form (`{"message", "requestedSchema"}`) or
+/// a page (`{"mode": "url", "message", "url"}`). The outcome, `{"action", "content"}`, comes to `callback`, inside
+/// `trunkline_dispatch` or another blocking function of the port; the call lives until then.
+///
+/// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
+/// it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
+/// empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_set_once`.
+///
+/// A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
+/// with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_elicit(
+    call: *mut trunkline_call,
+    params: trunkline_str,
+    key: trunkline_str,
+    callback: trunkline_answer_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = AnswerCallback::required(callback, user_data)?;
+        kept!(call).request_input("elicit", text!(params), text!(key), callback)
+    })
+}
+
+/// Asks the model of the call's client, otherwise as `trunkline_call_elicit`: `params` are those of `sampling/createMessage`
+/// (`{"messages", "maxTokens", …}`), and the outcome is a CreateMessageResult.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_sample(
+    call: *mut trunkline_call,
+    params: trunkline_str,
+    key: trunkline_str,
+    callback: trunkline_answer_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = AnswerCallback::required(callback, user_data)?;
+        kept!(call).request_input("sample", text!(params), text!(key), callback)
+    })
+}
+
+/// Asks for the roots of the call's client, otherwise as `trunkline_call_elicit`: the outcome is `{"roots"}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_roots(
+    call: *mut trunkline_call,
+    key: trunkline_str,
+    callback: trunkline_answer_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = AnswerCallback::required(callback, user_data)?;
+        kept!(call).request_input("roots", "", text!(key), callback)
+    })
+}
+
+/// Makes any request to the client of the call, otherwise as `trunkline_call_elicit`; those three are the ones that work in both
+/// eras. Others, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code -32601 afterwards.
+/// `params` is JSON, or empty for none; `options` and `callback` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_start_request(
+    call: *mut trunkline_call,
+    method: trunkline_str,
+    params: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_answer_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = AnswerCallback::new(callback, user_data);
+        let (call, method, params) = (kept!(call), text!(method), raw("params", text!(params))?);
+        call.request(method, params, settled!(options), call.answer_with(callback))
+    })
+}
+
+/// In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty, as it came. The outcome comes
+/// to `callback`, which answers the call, most often with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL
+/// callback answers it with the outcome as it is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_next(
+    call: *mut trunkline_call,
+    params: trunkline_str,
+    callback: trunkline_answer_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = AnswerCallback::new(callback, user_data);
+        let (call, params) = (kept!(call), raw("params", text!(params))?);
+        let completion = if callback.is_some() { call.answer_with(callback) } else { call.pass_on() };
+        call.request("next", params, None, completion)
+    })
+}

@@ -1,0 +1,62 @@
+//! Result codes and error objects.
+
+use std::ffi::c_char;
+
+use crate::edge::failure::trunkline_result::TRUNKLINE_OK;
+use crate::edge::failure::{NAMES, trunkline_error, trunkline_result};
+use crate::edge::ffi::{contain, free, guard_result, handle, out, value_or};
+use crate::edge::last_error;
+use crate::edge::text::trunkline_str;
+
+/// The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_kind(error: *const trunkline_error) -> trunkline_result {
+    value_or(TRUNKLINE_OK, || Ok(handle!(error).result))
+}
+
+/// The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
+/// the error is freed. "" for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_message(error: *const trunkline_error) -> *const c_char {
+    value_or(c"".as_ptr(), || Ok(handle!(error).message.as_ptr()))
+}
+
+/// The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_code(error: *const trunkline_error) -> i64 {
+    value_or(0, || Ok(handle!(error).code))
+}
+
+/// The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
+/// `TRUNKLINE_PROTOCOL`. Borrowed: `json` is valid until the error is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_json(
+    error: *const trunkline_error,
+    json: *mut trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        let (error, json) = (handle!(error), out!(json));
+        json.put(error.json.lend());
+        Ok(())
+    })
+}
+
+/// The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn trunkline_result_name(result: u32) -> *const c_char {
+    let known = NAMES.iter().find(|(known, _)| *known as u32 == result);
+    known.map_or(c"unknown", |(_, name)| *name).as_ptr()
+}
+
+/// Frees an error. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_error_free(error: *mut trunkline_error) {
+    free!(error)
+}
+
+/// Why the last function of the library that failed on this thread did so, among those that have no `error` or were given NULL for
+/// it; success changes nothing. Borrowed: valid until this function is called again on this thread. NULL if none failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn trunkline_last_error() -> *const trunkline_error {
+    contain(std::ptr::null(), last_error::lend)
+}

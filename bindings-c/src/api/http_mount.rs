@@ -1,0 +1,105 @@
+//! Servers inside a web server of the host.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::json;
+use trunkline_bridge::Port;
+
+use crate::edge::failure::{trunkline_error, trunkline_result};
+use crate::edge::ffi::{bytes, free, give, guard, guard_result, handle, out, out_or_null, slice};
+use crate::edge::text::trunkline_str;
+use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::http_mount::{
+    ResponseReceiver, target_of, text_of, trunkline_http_chunk_callback, trunkline_http_end_callback,
+    trunkline_http_exchange, trunkline_http_head_callback, trunkline_http_header,
+};
+use crate::listener::trunkline_listener;
+
+/// Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is what the
+/// request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
+/// end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
+/// `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
+/// `trunkline_http_exchange_free`. What is no HTTP request is answered with status 400.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_request(
+    listener: *mut trunkline_listener,
+    method: trunkline_str,
+    target: trunkline_str,
+    headers: *const trunkline_http_header,
+    header_count: usize,
+    end_of_request: bool,
+    head: trunkline_http_head_callback,
+    chunk: trunkline_http_chunk_callback,
+    end: trunkline_http_end_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    exchange: *mut *mut trunkline_http_exchange,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let (listener, exchange) = (handle!(listener), out!(exchange));
+        let (method, target) = (text_of(bytes!(method)), target_of(bytes!(target)));
+        let mut fields = Vec::with_capacity(header_count);
+        for header in slice!(headers, header_count) {
+            let (name, value) = (header.name, header.value);
+            fields.push((text_of(bytes!(name)), text_of(bytes!(value))));
+        }
+        let (path, query) = target.split_once('?').map_or((&*target, None), |(path, query)| (path, Some(query)));
+        let described = json!({"method": method, "path": path, "query": query, "headers": fields});
+        let described = described.to_string();
+        let port = &listener.inner.port;
+        // Given away before the first callback can run.
+        let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));
+        let begin = |core: &Port| core.http_request(listener.inner.handle, described.as_bytes(), end_of_request);
+        port.make(Arc::new(ResponseReceiver { head, chunk, end, data: user_data }), begin, begun).map(drop)
+    })
+}
+
+/// Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0). They are
+/// copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they are not if the
+/// body is too long or the request was refused already. The response comes all the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_body(
+    exchange: *mut trunkline_http_exchange,
+    data: *const c_void,
+    len: usize,
+    end: bool,
+    wanted: *mut bool,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let exchange = handle!(exchange);
+        let body = trunkline_str { data: data.cast(), len };
+        let piece = Bytes::copy_from_slice(bytes!(body));
+        let more = exchange.port.core.http_body(exchange.ticket, piece, end)?;
+        out_or_null!(wanted)(more);
+        Ok(())
+    })
+}
+
+/// Lets so many more bytes of the response come. The first 65,536 come without; after that, grant the
+/// length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_credit(exchange: *mut trunkline_http_exchange, len: usize) -> trunkline_result {
+    guard_result(|| {
+        let exchange = handle!(exchange);
+        Ok(exchange.port.core.http_credit(exchange.ticket, len as u64)?)
+    })
+}
+
+/// The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An exchange
+/// that is over is left as it is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_cancel(exchange: *mut trunkline_http_exchange) -> trunkline_result {
+    guard_result(|| handle!(exchange).cancel())
+}
+
+/// Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May be
+/// called inside its callbacks. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_exchange_free(exchange: *mut trunkline_http_exchange) {
+    free!(exchange)
+}

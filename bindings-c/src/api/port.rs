@@ -1,0 +1,80 @@
+//! The port.
+
+use std::ffi::c_void;
+
+use crate::edge::failure::{trunkline_error, trunkline_result};
+use crate::edge::ffi::{free, give, guard, guard_result, handle, out, out_or_null, value_or};
+use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::log::{LogCallback, trunkline_log_callback};
+use crate::port::{Port, deadline_after, trunkline_port};
+
+/// Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_new(
+    port: *mut *mut trunkline_port,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let port = out!(port);
+        port.put(give(trunkline_port { port: Port::new()? }));
+        Ok(())
+    })
+}
+
+/// Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
+/// does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
+/// connection ends. `count` may be NULL; otherwise it gets the number of callbacks that ran.
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_dispatch(
+    port: *mut trunkline_port,
+    timeout_ms: u64,
+    count: *mut usize,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        // A callback may free the port, and the server or client that it belongs to.
+        let port = handle!(port).port.clone();
+        let ran = port.dispatch(deadline_after(timeout_ms))?;
+        out_or_null!(count)(ran);
+        Ok(())
+    })
+}
+
+/// Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and on
+/// Unix inside a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunkline_result {
+    guard_result(|| {
+        handle!(port).port.end_dispatch();
+        Ok(())
+    })
+}
+
+/// What an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
+/// handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
+/// not read, reset or close it. -1 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) -> isize {
+    value_or(-1, || Ok(handle!(port).port.descriptor()))
+}
+
+/// Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
+/// callback restores that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_on_log(
+    port: *mut trunkline_port,
+    callback: trunkline_log_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard_result(|| handle!(port).port.attach_log(LogCallback::new(callback, user_data)))
+}
+
+/// Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
+/// NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_free(port: *mut trunkline_port) {
+    free!(port)
+}

@@ -1,0 +1,142 @@
+//! Servers.
+
+use serde_json::{Value, json};
+
+use crate::edge::failure::{trunkline_error, trunkline_result};
+use crate::edge::ffi::{free, give, guard, guard_result, handle, out, text, value_or};
+use crate::edge::options::settled;
+use crate::edge::text::trunkline_str;
+use crate::listener::trunkline_listener;
+use crate::options::{put, trunkline_http_options, trunkline_server_options};
+use crate::port::trunkline_port;
+use crate::server::trunkline_server;
+
+/// Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_new(
+    name: trunkline_str,
+    version: trunkline_str,
+    server: *mut *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    // SAFETY: the same arguments under the same conventions.
+    unsafe { trunkline_server_new_with(name, version, std::ptr::null(), server, error) }
+}
+
+/// Makes a server with options (NULL: none). The options are copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_new_with(
+    name: trunkline_str,
+    version: trunkline_str,
+    options: *const trunkline_server_options,
+    server: *mut *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (name, version, server) = (text!(name), text!(version), out!(server));
+        let made = match settled!(options) {
+            Some(options) => trunkline_server::new(name, version, options)?,
+            None => trunkline_server::new(name, version, &trunkline_server_options::default())?,
+        };
+        server.put(give(made));
+        Ok(())
+    })
+}
+
+/// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks. A process can do this once: on
+/// Unix, descriptor 1 points at stderr and descriptor 0 at the null device from now on, so that stray prints cannot touch the
+/// protocol; on Windows they stay as they are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
+/// deadline after `trunkline_server_stop`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_run_stdio(
+    server: *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let server = handle!(server).inner.clone();
+        let listener = server.listen(&json!({"type": "stdio"}))?;
+        server.run(Some(&listener))
+    })
+}
+
+/// Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
+/// yours: `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_listen_stdio(
+    server: *mut trunkline_server,
+    listener: *mut *mut trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).inner.clone().open(&json!({"type": "stdio"}), out!(listener)))
+}
+
+/// Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
+/// `trunkline_server_run` or `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_listen_http(
+    server: *mut trunkline_server,
+    options: *const trunkline_http_options,
+    listener: *mut *mut trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let mut transport = settled!(options).map(|options| options.transport.clone()).unwrap_or_default();
+        put(&mut transport, "type", "http")?;
+        handle!(server).inner.clone().open(&Value::Object(transport), out!(listener))
+    })
+}
+
+/// Mounts the server in a web server of the program's own: no socket is opened, requests come with
+/// `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a path
+/// every path is served. Only requests that name this machine in their Host header are answered unless
+/// others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as with
+/// `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_mount_http(
+    server: *mut trunkline_server,
+    options: *const trunkline_http_options,
+    listener: *mut *mut trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let mut transport = settled!(options).map(|options| options.transport.clone()).unwrap_or_default();
+        put(&mut transport, "type", "http")?;
+        put(&mut transport, "mounted", true)?;
+        handle!(server).inner.clone().open(&Value::Object(transport), out!(listener))
+    })
+}
+
+/// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
+/// calls in flight getting the drain deadline. `TRUNKLINE_BLOCKING` inside a callback of the same
+/// port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_run(
+    server: *mut trunkline_server,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).inner.clone().run(None))
+}
+
+/// Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
+/// called on any thread, inside callbacks, and on Unix inside a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) -> trunkline_result {
+    guard_result(|| {
+        handle!(server).inner.stop();
+        Ok(())
+    })
+}
+
+/// The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) -> *mut trunkline_port {
+    value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(server).port).cast_mut()))
+}
+
+/// Frees a server: closes its listeners without waiting and removes what it offers. Also inside callbacks: the function that
+/// runs them ends. Not while another thread uses the server. Calls that were kept with
+/// `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_free(server: *mut trunkline_server) {
+    free!(server)
+}

@@ -1,0 +1,227 @@
+//! A call of something registered: its life, its answer, its cancellation.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use trunkline_bridge::{Event, EventKind, Shape};
+
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::sync::Mutex;
+use crate::edge::text::{Text, trunkline_str};
+use crate::edge::user_data::Callback;
+use crate::json;
+use crate::port::{Port, Receiver};
+
+/// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
+/// against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
+/// the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+pub type trunkline_call_callback =
+    Option<unsafe extern "C" fn(call: *mut trunkline_call, arguments: trunkline_str, user_data: *mut c_void)>;
+
+/// A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
+pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: trunkline_str, user_data: *mut c_void)>;
+
+pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void)>;
+pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(trunkline_str, *mut c_void)>;
+
+/// How the JSON given to `trunkline_call_return_json` becomes a result of a tool, a resource or a prompt. Completions and the
+/// lists of providers are `TRUNKLINE_SHAPE_VALUE`, what middleware answers is `TRUNKLINE_SHAPE_RESULT`.
+#[repr(C)]
+#[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
+pub enum trunkline_shape {
+    /// Not JSON but plain text. The same as `trunkline_call_return_text`.
+    TRUNKLINE_SHAPE_TEXT = 0,
+    /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or `blob` (`uri` and `mimeType` are
+    /// filled in); PromptMessages, or content blocks and texts as messages of the user.
+    TRUNKLINE_SHAPE_CONTENT = 1,
+    /// An object: its JSON as text and, where a tool's output schema is known, as structured content.
+    TRUNKLINE_SHAPE_OBJECT = 2,
+    /// Any value: its JSON as text and, where a tool's output schema is known, `{"result": value}` as structured content.
+    TRUNKLINE_SHAPE_VALUE = 3,
+    /// A full result, as it is.
+    TRUNKLINE_SHAPE_RESULT = 4,
+    /// Input of the client first. The same as `trunkline_call_require_input`.
+    TRUNKLINE_SHAPE_INPUT = 5,
+}
+
+/// Something of a server, or a hook. Shared by the port's table and by each call that was started, so that `user_data`
+/// outlives calls that are answered later.
+pub(crate) struct Registered {
+    pub(crate) server: u64,
+    /// `None`: the core answers everything.
+    pub(crate) callback: Option<CallCallback>,
+}
+
+/// A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`,
+/// `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give `TRUNKLINE_DONE`. A call that
+/// is let go of without an answer, and without having asked for anything, fails. Its functions may be used on any thread.
+pub struct trunkline_call {
+    pub(crate) port: Arc<Port>,
+    pub(crate) ticket: u64,
+    pub(crate) arguments: Text,
+    answered: AtomicBool,
+    on_cancel: Mutex<OnCancel>,
+    /// Keeps the `user_data` alive until the call is let go of.
+    registered: Arc<Registered>,
+}
+
+#[derive(Default)]
+struct OnCancel {
+    callback: Option<CancelCallback>,
+    /// Set once the call was cancelled: callbacks may come later.
+    reason: Option<Bytes>,
+}
+
+impl Receiver for Registered {
+    fn owner(&self) -> u64 {
+        self.server
+    }
+
+    fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
+        let is_cancelled = || port.core.cancelled(event.ticket).unwrap_or(true);
+        if event.kind != EventKind::Call || is_cancelled() {
+            return false;
+        }
+        let call = trunkline_call::begin(port, self.clone(), &event);
+        if let Some(Callback { function, data }) = &self.callback {
+            // SAFETY: the host's function with the host's data; both arguments live until it returns.
+            unsafe { function(call.as_raw(), call.arguments.lend(), data.pointer()) }
+        }
+        true
+    }
+}
+
+/// Takes the cancellation of a call to it.
+struct Cancellation(Weak<trunkline_call>);
+
+impl Receiver for Cancellation {
+    fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
+        let call = self.0.upgrade().filter(|_| event.kind == EventKind::Cancel);
+        if let Some(call) = &call {
+            call.cancelled(event.body);
+        }
+        call.is_some()
+    }
+}
+
+impl trunkline_call {
+    fn begin(port: &Arc<Port>, registered: Arc<Registered>, event: &Event) -> Arc<Self> {
+        let call = Arc::new(Self {
+            port: port.clone(),
+            ticket: event.ticket,
+            arguments: Text::copy(&event.body),
+            answered: AtomicBool::new(false),
+            on_cancel: Mutex::default(),
+            registered,
+        });
+        let _ = port.attach(event.ticket, Arc::new(Cancellation(Arc::downgrade(&call))));
+        call
+    }
+
+    pub(crate) fn as_raw(self: &Arc<Self>) -> *mut Self {
+        Arc::as_ptr(self).cast_mut()
+    }
+
+    /// The server that was called.
+    pub(crate) fn server(&self) -> u64 {
+        self.registered.server
+    }
+
+    /// Keeps a callback for the cancellation; has it run if that has come already.
+    pub(crate) fn on_cancel(self: &Arc<Self>, callback: CancelCallback) -> Result<(), Failure> {
+        let (replaced, reason) = {
+            let mut on_cancel = self.on_cancel.lock();
+            (on_cancel.callback.replace(callback), on_cancel.reason.clone())
+        };
+        drop(replaced);
+        let Some(reason) = reason else { return Ok(()) };
+        let call = Arc::downgrade(self);
+        self.port.add_job(0, move || {
+            if let Some(call) = call.upgrade() {
+                call.cancelled(reason);
+            }
+        })
+    }
+
+    fn cancelled(&self, reason: Bytes) {
+        let callback = {
+            let mut on_cancel = self.on_cancel.lock();
+            on_cancel.reason = Some(reason.clone());
+            on_cancel.callback.take()
+        };
+        if let Some(Callback { function, data }) = callback {
+            let reason = Text::copy(&reason);
+            // SAFETY: the host's function with the host's data; the argument lives until it returns.
+            unsafe { function(reason.lend(), data.pointer()) }
+        }
+    }
+
+    /// One of the facts about the call, by JSON pointer.
+    pub(crate) fn info_at(&self, pointer: &str) -> Result<Text, Failure> {
+        let info = self.port.core.describe(self.ticket)?;
+        let info = str::from_utf8(&info).map_err(|reason| Failure::internal(reason.to_string()))?;
+        Ok(Text::copy(json::find(info, pointer)?.as_bytes()))
+    }
+
+    pub(crate) fn complete(&self, shape: Shape, body: &[u8]) -> Result<(), Failure> {
+        self.settle(self.port.core.complete(self.ticket, shape, Bytes::copy_from_slice(body))?)
+    }
+
+    pub(crate) fn fail(&self, failing: &Failing<'_>) -> Result<(), Failure> {
+        let json = serde_json::to_vec(failing).map_err(|reason| Failure::internal(reason.to_string()))?;
+        self.settle(self.port.core.fail(self.ticket, &json)?)
+    }
+
+    pub(crate) fn fail_internal(&self, message: &str) -> Result<(), Failure> {
+        self.fail(&Failing::new("internal", message))
+    }
+
+    /// Answers with the failure of something else.
+    pub(crate) fn fail_with(&self, error: &trunkline_error) -> Result<(), Failure> {
+        match error.result {
+            // An error object of this kind is a failure of this kind, too.
+            trunkline_result::TRUNKLINE_PROTOCOL => {
+                self.settle(self.port.core.fail(self.ticket, error.json.as_bytes())?)
+            }
+            _ => self.fail_internal(&error.message()),
+        }
+    }
+
+    /// Notes that the call is answered; `was_open` is the core's answer to it.
+    fn settle(&self, was_open: bool) -> Result<(), Failure> {
+        self.answered.store(true, Ordering::Release);
+        if was_open { Ok(()) } else { Err(Failure::done()) }
+    }
+}
+
+impl Drop for trunkline_call {
+    fn drop(&mut self) {
+        self.port.detach(self.ticket);
+        if !self.answered.load(Ordering::Acquire) {
+            // The core drops this where the call has asked its client for input.
+            let _ = self.fail_internal("the handler let go of its call without answering it");
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct Failing<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) path: &'a str,
+}
+
+impl<'a> Failing<'a> {
+    pub(crate) fn new(kind: &'a str, message: &'a str) -> Self {
+        Self { kind, message, code: None, data: None, path: "" }
+    }
+}

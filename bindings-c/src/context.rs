@@ -1,0 +1,124 @@
+//! The context of a handler: what its call reports and keeps, and the requests that it makes to its client.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use trunkline_bridge::Shape;
+
+use crate::calls::trunkline_call;
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::text::trunkline_str;
+use crate::edge::user_data::Callback;
+use crate::json::raw;
+use crate::requests::{Completion, Outcome, Request, trunkline_request_options};
+
+/// The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with its error. All of it is
+/// borrowed until the callback returns: answer the call, ask again, or keep it with `trunkline_call_retain`.
+///
+/// `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from the top with the answer, as
+/// a new call. Free what you have and return; what this call is answered with, if at all, is dropped.
+pub type trunkline_answer_callback = Option<
+    unsafe extern "C" fn(
+        call: *mut trunkline_call,
+        result: trunkline_result,
+        json: trunkline_str,
+        error: *const trunkline_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+pub(crate) type AnswerCallback = Callback<
+    unsafe extern "C" fn(*mut trunkline_call, trunkline_result, trunkline_str, *const trunkline_error, *mut c_void),
+>;
+
+#[derive(Serialize)]
+pub(crate) struct Progress<'a> {
+    pub(crate) progress: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) total: Option<f64>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) message: &'a str,
+}
+
+#[derive(Serialize)]
+pub(crate) struct LogMessage<'a> {
+    pub(crate) level: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) logger: &'a str,
+    pub(crate) data: &'a RawValue,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Once<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a RawValue,
+}
+
+/// A notification of a call by its name, as the bridge takes it.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Notification<'a> {
+    Log(LogMessage<'a>),
+    Once(Once<'a>),
+}
+
+impl trunkline_call {
+    pub(crate) fn notify(&self, notification: &impl Serialize) -> Result<(), Failure> {
+        let json = serde_json::to_vec(notification).map_err(|reason| Failure::invalid(reason.to_string()))?;
+        Ok(self.port.core.notify(self.ticket, &json)?)
+    }
+
+    /// Sends a request to the client of the call.
+    pub(crate) fn request(
+        self: &Arc<Self>,
+        method: &str,
+        params: Option<&RawValue>,
+        options: Option<&trunkline_request_options>,
+        completion: Completion,
+    ) -> Result<(), Failure> {
+        let request = Request { method, params, all: false, options };
+        request.start_for_call(&self.port, self.ticket, self.server(), completion)
+    }
+
+    pub(crate) fn request_input(
+        self: &Arc<Self>,
+        method: &str,
+        params: &str,
+        key: &str,
+        callback: AnswerCallback,
+    ) -> Result<(), Failure> {
+        let options = trunkline_request_options::with_key(key);
+        self.request(method, raw("params", params)?, Some(&options), self.answer_with(Some(callback)))
+    }
+
+    /// The completion of a request whose outcome goes to a callback. The call lives at least until it has run.
+    pub(crate) fn answer_with(self: &Arc<Self>, callback: Option<AnswerCallback>) -> Completion {
+        let call = self.clone();
+        Box::new(move |outcome| {
+            let Some(Callback { function, data }) = callback else { return };
+            let outcome = Outcome::of(outcome);
+            let (body, error) = (outcome.body.lend(), outcome.error());
+            // SAFETY: the host's function with the host's data; all arguments live until it returns.
+            unsafe { function(call.as_raw(), outcome.result(), body, error, data.pointer()) }
+        })
+    }
+
+    /// The completion of a request whose outcome is the call's own answer.
+    pub(crate) fn pass_on(self: &Arc<Self>) -> Completion {
+        let call = self.clone();
+        Box::new(move |outcome: Result<Bytes, Failure>| {
+            let answered = match outcome {
+                Ok(result) => call.complete(Shape::Result, &result),
+                Err(failure) => call.fail_with(&failure.into_error()),
+            };
+            if let Err(failure) = answered
+                && failure.result == trunkline_result::TRUNKLINE_INVALID
+            {
+                let _ = call.fail_internal(failure.message());
+            }
+        })
+    }
+}

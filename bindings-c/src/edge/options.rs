@@ -1,0 +1,62 @@
+//! What all options objects have: the first thing that was set wrong.
+
+use crate::edge::failure::Failure;
+
+pub(crate) trait Options {
+    fn wrong(&mut self) -> &mut Option<Failure>;
+
+    fn first_wrong(&self) -> Option<&Failure>;
+}
+
+/// Says where an options object keeps what was set wrong.
+macro_rules! options {
+    ($options:ty) => {
+        impl $crate::edge::options::Options for $options {
+            fn wrong(&mut self) -> &mut Option<$crate::edge::failure::Failure> {
+                &mut self.wrong
+            }
+
+            fn first_wrong(&self) -> Option<&$crate::edge::failure::Failure> {
+                self.wrong.as_ref()
+            }
+        }
+    };
+}
+
+/// Changes an options object. The first change that fails is kept in it, for whatever uses the options.
+macro_rules! set {
+    ($options:ident, $change:expr) => {
+        $crate::edge::ffi::guard_result(|| {
+            // SAFETY: the conventions of the header: NULL, or an options object that no other thread uses meanwhile.
+            let options = unsafe { $crate::edge::ffi::borrow_mut($options, stringify!($options)) }?;
+            $crate::edge::options::change(options, |$options| $change)
+        })
+    };
+}
+
+/// An options argument that may be NULL; fails if something that was set is wrong.
+macro_rules! settled {
+    ($options:ident) => {
+        match $crate::edge::ffi::optional!($options) {
+            Some(options) => Some($crate::edge::options::checked(options)?),
+            None => None,
+        }
+    };
+}
+
+pub(crate) use {options, set, settled};
+
+/// Changes options and keeps the first failure.
+pub(crate) fn change<T: Options>(
+    options: &mut T,
+    change: impl FnOnce(&mut T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    change(options).inspect_err(|failure| {
+        options.wrong().get_or_insert_with(|| failure.clone());
+    })
+}
+
+/// Options that are used: if something was set wrong, that is the caller's failure.
+pub(crate) fn checked<T: Options>(options: &T) -> Result<&T, Failure> {
+    options.first_wrong().map_or(Ok(options), |failure| Err(failure.clone().in_the("options")))
+}

@@ -1,0 +1,60 @@
+//! Functions of the host and the data that goes with them.
+
+use std::ffi::c_void;
+
+use crate::edge::failure::Failure;
+
+/// Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
+/// function that received it failed. It may run on any thread.
+pub type trunkline_destructor = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
+/// The host's data, freed once, when the last owner lets go.
+pub(crate) struct UserData {
+    pointer: *mut c_void,
+    destructor: trunkline_destructor,
+}
+
+// SAFETY: the library only passes the pointer on; the header's conventions say that callbacks and
+// destructors of one object may run on different threads, though never at the same time.
+unsafe impl Send for UserData {}
+// SAFETY: as above: nothing is read through the pointer here.
+unsafe impl Sync for UserData {}
+
+impl UserData {
+    /// Takes the data over at once, so that the destructor fires whatever happens afterwards.
+    pub(crate) fn new(pointer: *mut c_void, destructor: trunkline_destructor) -> Self {
+        Self { pointer, destructor }
+    }
+
+    pub(crate) fn pointer(&self) -> *mut c_void {
+        self.pointer
+    }
+}
+
+impl Drop for UserData {
+    fn drop(&mut self) {
+        if let Some(destructor) = self.destructor {
+            // SAFETY: the host gave the function for exactly this pointer, and it is called once,
+            // here.
+            unsafe { destructor(self.pointer) }
+        }
+    }
+}
+
+/// A function of the host with its data.
+pub(crate) struct Callback<F> {
+    pub(crate) function: F,
+    pub(crate) data: UserData,
+}
+
+impl<F> Callback<F> {
+    /// `None` if the host gave no function (the data is freed then).
+    pub(crate) fn new(function: Option<F>, data: UserData) -> Option<Self> {
+        function.map(|function| Self { function, data })
+    }
+
+    /// The same, where there must be a function.
+    pub(crate) fn required(function: Option<F>, data: UserData) -> Result<Self, Failure> {
+        Self::new(function, data).ok_or_else(|| Failure::null("callback"))
+    }
+}

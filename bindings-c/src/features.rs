@@ -1,0 +1,73 @@
+//! The features of a server and its hooks, added and removed also while it runs.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::calls::{CallCallback, Registered};
+use crate::edge::failure::Failure;
+use crate::json::parsed;
+use crate::options::put;
+use crate::server::trunkline_server;
+
+/// The member of a descriptor that names a feature of that kind.
+const NAMED_BY: [(&str, &str); 4] =
+    [("tool", "name"), ("resource", "uri"), ("resourceTemplate", "uriTemplate"), ("prompt", "name")];
+
+/// The kinds whose calls the core answers itself.
+const WITHOUT_CALLBACK: [&str; 1] = ["skill"];
+
+impl trunkline_server {
+    /// Adds a feature or hook; `registration` gets its number before a call of it can come.
+    pub(crate) fn add(
+        &self,
+        kind: &str,
+        mut entry: Map<String, Value>,
+        callback: Option<CallCallback>,
+        registration: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
+        if callback.is_none() && !WITHOUT_CALLBACK.contains(&kind) {
+            return Err(Failure::null("callback"));
+        }
+        let member = NAMED_BY.iter().find(|(named, _)| *named == kind).map(|(_, member)| *member);
+        let name = member.and_then(|member| entry.get(kind)?.get(member)?.as_str()).map(str::to_owned);
+        put(&mut entry, "server", self.handle())?;
+        let json = Value::Object(entry).to_string();
+        let registered = Arc::new(Registered { server: self.handle(), callback });
+        let handle = self.port().make(registered, |core| core.register(kind, json.as_bytes()), registration)?;
+        if let Some(name) = name {
+            self.names.lock().insert((kind.to_owned(), name), handle);
+        }
+        Ok(())
+    }
+
+    /// Adds a feature of which a descriptor says everything.
+    pub(crate) fn add_described(
+        &self,
+        kind: &str,
+        descriptor: &str,
+        callback: Option<CallCallback>,
+    ) -> Result<(), Failure> {
+        let entry = Map::from_iter([(kind.to_owned(), parsed("descriptor", descriptor)?)]);
+        self.add(kind, entry, callback, |_| ())
+    }
+
+    pub(crate) fn remove(&self, registration: u64) -> Result<(), Failure> {
+        if !self.port().has_receiver(registration, self.handle())? {
+            return Err(Failure::not_found(format!("{registration} is not a registration of this server")));
+        }
+        self.port().core.unregister(registration)?;
+        self.port().detach(registration);
+        self.names.lock().retain(|_, handle| *handle != registration);
+        Ok(())
+    }
+
+    pub(crate) fn remove_named(&self, kind: &str, name: &str) -> Result<(), Failure> {
+        let found = self.names.lock().get(&(kind.to_owned(), name.to_owned())).copied();
+        self.remove(found.ok_or_else(|| Failure::not_found(format!("there is no {kind} {name:?}")))?)
+    }
+
+    pub(crate) fn notify(&self, notification: &Value) -> Result<(), Failure> {
+        Ok(self.port().core.notify(self.handle(), notification.to_string().as_bytes())?)
+    }
+}

@@ -1,0 +1,132 @@
+//! A server inside a web server of the host: requests in, responses out.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use trunkline_bridge::{Event, EventKind};
+
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::text::{Text, trunkline_str};
+use crate::edge::user_data::UserData;
+use crate::port::{Port, Receiver};
+
+/// A header of a request or response. Its value may have any bytes that HTTP allows.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct trunkline_http_header {
+    /// The name.
+    pub name: trunkline_str,
+    /// The value.
+    pub value: trunkline_str,
+}
+
+/// Status and headers of a response, borrowed until the callback returns.
+pub type trunkline_http_head_callback = Option<
+    unsafe extern "C" fn(
+        status: u16,
+        headers: *const trunkline_http_header,
+        header_count: usize,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// The next bytes of a response, borrowed until the callback returns. Grant them again with
+/// `trunkline_http_credit` when they were passed on.
+pub type trunkline_http_chunk_callback =
+    Option<unsafe extern "C" fn(data: *const c_void, len: usize, user_data: *mut c_void)>;
+
+/// The response is over: `TRUNKLINE_OK`, or why it is not complete. `error` is borrowed until the
+/// callback returns; NULL on success.
+pub type trunkline_http_end_callback =
+    Option<unsafe extern "C" fn(result: trunkline_result, error: *const trunkline_error, user_data: *mut c_void)>;
+
+/// A request that is being answered. Freed with `trunkline_http_exchange_free`.
+pub struct trunkline_http_exchange {
+    pub(crate) port: Arc<Port>,
+    pub(crate) ticket: u64,
+}
+
+impl Drop for trunkline_http_exchange {
+    fn drop(&mut self) {
+        self.port.detach(self.ticket);
+        let _ = self.cancel();
+    }
+}
+
+impl trunkline_http_exchange {
+    pub(crate) fn cancel(&self) -> Result<(), Failure> {
+        Ok(self.port.core.cancel(self.ticket, "the client has gone away")?)
+    }
+}
+
+/// The functions of the host that take a response, with the data that they share.
+pub(crate) struct ResponseReceiver {
+    pub(crate) head: trunkline_http_head_callback,
+    pub(crate) chunk: trunkline_http_chunk_callback,
+    pub(crate) end: trunkline_http_end_callback,
+    pub(crate) data: UserData,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    status: u16,
+    headers: Vec<(String, String)>,
+}
+
+impl Receiver for ResponseReceiver {
+    fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
+        match event.kind {
+            EventKind::HttpHead => self.head(&event.body),
+            EventKind::HttpChunk => self.chunk(&event.body),
+            EventKind::HttpEnd if event.ok => self.end(None),
+            EventKind::HttpEnd => self.end(Some(&Failure::from_json(&event.body).into_error())),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl ResponseReceiver {
+    fn head(&self, body: &[u8]) {
+        let (Some(head), Ok(given)) = (self.head, serde_json::from_slice::<Head>(body)) else { return };
+        let fields: Vec<_> =
+            given.headers.iter().map(|(name, value)| (Text::copy(name.as_bytes()), bytes_of(value))).collect();
+        let headers: Vec<_> = fields
+            .iter()
+            .map(|(name, value)| trunkline_http_header { name: name.lend(), value: value.lend() })
+            .collect();
+        // SAFETY: the host's function with the host's data; the headers live until it returns.
+        unsafe { head(given.status, headers.as_ptr(), headers.len(), self.data.pointer()) }
+    }
+
+    fn chunk(&self, bytes: &[u8]) {
+        if let Some(chunk) = self.chunk {
+            // SAFETY: the host's function with the host's data; the bytes live until it returns.
+            unsafe { chunk(bytes.as_ptr().cast(), bytes.len(), self.data.pointer()) }
+        }
+    }
+
+    fn end(&self, error: Option<&trunkline_error>) {
+        if let Some(end) = self.end {
+            let result = error.map_or(trunkline_result::TRUNKLINE_OK, |error| error.result);
+            let error = error.map_or(std::ptr::null(), std::ptr::from_ref);
+            // SAFETY: the host's function with the host's data; the error lives until it returns.
+            unsafe { end(result, error, self.data.pointer()) }
+        }
+    }
+}
+
+/// The target of a request. Bytes that are no text are replaced by a NUL byte, so that the core refuses the request.
+pub(crate) fn target_of(target: &[u8]) -> String {
+    String::from_utf8_lossy(target).replace(char::REPLACEMENT_CHARACTER, "\0")
+}
+
+/// In JSON, the value of a header has one character for each of its bytes.
+pub(crate) fn text_of(value: &[u8]) -> String {
+    value.iter().copied().map(char::from).collect()
+}
+
+fn bytes_of(value: &str) -> Text {
+    Text::new(value.chars().map(|character| u8::try_from(character).unwrap_or(b'?')).collect())
+}

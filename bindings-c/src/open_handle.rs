@@ -1,0 +1,105 @@
+//! An open listener or connection.
+
+use std::ffi::c_void;
+use std::sync::{Arc, OnceLock};
+
+use trunkline_bridge::{Event, EventKind};
+
+use crate::edge::failure::Failure;
+use crate::edge::text::{Text, trunkline_str};
+use crate::edge::user_data::Callback;
+use crate::port::{Port, Receiver, deadline_after};
+
+/// A notification of the server: `params` is JSON. Both texts are borrowed until the callback
+/// returns.
+pub type trunkline_notification_callback =
+    Option<unsafe extern "C" fn(method: trunkline_str, params: trunkline_str, user_data: *mut c_void)>;
+
+pub(crate) type NotificationCallback = Callback<unsafe extern "C" fn(trunkline_str, trunkline_str, *mut c_void)>;
+
+/// The time that the core may need beyond a deadline to report the end.
+const GRACE_MS: u64 = 10_000;
+
+pub(crate) struct OpenHandle {
+    notification: Option<Arc<NotificationCallback>>,
+    end: OnceLock<Result<(), Failure>>,
+}
+
+impl OpenHandle {
+    pub(crate) fn new(notification: Option<Arc<NotificationCallback>>) -> Arc<Self> {
+        Arc::new(Self { notification, end: OnceLock::new() })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.end.get().is_some()
+    }
+
+    /// The failure that ended it; success while it is open.
+    pub(crate) fn outcome(&self) -> Result<(), Failure> {
+        self.end.get().cloned().unwrap_or(Ok(()))
+    }
+
+    pub(crate) fn end(&self, port: &Port, outcome: Result<(), Failure>) {
+        let _ = self.end.set(outcome);
+        port.note_end();
+    }
+}
+
+impl Receiver for OpenHandle {
+    fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
+        match (event.kind, &self.notification) {
+            (EventKind::Notification, Some(callback)) => {
+                let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(&event.body));
+                // SAFETY: the host's function with the host's data; both arguments live until it returns.
+                unsafe { (callback.function)(method.lend(), params.lend(), callback.data.pointer()) }
+                return true;
+            }
+            (EventKind::SessionClosed, _) if event.ok => self.end(port, Ok(())),
+            // A connection that was opened in the background and could not be made ends with a `Reply`.
+            (EventKind::SessionClosed | EventKind::Reply, _) if !event.ok => {
+                self.end(port, Err(Failure::from_json(&event.body)));
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+/// Closes listeners or connections, all of them at once, and runs callbacks until they have ended. The first failure does not
+/// keep the others open.
+pub(crate) fn close<'a>(
+    port: &Arc<Port>,
+    handles: impl IntoIterator<Item = (u64, &'a Arc<OpenHandle>)>,
+    deadline_ms: u64,
+) -> Result<(), Failure> {
+    let mut open: Vec<_> = handles.into_iter().filter(|(_, open)| !open.is_closed()).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    port.check_may_wait()?;
+    let mut outcome = Ok(());
+    open.retain(|(handle, _)| match port.core.close(*handle, deadline_ms) {
+        Ok(()) => true,
+        Err(reason) => {
+            outcome = std::mem::replace(&mut outcome, Ok(())).and(Err(reason.into()));
+            false
+        }
+    });
+    let closed = port.run_until(deadline_after(deadline_ms.saturating_add(GRACE_MS)), |look| {
+        // While another thread has the turn, the core alone knows that they have ended.
+        let has_ended =
+            |(handle, open): &(u64, &Arc<OpenHandle>)| open.is_closed() || look.is_last && !port.core.is_open(*handle);
+        open.iter().all(has_ended).then_some(())
+    })?;
+    if closed.is_some() {
+        open.iter().for_each(|(_, open)| drop(open.end.set(Ok(()))));
+    }
+    outcome.and(closed.ok_or_else(|| Failure::timeout("what was closed did not end in time")))
+}
+
+/// Closes a listener or connection without waiting.
+pub(crate) fn close_now(port: &Port, handle: u64, open: &OpenHandle) {
+    if !open.is_closed() {
+        let _ = port.core.close(handle, 0);
+    }
+}

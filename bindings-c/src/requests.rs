@@ -1,0 +1,236 @@
+//! Requests, of a client or to the client of a call: their options, and how they are sent.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use trunkline_bridge::{Event, EventKind};
+
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::options::options;
+use crate::edge::sync::Mutex;
+use crate::edge::text::{Text, trunkline_str};
+use crate::edge::user_data::Callback;
+use crate::port::{Port, Receiver, Report};
+
+/// How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
+/// until the callback returns.
+pub type trunkline_progress_callback =
+    Option<unsafe extern "C" fn(progress: f64, total: f64, message: trunkline_str, user_data: *mut c_void)>;
+
+/// The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
+/// error. Both are borrowed until the callback returns; `error` is NULL on success, `json` empty on
+/// failure.
+pub type trunkline_reply_callback = Option<
+    unsafe extern "C" fn(
+        result: trunkline_result,
+        json: trunkline_str,
+        error: *const trunkline_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+pub(crate) type ProgressCallback = Callback<unsafe extern "C" fn(f64, f64, trunkline_str, *mut c_void)>;
+pub(crate) type ReplyCallback =
+    Callback<unsafe extern "C" fn(trunkline_result, trunkline_str, *const trunkline_error, *mut c_void)>;
+
+/// Options of a request. Made by `trunkline_request_options_new`, freed by
+/// `trunkline_request_options_free`. What is not set is the client's; for a request to the client of
+/// a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
+#[derive(Default)]
+pub struct trunkline_request_options {
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) max_timeout_ms: Option<u64>,
+    pub(crate) key: Option<String>,
+    pub(crate) progress: Option<Arc<ProgressCallback>>,
+    wrong: Option<Failure>,
+}
+
+options!(trunkline_request_options);
+
+impl trunkline_request_options {
+    /// Nothing but a key, if it is not empty.
+    pub(crate) fn with_key(key: &str) -> Self {
+        Self { key: (!key.is_empty()).then(|| key.to_owned()), ..Self::default() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_timeout_ms: Option<u64>,
+    progress: bool,
+    all: bool,
+    wait: bool,
+}
+
+/// A request that can be sent. It needs the host's options no more: a callback may free them while the request waits.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: Option<&'a RawValue>,
+    /// The whole of a list, all its pages.
+    pub(crate) all: bool,
+    pub(crate) options: Option<&'a trunkline_request_options>,
+}
+
+impl Request<'_> {
+    fn json(&self, wait: bool) -> Result<Vec<u8>, Failure> {
+        let options = self.options;
+        let message = Message {
+            method: self.method,
+            params: self.params,
+            key: options.and_then(|options| options.key.as_deref()),
+            timeout_ms: options.and_then(|options| options.timeout_ms),
+            max_timeout_ms: options.and_then(|options| options.max_timeout_ms),
+            progress: self.progress().is_some(),
+            all: self.all,
+            wait,
+        };
+        serde_json::to_vec(&message).map_err(|reason| Failure::internal(reason.to_string()))
+    }
+
+    fn progress(&self) -> Option<Arc<ProgressCallback>> {
+        self.options.and_then(|options| options.progress.clone())
+    }
+
+    /// Sends the request to `target` and blocks until its result is there.
+    pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<Bytes, Failure> {
+        port.check_may_wait()?;
+        let progress = self.progress();
+        let ticket = port.core.request(target, &self.json(true)?)?;
+        let report = progress.map(|callback| move |body: &[u8]| report_progress(&callback, body));
+        port.wait_for(ticket, report.as_ref().map(|report| report as &Report))
+    }
+
+    /// Sends the request to `target`; its outcome goes to `completion`. `ticket` gets its number before any callback runs
+    /// that may need it.
+    pub(crate) fn start(
+        self,
+        port: &Arc<Port>,
+        target: u64,
+        owner: u64,
+        completion: Completion,
+        ticket: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
+        let json = self.json(false)?;
+        let started = StartedRequest::new(owner, completion, self.progress());
+        port.make(started, |core| core.request(target, &json), ticket).map(drop)
+    }
+
+    /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision or the client too.
+    pub(crate) fn start_for_call(
+        self,
+        port: &Arc<Port>,
+        call: u64,
+        server: u64,
+        completion: Completion,
+    ) -> Result<(), Failure> {
+        let json = self.json(false)?;
+        let started = StartedRequest::new(server, completion, self.progress());
+        match port.make(started.clone(), |core| core.request(call, &json), |_| ()) {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.is_outcome_of_request() => {
+                port.add_job(server, move || started.complete(Err(failure)))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// The function that gets the outcome of a started request.
+pub(crate) type Completion = Box<dyn FnOnce(Result<Bytes, Failure>) + Send + Sync>;
+
+/// The completion of a request whose outcome goes to a callback of the host, or to nobody.
+pub(crate) fn completion(callback: Option<ReplyCallback>) -> Completion {
+    Box::new(move |outcome| {
+        let Some(Callback { function, data }) = callback else { return };
+        let outcome = Outcome::of(outcome);
+        // SAFETY: the host's function with the host's data; all arguments live until it returns.
+        unsafe { function(outcome.result(), outcome.body.lend(), outcome.error(), data.pointer()) }
+    })
+}
+
+/// The outcome of a request as callbacks get it.
+pub(crate) struct Outcome {
+    pub(crate) body: Text,
+    pub(crate) error: Option<trunkline_error>,
+}
+
+impl Outcome {
+    pub(crate) fn of(outcome: Result<Bytes, Failure>) -> Self {
+        match outcome {
+            Ok(body) => Self { body: Text::copy(&body), error: None },
+            Err(failure) => Self { body: Text::copy(b""), error: Some(failure.into_error()) },
+        }
+    }
+
+    pub(crate) fn result(&self) -> trunkline_result {
+        self.error.as_ref().map_or(trunkline_result::TRUNKLINE_OK, |error| error.result)
+    }
+
+    pub(crate) fn error(&self) -> *const trunkline_error {
+        self.error.as_ref().map_or(std::ptr::null(), std::ptr::from_ref)
+    }
+}
+
+struct StartedRequest {
+    /// The connection, or the server of the call.
+    owner: u64,
+    completion: Mutex<Option<Completion>>,
+    progress: Option<Arc<ProgressCallback>>,
+}
+
+impl StartedRequest {
+    fn new(owner: u64, completion: Completion, progress: Option<Arc<ProgressCallback>>) -> Arc<Self> {
+        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress })
+    }
+
+    fn complete(&self, outcome: Result<Bytes, Failure>) {
+        let completion = self.completion.lock().take();
+        if let Some(completion) = completion {
+            completion(outcome);
+        }
+    }
+}
+
+impl Receiver for StartedRequest {
+    fn owner(&self) -> u64 {
+        self.owner
+    }
+
+    fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
+        match (event.kind, &self.progress) {
+            (EventKind::Reply, _) if event.ok => self.complete(Ok(event.body)),
+            (EventKind::Reply, _) => self.complete(Err(Failure::from_json(&event.body))),
+            (EventKind::Notification, Some(callback)) => report_progress(callback, &event.body),
+            _ => return false,
+        }
+        true
+    }
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    progress: f64,
+    total: Option<f64>,
+    message: Option<String>,
+}
+
+fn report_progress(callback: &ProgressCallback, body: &[u8]) {
+    if let Ok(Progress { progress, total, message }) = serde_json::from_slice(body) {
+        let message = Text::new(message.unwrap_or_default().into_bytes());
+        let Callback { function, data } = callback;
+        // SAFETY: the host's function with the host's data; the text lives until it returns.
+        unsafe { function(progress, total.unwrap_or(0.0), message.lend(), data.pointer()) }
+    }
+}

@@ -1,0 +1,91 @@
+//! The threads that wait on a port, and the one way in which they are woken.
+//!
+//! One of them, the leader, sleeps on a descriptor that only the leader empties; the others sleep on a condition variable. A
+//! signal handler can only write to a descriptor, so without the leader nothing could wake the threads then. The descriptor
+//! that the host's event loop watches is another one: a dispatch on a third thread must not swallow the news of a sleeper.
+
+use std::time::Duration;
+
+use trunkline_bridge::Bell;
+
+use crate::edge::alarm::Alarm;
+use crate::edge::failure::Failure;
+use crate::edge::sync::{Condvar, Mutex};
+
+pub(crate) struct Waiting {
+    threads: Mutex<Threads>,
+    changed: Condvar,
+    /// Raised by everything that may concern a sleeper. Lowered by the leader, which looks again afterwards.
+    leader: Alarm,
+}
+
+#[derive(Default)]
+struct Threads {
+    /// Moves with each change that a thread must look at.
+    changes: u64,
+    followers: usize,
+    has_leader: bool,
+}
+
+impl Waiting {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        Ok(Self { threads: Mutex::default(), changed: Condvar::default(), leader: Alarm::new()? })
+    }
+
+    /// The state to hand to `sleep`. To be read before looking for what the sleep would wait for.
+    pub(crate) fn changes(&self) -> u64 {
+        self.threads.lock().changes
+    }
+
+    /// Makes every waiting thread look again.
+    pub(crate) fn wake(&self) {
+        let mut threads = self.threads.lock();
+        self.change(&mut threads);
+        if threads.has_leader {
+            self.leader.set();
+        }
+    }
+
+    /// The same from a signal handler: the leader, now or the next one, passes it on.
+    pub(crate) fn wake_in_signal_handler(&self) {
+        self.leader.set();
+    }
+
+    /// Sleeps until something changes, unless that happened after `seen` was read. Also returns without a change.
+    pub(crate) fn sleep(&self, seen: u64, timeout: Duration) {
+        let mut threads = self.threads.lock();
+        if threads.changes != seen {
+            return;
+        }
+        if threads.has_leader {
+            threads.followers += 1;
+            threads = self.changed.wait_for(threads, timeout);
+            threads.followers -= 1;
+            return;
+        }
+        threads.has_leader = true;
+        drop(threads);
+        self.leader.wait(timeout);
+        self.leader.clear();
+        let mut threads = self.threads.lock();
+        threads.has_leader = false;
+        // A follower becomes the leader, and a signal handler's news reaches all of them.
+        self.change(&mut threads);
+    }
+
+    fn change(&self, threads: &mut Threads) {
+        threads.changes += 1;
+        if threads.followers > 0 {
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// The bell of replies, of progress and of ends: threads wait for them.
+pub(crate) struct WakesThreads(pub(crate) std::sync::Arc<Waiting>);
+
+impl Bell for WakesThreads {
+    fn ring(&self) {
+        self.0.wake();
+    }
+}
