@@ -186,7 +186,7 @@ impl Authorization {
         Ok(identity)
     }
 
-    /// Whether an identity may do something that needs these scopes beside those that everything needs.
+    /// Returns whether an identity may do something that needs these scopes beside those that everything needs.
     pub(crate) fn permit(&self, identity: &Identity, operation: &[String]) -> Result<(), Refusal> {
         let needed = union(self.terms.required.iter().chain(operation));
         if self.terms.hierarchy.covers(&identity.scopes, &needed) {
@@ -213,7 +213,7 @@ impl Authorization {
     }
 }
 
-/// What is kept of a candidate while its token is being verified.
+/// A candidate while its token is being verified.
 pub(crate) struct Judged {
     scheme: Scheme,
     proof: Option<Proof>,

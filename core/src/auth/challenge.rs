@@ -4,10 +4,10 @@
 use super::{Algorithm, Refusal, Scheme};
 use std::fmt::Write as _;
 
-/// What all challenges of a server have in common.
+/// The common part of all challenges of a server.
 pub(super) struct Challenger<'a> {
     pub(super) metadata_url: &'a str,
-    /// What the endpoint needs.
+    /// The scopes that the endpoint needs.
     pub(super) scopes: &'a [String],
     /// The schemes that are accepted, the preferred one first.
     pub(super) schemes: &'a [Scheme],

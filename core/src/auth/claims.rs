@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// How far the clocks of the issuer and of this server may differ.
 pub(super) const LEEWAY: u64 = 60;
 
-/// What a token must say.
+/// The claims that a token must have.
 pub(super) struct Expected<'a> {
     pub(super) issuer: &'a str,
     /// One of these must be in `aud`.
@@ -54,7 +54,7 @@ pub(super) fn judge(claims: Map<String, Value>, expected: &Expected<'_>) -> Resu
     })
 }
 
-/// Whether `aud`, a text or an array of texts, names one of the audiences (AUS-08).
+/// Returns whether `aud`, a text or an array of texts, names one of the audiences (AUS-08).
 fn is_for(claim: Option<&Value>, audiences: &[String]) -> bool {
     let names = |value: &Value| {
         value.as_str().is_some_and(|name| audiences.iter().any(|audience| resource::is_same(name, audience)))

@@ -16,7 +16,7 @@ use url::Url;
 /// Shorter secrets can be guessed.
 const MIN_SECRET: usize = 32;
 
-/// Whether tokens are bound to keys of the client (RFC 9449).
+/// The binding of tokens to keys of the client (RFC 9449).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DpopPolicy {
     /// Bearer tokens only. Tokens that are bound are refused, for nobody would check their binding.
@@ -99,7 +99,7 @@ impl AuthorizationBuilder {
         self
     }
 
-    /// Whether tokens are bound to keys. Default: [`DpopPolicy::Off`].
+    /// Sets the binding of tokens to keys. Default: [`DpopPolicy::Off`].
     pub fn dpop(mut self, policy: DpopPolicy) -> Self {
         self.dpop = policy;
         self

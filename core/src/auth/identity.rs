@@ -1,10 +1,10 @@
-//! Who a token stands for.
+//! The identity that a token stands for.
 
 use crate::protocol::RawJson;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a verified token says of the sender of a request. The token itself is not part of it: it was issued for this server
+/// The claims of a verified token about the sender of a request. The token itself is not part of it: it was issued for this server
 /// and must not travel further (AUS-09).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -22,7 +22,7 @@ pub struct Identity {
     /// The authorization server that issued the token (`iss`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
-    /// What the token grants.
+    /// The scopes that the token grants.
     #[serde(default)]
     pub scopes: Vec<String>,
     /// When the token ends, in seconds since 1970.

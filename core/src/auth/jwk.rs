@@ -64,7 +64,7 @@ impl PublicKey {
         Ok(Self { id: text("kid").map(str::to_owned), only: text("alg").map(str::to_owned), material })
     }
 
-    /// Whether it may verify this algorithm.
+    /// Returns whether it may verify this algorithm.
     fn suits(&self, algorithm: Algorithm) -> bool {
         use Algorithm::{EdDsa, Es256, Es384, Es512, Ps256, Ps384, Ps512, Rs256, Rs384, Rs512};
         let fits = match (&self.material, algorithm) {
@@ -78,7 +78,7 @@ impl PublicKey {
         fits && self.only.as_deref().is_none_or(|only| Algorithm::parse(only) == Some(algorithm))
     }
 
-    /// Whether the signature of the message is of this key and algorithm.
+    /// Returns whether the signature of the message is of this key and algorithm.
     pub(super) fn verify(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         if !self.suits(algorithm) {
             return false;
@@ -115,7 +115,7 @@ fn ecdsa(curve: Curve) -> &'static EcdsaVerificationAlgorithm {
     }
 }
 
-/// Whether a JWK holds more than a public key.
+/// Returns whether a JWK holds more than a public key.
 pub(super) fn is_private(jwk: &Value) -> bool {
     PRIVATE.iter().any(|name| jwk.get(name).is_some())
 }

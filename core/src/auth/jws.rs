@@ -103,7 +103,7 @@ impl<'a> Jws<'a> {
         Algorithm::parse(&self.header.alg).filter(|algorithm| allowed.contains(algorithm))
     }
 
-    /// Whether the key has signed it with that algorithm.
+    /// Returns whether the key has signed it with that algorithm.
     pub(super) fn is_signed_by(&self, key: &PublicKey, algorithm: Algorithm) -> bool {
         key.verify(algorithm, self.signed.as_bytes(), &self.signature)
     }

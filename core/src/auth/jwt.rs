@@ -31,7 +31,8 @@ const DEADLINE: Duration = Duration::from_secs(10);
 const MAX_WAITING: usize = 1024;
 /// Keys that are tried for a token that names none.
 const MAX_TRIED: usize = 16;
-/// What `typ` may be (RFC 9068 section 2.1; many issuers write the general type). It keeps other JWTs of an issuer out.
+/// Accepted values of `typ` (RFC 9068 section 2.1; many issuers write the general type). They keep
+/// other JWTs of an issuer out.
 const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
 
 /// Which JWTs are accepted.
@@ -41,7 +42,7 @@ pub struct JwtOptions {
     pub issuers: Vec<String>,
     /// Where their keys are.
     pub keys: KeySource,
-    /// What `aud` must name one of. Empty (the default): the resource identifier of the server.
+    /// Accepted `aud` values. Empty (the default): the resource identifier of the server.
     pub audiences: Vec<String>,
     /// How tokens may be signed. Default: every algorithm with public keys.
     pub algorithms: Vec<Algorithm>,
@@ -102,7 +103,7 @@ struct State {
     waiting: Vec<Verification>,
 }
 
-/// What becomes of a token now.
+/// The next step with a token.
 enum Step<'a> {
     Answer(Result<Identity, Refusal>),
     Wait { issuer: usize, state: MutexGuard<'a, State>, fetch: bool },

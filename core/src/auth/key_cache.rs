@@ -19,7 +19,7 @@ pub(super) struct KeyCache<K> {
     fetching: bool,
 }
 
-/// What to do about a token.
+/// The decision about a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look<K> {
     /// Use these keys, as they are.
@@ -41,8 +41,8 @@ impl<K> Default for KeyCache<K> {
 }
 
 impl<K: Clone> KeyCache<K> {
-    /// Looks for keys. `suits`: whether the key that the token names is among them. Whoever is told to fetch must do so, and
-    /// then say [`Self::fetched`].
+    /// Looks for keys. `suits` tells if the key that the token names is among them. A caller that
+    /// is told to fetch must do so, and then call [`Self::fetched`].
     pub(super) fn look(&mut self, now: Instant, suits: impl Fn(&K) -> bool) -> Look<K> {
         let since = |at: Instant| now.saturating_duration_since(at);
         let running = self.fetching && self.last_fetch.is_some_and(|at| since(at) < LOST);

@@ -1,4 +1,4 @@
-//! What a protected resource says of itself (RFC 9728).
+//! The metadata document of a protected resource (RFC 9728).
 
 use super::Algorithm;
 use bytes::Bytes;
@@ -14,11 +14,11 @@ pub(super) struct Metadata {
     pub(super) document: Bytes,
     /// The URL to point clients to.
     pub(super) url: String,
-    /// What may follow the well-known path: nothing, or the path of the resource.
+    /// The suffix of the well-known path: empty, or the path of the resource.
     resource_path: String,
 }
 
-/// What the document says.
+/// The values of the document.
 pub(super) struct Contents<'a> {
     pub(super) resource: &'a str,
     pub(super) authorization_servers: &'a [String],

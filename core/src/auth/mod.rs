@@ -1,7 +1,8 @@
-//! Who sends a request: bearer tokens at a server, from the `Authorization` header to a verified identity.
+//! Authorization of requests: bearer tokens at a server, from the `Authorization` header to a
+//! verified identity.
 //!
 //! Everything here is told what it needs: the time is an argument, documents come through [`Fetch`], and whoever judges a
-//! token ([`TokenVerifier`]) may answer later and from anywhere. What the HTTP server does with it is in
+//! token ([`TokenVerifier`]) may answer later and from anywhere. The HTTP server's part is in
 //! `transport/http_server/authorization.rs`.
 //!
 //! Sources: the specification's authorization pages; RFC 6750 (bearer tokens), RFC 9728 (metadata of protected resources),

@@ -9,7 +9,7 @@ const MAX_TOKEN: usize = 64 * 1024;
 /// How a token is presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// Whoever has the token may use it.
+    /// Any holder of the token may use it.
     Bearer,
     /// The token is bound to a key, which signs a proof for every request.
     Dpop,

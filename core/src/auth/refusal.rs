@@ -2,7 +2,8 @@
 
 use http::StatusCode;
 
-/// Why a request is refused. What the texts say reaches the client: nothing about the token's content, and no secrets.
+/// Why a request is refused. The texts reach the client: they hold nothing about the token's
+/// content, and no secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// There are no credentials of a kind that counts here (401).
@@ -23,7 +24,7 @@ pub enum Refusal {
         /// For people.
         description: Option<String>,
     },
-    /// Whether the token is good cannot be said now (503). The text is for the log only.
+    /// The token cannot be verified now (503). The text is for the log only.
     Unavailable(String),
 }
 
@@ -52,7 +53,7 @@ impl Refusal {
         }
     }
 
-    /// What the client is told.
+    /// The description for the client.
     pub(crate) fn description(&self) -> &str {
         match self {
             Self::Missing => "This server needs an access token in the header Authorization",

@@ -16,7 +16,7 @@ impl Hierarchy {
         self.0.iter().flat_map(|(broad, narrow)| std::iter::once(broad).chain(narrow))
     }
 
-    /// Whether what is granted covers all that is needed, directly or by implication.
+    /// Returns whether what is granted covers all that is needed, directly or by implication.
     pub(super) fn covers(&self, granted: &[String], needed: &[String]) -> bool {
         if needed.is_empty() {
             return true;

@@ -33,7 +33,7 @@ pub struct Verification {
     answer: Arc<Answer>,
 }
 
-/// What is known of the request that presents a token.
+/// Facts about the request that presents a token.
 pub(crate) struct Facts {
     pub(crate) token: String,
     pub(crate) scheme: Scheme,

@@ -41,7 +41,7 @@ pub struct SentRequest {
     pub id: RequestId,
     /// The message.
     pub message: Bytes,
-    /// Whether no other request is in flight.
+    /// `true` if no other request is in flight.
     pub alone: bool,
 }
 
@@ -54,7 +54,7 @@ pub enum ClientReceived<T> {
         item: T,
         /// Its method.
         method: Box<str>,
-        /// What came of it.
+        /// The result or the error.
         outcome: Result<RawJson, NoResult>,
     },
     /// Progress of a request in flight.
@@ -226,7 +226,7 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.finish(id).map(|sent| sent.item)
     }
 
-    /// Whether a request is in flight.
+    /// Returns whether a request is in flight.
     pub fn awaits(&self, id: &RequestId) -> bool {
         self.outgoing.deadline_of(id).is_some()
     }

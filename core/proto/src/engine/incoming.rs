@@ -97,7 +97,7 @@ impl<T> Incoming<T> {
         }
     }
 
-    /// Whether a request with this id is still open.
+    /// Returns whether a request with this id is still open.
     pub fn contains(&self, id: &RequestId) -> bool {
         self.by_id.contains_key(id)
     }
@@ -204,7 +204,7 @@ impl<T> Incoming<T> {
         Some(item)
     }
 
-    /// Whether this progress value may be sent: the call is open and the value rises (PRG-02, PRG-05).
+    /// Returns whether this progress value may be sent: the call is open and the value rises (PRG-02, PRG-05).
     pub fn advance(&mut self, key: CallKey, progress: f64) -> bool {
         let Some(open) = self.open.get_mut(&key) else { return false };
         if !progress.is_finite() || open.progress.is_some_and(|last| progress <= last) {
@@ -214,7 +214,7 @@ impl<T> Incoming<T> {
         true
     }
 
-    /// Whether a call is open.
+    /// Returns whether a call is open.
     pub fn is_open(&self, key: CallKey) -> bool {
         self.open.contains_key(&key)
     }
@@ -224,7 +224,7 @@ impl<T> Incoming<T> {
         self.running + self.waiting.len() + self.placeless - self.staying
     }
 
-    /// Whether no call is open.
+    /// Returns whether no call is open.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

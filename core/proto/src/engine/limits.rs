@@ -26,7 +26,7 @@ pub struct Limits {
 const DEEPEST: usize = 128;
 
 impl Limits {
-    /// Whether the limits can be kept.
+    /// Returns whether the limits can be kept.
     ///
     /// # Errors
     /// Which one cannot, and what the most is.

@@ -49,7 +49,7 @@ pub enum Probe {
     Initialize {
         /// The revision to offer.
         revision: Revision,
-        /// Whether a new connection is needed first.
+        /// `true` if a new connection is needed first.
         fresh: bool,
     },
 }

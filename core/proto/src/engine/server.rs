@@ -198,12 +198,12 @@ impl<T, U> ServerConversation<T, U> {
         self.incoming.finish(key)
     }
 
-    /// Whether a call is still wanted.
+    /// Returns whether a call is still wanted.
     pub fn is_open(&self, key: CallKey) -> bool {
         self.incoming.is_open(key)
     }
 
-    /// Whether calls other than streams are open.
+    /// Returns whether calls other than streams are open.
     pub fn is_idle(&self) -> bool {
         self.incoming.is_empty()
     }

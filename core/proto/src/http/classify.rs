@@ -1,4 +1,4 @@
-//! What a POST is: of which era, and on which ground it is refused before anyone serves it (VERSIONS 2.2).
+//! Classification of a POST: its era, or the ground on which it is refused before it is served.
 
 use super::rejection::Rejection;
 use crate::engine::Claim;
@@ -65,7 +65,7 @@ pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejectio
     }
 }
 
-/// Whether the header `MCP-Protocol-Version` is none of the legacy era.
+/// Returns whether the header `MCP-Protocol-Version` is none of the legacy era.
 pub fn has_modern_version(version: Option<&str>) -> bool {
     version.is_some_and(|version| Era::named(version) == Era::Modern)
 }
@@ -87,7 +87,7 @@ fn is_modern(version: &str) -> bool {
 pub fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<Revision, Rejection> {
     let Some(version) = version else { return Ok(Revision::HEADERLESS) };
     Revision::parse(version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
-        // What holds no message is of a session, whose revision is one of the handshake.
+        // A body without a message belongs to a session, whose revision is a legacy one.
         let of_here = |revision: &&Revision| frame.is_some() || revision.era() == Era::Legacy;
         let supported: Vec<_> = Revision::ALL.iter().rev().filter(of_here).map(|revision| revision.as_str()).collect();
         let text = match frame {
@@ -99,7 +99,7 @@ pub fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<R
     })
 }
 
-/// Whether a revision takes arrays (RPC-14).
+/// Returns whether a revision takes arrays (RPC-14).
 pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     if revision.is_some_and(|revision| revision.supports(Feature::Batches)) {
         return Ok(());
@@ -240,7 +240,7 @@ mod tests {
         let frame = frame(&request("tools/list", json!({})));
         assert_eq!(legacy_revision(Some(&frame), None).unwrap(), Revision::V2025_03_26);
         assert_eq!(legacy_revision(Some(&frame), Some("2025-06-18")).unwrap(), Revision::V2025_06_18);
-        // What is no date is no revision to come.
+        // A version that is not a date is not a future revision.
         assert_eq!(kind(request("tools/list", json!({})), Some("draft")), Ok(Posted::Legacy));
         for version in ["2025-06-19", "", "2026-07-28", "draft"] {
             let rejection = legacy_revision(Some(&frame), Some(version)).unwrap_err();

@@ -1,4 +1,4 @@
-//! What a body is, and what a client takes in answer.
+//! Media types of bodies, and the types that a client accepts.
 
 use http::{HeaderMap, HeaderValue, header};
 
@@ -47,7 +47,7 @@ fn split_range(range: &[u8]) -> (&[u8], bool) {
     (media, weightless)
 }
 
-/// Whether `Content-Type` is a media type, whatever its parameters.
+/// Returns whether `Content-Type` is a media type, whatever its parameters.
 pub fn is_type(headers: &HeaderMap, media: &HeaderValue) -> bool {
     headers
         .get(header::CONTENT_TYPE)

@@ -62,7 +62,7 @@ fn refused(header: &str, value: &str, option: &str) -> Rejection {
     Rejection::new(StatusCode::FORBIDDEN, None, &RpcError::invalid_request(message))
 }
 
-/// Whether a host names this machine itself.
+/// Returns whether a host names this machine itself.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.eq_ignore_ascii_case("localhost")

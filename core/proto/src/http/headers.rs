@@ -14,5 +14,5 @@ pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Tells proxies such as nginx to pass events on at once (H26-15).
 pub const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// What the names of headers that repeat parameters of tools begin with, in the lower case that header maps use.
+/// The prefix of headers that mirror parameters of tools, in the lower case of header maps.
 pub const PARAMETER_PREFIX: &str = "mcp-param-";

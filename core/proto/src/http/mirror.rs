@@ -12,7 +12,7 @@ use std::{
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// What the headers of a request say.
+/// The values of the mirrored headers of a request.
 pub fn read(headers: &HeaderMap) -> Mirror {
     Mirror {
         version: version(headers),

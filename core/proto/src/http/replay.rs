@@ -1,4 +1,4 @@
-//! What the streams of a session have carried, so that one that broke can be continued (HTTP-36..40).
+//! Events that the streams of a session have carried, for streams that resume (HTTP-36..40).
 
 use bytes::Bytes;
 use std::{

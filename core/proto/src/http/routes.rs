@@ -1,6 +1,6 @@
-//! What is found at which path.
+//! Paths of an endpoint.
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The endpoint of Streamable HTTP.
@@ -49,7 +49,7 @@ impl Routes {
         Self { below: true, ..self }
     }
 
-    /// What a request is for. `in_session`: it names a session of Streamable HTTP; `addressed`: its query names one of HTTP+SSE.
+    /// The purpose of a request. `in_session`: it names a session of Streamable HTTP; `addressed`: its query names one of HTTP+SSE.
     pub fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Place {
         let path = path.strip_suffix('/').unwrap_or(path);
         if let Some(sse) = &self.sse {
@@ -57,7 +57,7 @@ impl Routes {
                 let here = self.is_endpoint(path);
                 (here, here && addressed)
             } else {
-                // What is relative to a stream with a slash at its end is one level deeper.
+                // A URL relative to a stream with a slash at its end is one level deeper.
                 let deeper = self.below && addressed && path.ends_with(&sse.messages);
                 (self.is(path, &sse.stream), deeper || self.is(path, &sse.messages))
             };
@@ -82,7 +82,7 @@ impl Routes {
         self.endpoint.as_ref().is_none_or(|endpoint| is_same(path, endpoint))
     }
 
-    /// Whether a path is one of ours: the whole of it, or its end if a router may have put something before it.
+    /// Returns whether a path is one of ours: the whole of it, or its end if a router may have put something before it.
     fn is(&self, path: &str, known: &str) -> bool {
         is_same(path, known) || (self.endpoint.is_none() && path.ends_with(known))
     }

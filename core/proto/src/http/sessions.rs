@@ -28,7 +28,7 @@ impl<S: Clone> Sessions<S> {
         Self { open: HashMap::new(), max, idle }
     }
 
-    /// Whether one more session may be opened.
+    /// Returns whether one more session may be opened.
     pub fn has_room(&self) -> bool {
         self.open.len() < self.max
     }

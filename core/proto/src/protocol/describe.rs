@@ -108,7 +108,7 @@ pub struct Values {
     pub doc: &'static [&'static str],
     /// The strings, each with its documentation.
     pub values: &'static [(&'static str, &'static [&'static str])],
-    /// Whether other strings may come, which a reader keeps as they are.
+    /// `true` if other strings may come, which a reader keeps as they are.
     pub open: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct Union {
     pub tag: Option<&'static str>,
     /// The variants, each with the value of the tag, or the member that tells it.
     pub variants: &'static [(&'static str, Type)],
-    /// Whether objects of other kinds may come, which a reader keeps as they are.
+    /// `true` if objects of other kinds may come, which a reader keeps as they are.
     pub open: bool,
 }
 

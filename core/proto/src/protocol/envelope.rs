@@ -26,7 +26,7 @@ pub enum Message {
 pub struct Request {
     /// Repeated by the response.
     pub id: RequestId,
-    /// What to do.
+    /// The method.
     pub method: Box<str>,
     /// An object, if present (arrays are refused: every MCP method names its parameters).
     pub params: Option<RawJson>,
@@ -35,7 +35,7 @@ pub struct Request {
 /// A message with a method and no id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
-    /// What happened.
+    /// The method.
     pub method: Box<str>,
     /// An object, if present.
     pub params: Option<RawJson>,
@@ -46,7 +46,7 @@ pub struct Notification {
 pub struct Response {
     /// The request that is answered; `None` where it could not be read.
     pub id: Option<RequestId>,
-    /// What came of it.
+    /// The result or the error.
     pub outcome: Result<RawJson, NoResult>,
 }
 
@@ -55,11 +55,11 @@ pub struct Response {
 pub enum NoResult {
     /// The peer answered with an error.
     Error(RpcError),
-    /// What came is neither a result nor an error; the text says why.
+    /// Neither a result nor an error; the text has the reason.
     Nonsense(String),
 }
 
-/// What one frame (a line, a body, an event) holds.
+/// The content of one frame (a line, a body, an event).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
     /// One message, or why it is none.
@@ -68,7 +68,8 @@ pub enum Frame {
     Batch(Vec<Result<Message, Malformed>>),
 }
 
-/// Text that is no message, with the error that answers it. What is meant as a response is none of these: nobody answers it.
+/// An invalid message, with the error that answers it. Responses are never answered, and so never
+/// become one of these.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Malformed {
     /// The id, if it could be read.

@@ -110,7 +110,7 @@ impl RpcError {
         Self::new(code::INTERNAL_ERROR, format!("Busy: {what}")).with_data(json!({"reason": "busy"}))
     }
 
-    /// Whether this is [`RpcError::busy`].
+    /// Returns whether this is [`RpcError::busy`].
     pub fn is_busy(&self) -> bool {
         self.data.as_ref().is_some_and(|data| data["reason"] == "busy")
     }
@@ -133,7 +133,7 @@ impl RpcError {
             .with_data(json!({"supported": supported, "requested": requested}))
     }
 
-    /// Whether the code is one of the three that only a server of the modern era sends (VERSIONS 2.3).
+    /// Returns whether the code is one of the three that only a server of the modern era sends (VERSIONS 2.3).
     pub fn is_modern(&self) -> bool {
         matches!(self.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION)
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub struct Extension {
     /// Its identifier.
     pub id: &'static str,
-    /// Whether a client has to declare it before it may use the extension's methods (TKX-21); skills need no declaration (SKL-07).
+    /// `true` if a client has to declare it before it may use the extension's methods (TKX-21); skills need no declaration (SKL-07).
     pub client_declares: bool,
 }
 
@@ -21,7 +21,7 @@ pub static APPS: Extension = Extension { id: "io.modelcontextprotocol/ui", clien
 /// Checks the id of an extension: a prefix of labels with dots between, a slash, and a name (EXT-02, the rules of `_meta` keys).
 ///
 /// # Errors
-/// What an id must look like.
+/// Checks the form of an id.
 pub fn check_id(id: &str) -> Result<(), String> {
     let (prefix, name) = id.rsplit_once('/').unwrap_or(("", id));
     let between = |text: &str, first: fn(&u8) -> bool| {
@@ -40,7 +40,7 @@ pub fn check_id(id: &str) -> Result<(), String> {
 }
 
 impl Extension {
-    /// Whether capabilities, of a client or of a server, declare this extension. Its settings must be an object (EXT-01).
+    /// Returns whether capabilities, of a client or of a server, declare this extension. Its settings must be an object (EXT-01).
     pub fn is_in(&self, capabilities: &Value) -> bool {
         self.settings(capabilities).is_some()
     }

@@ -4,7 +4,7 @@ use super::extension::{self, Extension};
 use super::revision::Revision;
 use Revision::*;
 
-/// Who sends a message.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The side that connects.
@@ -20,7 +20,7 @@ pub struct Method {
     pub name: &'static str,
     /// What bindings may call it, whose native parts know no names of the wire.
     pub word: Option<&'static str>,
-    /// Whether it expects a response.
+    /// Request or notification.
     pub kind: Kind,
     /// The roles that may send it.
     pub senders: &'static [Role],
@@ -30,9 +30,9 @@ pub struct Method {
     pub name_parameter: Option<&'static str>,
     /// The extension that brings it; `None` for the methods of the specification itself.
     pub extension: Option<&'static Extension>,
-    /// Whether its result carries `ttlMs` and `cacheScope` from 2026-07-28 on (CCH-01).
+    /// `true` if its result carries `ttlMs` and `cacheScope` from 2026-07-28 on (CCH-01).
     pub cacheable: bool,
-    /// Whether it may be answered by a request for input (MRTR-01).
+    /// `true` if it may be answered by a request for input (MRTR-01).
     pub takes_input: bool,
     /// The member of its result that holds a page of a list; `None` for what does not come in pages (PAG-04).
     pub list_member: Option<&'static str>,

@@ -32,7 +32,7 @@ pub struct Operation {
     pub result: Option<Type>,
     /// The items of a list that comes in pages.
     pub item: Option<Type>,
-    /// Whether progress is worth asking for.
+    /// `true` if progress is worth asking for.
     pub progress: bool,
 }
 

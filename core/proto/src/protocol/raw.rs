@@ -100,7 +100,7 @@ impl RawJson {
     }
 }
 
-/// What came instead of what was expected is repeated by such errors, and may be of any length.
+/// Such errors repeat the unexpected value, which may be of any length.
 fn shortened(words: &str) -> String {
     const HALF: usize = 100;
     let length = words.chars().count();

@@ -39,7 +39,7 @@ impl Revision {
     pub const LATEST: Revision = Revision::V2026_07_28;
     /// The newest revision that `initialize` can open.
     pub const LATEST_LEGACY: Revision = Revision::V2025_11_25;
-    /// What a legacy HTTP request without any other evidence speaks (HTTP-52).
+    /// The revision of a legacy HTTP request without any other evidence (HTTP-52).
     pub const HEADERLESS: Revision = Revision::V2025_03_26;
 
     /// The name on the wire, such as `2025-06-18`.
@@ -63,7 +63,7 @@ impl Revision {
         if self < Self::V2026_07_28 { Era::Legacy } else { Era::Modern }
     }
 
-    /// Whether this revision has a feature.
+    /// Returns whether this revision has a feature.
     pub fn supports(self, feature: Feature) -> bool {
         let (since, until) = feature.span();
         since <= self && self <= until

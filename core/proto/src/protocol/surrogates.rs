@@ -13,7 +13,7 @@ pub(super) fn mended(text: &[u8]) -> Option<Vec<u8>> {
                 out.get_or_insert_with(|| text.to_vec())[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
                 ESCAPE
             }
-            // Whatever is escaped, a backslash say, is part of this escape.
+            // The escaped character, a backslash say, is part of this escape.
             (None, _) => 2,
         };
     }

@@ -26,7 +26,7 @@ impl Nonces {
         self.of(now / STEP)
     }
 
-    /// Whether a nonce is good now.
+    /// Returns whether a nonce is good now.
     pub(in crate::auth) fn knows(&self, now: u64, nonce: &str) -> bool {
         let step = now / STEP;
         // One step ahead: another server's clock.

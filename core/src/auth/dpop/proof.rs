@@ -14,7 +14,7 @@ use url::Url;
 /// Longer identifiers are refused.
 const MAX_ID: usize = 512;
 
-/// What a proof must match.
+/// The values that a proof must match.
 pub(in crate::auth) struct Expected<'a> {
     /// The method of the request.
     pub(in crate::auth) method: &'a str,

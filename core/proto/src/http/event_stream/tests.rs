@@ -108,7 +108,7 @@ fn what_is_written_reads_back() {
     assert_eq!(read(&text), ["{\"a\":\n\n1}", "{}"]);
 }
 
-/// What the standard says, for a stream that is here as a whole.
+/// The events of a whole stream, by the letter of the standard.
 fn expected(text: &[u8]) -> (Vec<Vec<u8>>, Option<Vec<u8>>) {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let (mut lines, mut line, mut after_cr) = (Vec::new(), Vec::new(), false);

@@ -1,4 +1,5 @@
-//! Reading frames. What cannot be read is told apart by whether anyone may answer it: responses never are.
+//! Reading frames. Unreadable messages fall into two kinds: those that may be answered, and
+//! responses, which never are.
 
 use super::{Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response};
 use crate::protocol::{RawJson, RequestId, RpcError, error::code};
@@ -101,7 +102,7 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
     }
     let wire: Wire<'_> = match serde_json::from_slice(text) {
         Ok(wire) => wire,
-        // What serde says of a text or number repeats it, however long it is.
+        // The message of serde repeats a text or number, however long it is.
         Err(error) if error.is_data() && !text.trim_ascii_start().starts_with(b"{") => {
             return Err(Malformed { id: None, error: not_an_object() });
         }
@@ -183,7 +184,7 @@ fn parse_outcome(buffer: &Bytes, wire: &Wire<'_>, has_id: bool) -> Result<Result
     }
 }
 
-/// What is known of a message that cannot be read.
+/// The readable part of an invalid message.
 #[derive(Debug, Default, PartialEq)]
 pub struct Beginning {
     /// Its id, if that could be read.
@@ -238,7 +239,7 @@ fn first_value(text: &str) -> Option<(&str, &str)> {
     (!after.is_empty()).then_some((value, after))
 }
 
-/// Whether anyone may answer what cannot be read depends on what it begins with.
+/// An invalid message may be answered or not, by its first character.
 fn unread(text: &[u8], error: RpcError) -> Result<Message, Malformed> {
     match Beginning::of(text) {
         Beginning { id, response: true } => {

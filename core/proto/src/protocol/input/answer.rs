@@ -1,4 +1,4 @@
-//! What a client answers.
+//! Answers of a client.
 
 use super::Form;
 use crate::protocol::{

@@ -1,4 +1,4 @@
-//! What a client must have declared before it is asked.
+//! Capabilities that a client must have declared for each request of a server.
 
 use crate::protocol::{Feature, Revision, method, project::Unsupported};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What a server asks a client for: elicitation, sampling and roots. Checked and projected before it is sent, and the answer
-//! checked when it comes; the same for JSON-RPC requests (legacy) and for entries of `inputRequests` (2026-07-28).
+//! Requests of a server to its client: elicitation, sampling and roots. A request is checked and
+//! projected before it is sent, and its answer is checked; the same for JSON-RPC requests (legacy) and for entries of `inputRequests` (2026-07-28).
 
 mod answer;
 mod capability;
@@ -28,12 +28,12 @@ pub enum InputError {
     Invalid(InvalidInput),
 }
 
-/// What is wrong with a request.
+/// A problem in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidInput {
     /// JSON pointer to the part of the parameters.
     pub path: String,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: String,
 }
 

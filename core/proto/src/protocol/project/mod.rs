@@ -1,8 +1,9 @@
 //! Projection: what a value of the superset model looks like to a peer that speaks an older (or newer) revision.
 //!
 //! Fields that some revision defines and the peer's does not are removed; fields that no revision defines are the
-//! application's own and stay. What can be said in older words is said in them. What cannot be said at all, and may not be
-//! left out either, is refused as a capability that the peer lacks.
+//! application's own and stay. Values that older words can express are projected. Values
+//! that they cannot express, and that may not be left out, are refused as a capability that the peer
+//! lacks.
 
 mod capabilities;
 mod completion;
@@ -34,10 +35,10 @@ use fields::{Object, remove_fields};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// What a peer cannot be asked, because its revision or its capabilities have no place for it.
+/// A request that the revision or the capabilities of a peer have no place for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unsupported {
-    /// What is missing, for the handler's author.
+    /// The missing part, for the author of the handler.
     pub why: String,
     /// The client capabilities that would be needed, as `data.requiredCapabilities` of -32021 names them.
     pub required: Value,

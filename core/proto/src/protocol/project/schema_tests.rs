@@ -6,7 +6,7 @@ use serde_json::json;
 use std::sync::OnceLock;
 use trunkline_wire::{Checker, Direction, Record};
 
-/// What is wrong with a message of a server.
+/// The violations of a message of a server.
 fn violations(message: Value, method: Option<&str>, revision: Revision) -> Vec<trunkline_wire::Violation> {
     static CHECKER: OnceLock<Checker> = OnceLock::new();
     let record = Record {

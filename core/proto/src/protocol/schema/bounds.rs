@@ -24,14 +24,14 @@ const MAX_STACK: usize = 512;
 /// Rough number of steps that finding the places of all failures may take.
 const MAX_SEARCH: u64 = 20_000;
 
-/// What validating with a schema can cost.
+/// The cost of validation with a schema.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Bounds {
     /// References that lead back into themselves: the same schema then applies at every depth of a value.
     recursive: u64,
     /// The longest chain of schemas that apply to one and the same value.
     chain: usize,
-    /// Whether some schema offers alternatives.
+    /// `true` if some schema offers alternatives.
     alternatives: bool,
 }
 
@@ -60,7 +60,7 @@ impl Bounds {
         follow(schema)
     }
 
-    /// Whether validating this value stays within the stack.
+    /// Returns whether validating this value stays within the stack.
     pub(super) fn allow(&self, value: &Value) -> bool {
         self.recursive == 0 || depth_within(value, MAX_STACK / self.chain.max(1)).is_some()
     }
@@ -94,7 +94,7 @@ struct Frame<'a, R> {
     reach: Reach,
 }
 
-/// What applying one schema to one value sets in motion.
+/// The work that one schema applied to one value sets in motion.
 #[derive(Debug, Clone, Copy)]
 struct Reach {
     /// Schemas applied to the value and its parts.
@@ -246,7 +246,7 @@ mod tests {
         (0..levels).fold(innermost, |inner, _| wrap(inner))
     }
 
-    /// What a worker thread has, so that a test would crash where a server would.
+    /// The stack of a worker thread, so that a test crashes where a server would.
     fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
         std::thread::Builder::new().stack_size(2 << 20).spawn(test).unwrap().join().unwrap();
     }

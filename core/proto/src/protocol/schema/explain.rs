@@ -24,7 +24,7 @@ pub struct Invalid {
 pub struct Failure {
     /// JSON pointer to the part of the value; empty for all of it.
     pub path: String,
-    /// What is wrong there.
+    /// The problem there.
     pub text: String,
 }
 

@@ -15,11 +15,11 @@ pub struct HeaderParameter {
     pub name: String,
     /// Names of the properties from the root of the arguments to the parameter.
     pub path: Vec<String>,
-    /// What it holds.
+    /// The type of its value.
     pub kind: HeaderType,
 }
 
-/// What a mirrored parameter can hold.
+/// The types of a mirrored parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderType {
     /// Text.
@@ -36,7 +36,7 @@ pub enum HeaderType {
 pub struct HeaderParameterError {
     /// JSON pointer into the schema, or into the arguments.
     pub path: String,
-    /// What is wrong there.
+    /// The problem there.
     pub reason: String,
 }
 

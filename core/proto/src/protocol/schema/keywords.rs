@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What a subschema applies to.
+/// The values that a subschema applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// The same value as the schema around it.

@@ -14,7 +14,7 @@ const MAX_COMPILED: usize = 4 << 20;
 #[derive(Debug, Clone)]
 pub(super) struct Matcher {
     regex: Regex,
-    /// What each group of the expression holds.
+    /// The variable of each group of the expression.
     groups: Vec<Group>,
 }
 

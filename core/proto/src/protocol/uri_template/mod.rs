@@ -40,7 +40,7 @@ pub type UriVariables = BTreeMap<String, UriValue>;
 pub struct UriTemplateError {
     /// Where, in bytes from the start.
     pub position: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: String,
 }
 
@@ -149,7 +149,7 @@ enum Operator {
 }
 
 impl Operator {
-    /// What an expression starts with, if it has any value.
+    /// The text before the first value of an expression, if it has any value.
     fn first(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved => "",
@@ -162,7 +162,7 @@ impl Operator {
         }
     }
 
-    /// What stands between values.
+    /// The separator between values.
     fn separator(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved | Self::Fragment => ",",
@@ -173,12 +173,12 @@ impl Operator {
         }
     }
 
-    /// Whether values come as `name=value`.
+    /// Returns whether values come as `name=value`.
     fn is_named(self) -> bool {
         matches!(self, Self::PathParameters | Self::Query | Self::QueryContinuation)
     }
 
-    /// Whether reserved characters stay as they are.
+    /// Returns whether reserved characters stay as they are.
     fn keeps_reserved(self) -> bool {
         matches!(self, Self::Reserved | Self::Fragment)
     }

@@ -122,7 +122,7 @@ fn is_number(digits: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Whether a text starts with `%` and two hexadecimal digits.
+/// Returns whether a text starts with `%` and two hexadecimal digits.
 pub(super) fn is_encoded(text: &str) -> bool {
     matches!(text.as_bytes(), [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }

@@ -127,7 +127,7 @@ fn rpc_14_the_elements_of_a_batch_are_bounded() {
     let Frame::Single(Err(refused)) = Frame::parse(&batch(4), bounds) else { panic!() };
     assert_eq!((refused.id, refused.error.code), (None, -32600));
     assert!(refused.error.message.contains("at most 3"), "{}", refused.error);
-    // What follows is not even looked at.
+    // The elements after the bound are not even looked at.
     assert!(matches!(Frame::parse(&Bytes::from_static(b"[1,1,1,1,nonsense"), bounds), Frame::Single(Err(_))));
 }
 
