@@ -23,7 +23,7 @@ impl From<Status> for Kind {
     fn from(status: Status) -> Self {
         let kind = match status {
             Status::Ok | Status::GenericFailure | Status::PendingException | Status::Unknown => ErrorKind::Internal,
-            _ => ErrorKind::Invalid,
+            _ => ErrorKind::InvalidArgument,
         };
         Self(kind.as_str())
     }
@@ -34,7 +34,7 @@ pub(crate) fn thrown(error: BridgeError) -> napi::Error<Kind> {
 }
 
 pub(crate) fn invalid(message: String) -> napi::Error<Kind> {
-    thrown(BridgeError { kind: ErrorKind::Invalid, message, code: None, data: None })
+    thrown(BridgeError { kind: ErrorKind::InvalidArgument, message, code: None, data: None })
 }
 
 pub(crate) fn internal(message: String) -> napi::Error<Kind> {

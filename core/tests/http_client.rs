@@ -352,7 +352,7 @@ async fn h26_23_and_36_annotated_parameters_travel_in_headers() {
     call(&client, "route", json!({"plain": "x"}), &options).await.unwrap();
     call(&client, "count", json!({"region": -7}), &options).await.unwrap();
     let error = call(&client, "count", json!({"region": 9_007_199_254_740_993_i64}), &options).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid, "H26-28: {error}");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "H26-28: {error}");
     client.close().await;
     listener.close(PATIENCE).await;
 }
@@ -769,7 +769,7 @@ async fn failures_to_connect_name_the_url_and_the_cause() {
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&url) && error.to_string().to_lowercase().contains("refused"), "{error}");
     let error = Client::connect("nonsense").await.err().unwrap();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     let secret = format!("{}?key=secret", url.replace("http://", "http://user:secret@"));
     for address in [secret.as_str(), "ftp://user:secret@x/?secret", "http://user:secret@a b/"] {
         let error = Client::connect(address).await.err().unwrap().to_string();

@@ -83,7 +83,7 @@ async fn arguments_are_an_object_or_nothing() {
     let client = Client::connect(&server()).await.unwrap();
     assert_eq!(client.call_tool("any", ()).await.unwrap().joined_text(), "{}");
     let error = client.call_tool("any", [1]).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.to_string().contains("any"), "{error}");
 }
 

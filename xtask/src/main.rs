@@ -5,6 +5,7 @@ mod build;
 mod conformance;
 mod console;
 mod demo;
+mod generate;
 mod house;
 mod http_servers;
 mod language;
@@ -30,6 +31,8 @@ cargo xtask COMMAND
   test [--lang A,B] [--only WORD,WORD]
                         formatters, linters and all tests; ends with `N passed, N failed`
                         --only runs the steps whose name contains one of the words
+  generate [--check]    writes what follows from the declaration of the surface: parts of the packages and tables of the docs
+                        --check writes nothing and names the files that differ
   conformance server [--lang A,B] [--only WORD,WORD]
                         the official conformance runners judge our fixture servers; --only runs the scenarios whose name contains one of the words
   requirements
@@ -62,6 +65,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         }
         "demo" => demo::run(&House::find()?, options),
         "conformance" => conformance::run(House::find()?, options),
+        "generate" => generate::run(&House::find()?, options),
         "requirements" => requirements::run(&House::find()?, options),
         "test" => test::run(House::find()?, options),
         "bench" => bench::run(&House::find()?, options),

@@ -8,54 +8,73 @@ use trunkline::{
     server::AskError,
 };
 
-/// The stable code of an error, the same in every language (`docs/bridge.md`): the kinds of the core's clients, and those
-/// that only bindings know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// The peer answered with a JSON-RPC error.
-    Protocol,
-    /// No answer in time.
-    Timeout,
-    /// Cancelled by the caller.
-    Cancelled,
-    /// The connection, listener or port is closed.
-    Closed,
-    /// The connection could not be made, broke, or brought nonsense.
-    Transport,
-    /// No revision in common.
-    Version,
-    /// An argument of the API is wrong.
-    Invalid,
-    /// A limit was reached.
-    Busy,
-    /// The call would wait on the thread that must drain.
-    Blocking,
-    /// The port belongs to the parent process.
-    Forked,
-    /// A handler waits for input of its client and will run again; no failure.
-    Suspended,
-    /// A bug in the core, contained.
-    Internal,
+macro_rules! error_kinds {
+    ($($(#[doc = $doc:literal])* $kind:ident = $wire:literal, $class:literal, $code:literal;)*) => {
+        /// The stable code of an error, the same in every language. The numbers are those of C and are never reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum ErrorKind {
+            $($(#[doc = $doc])* $kind = $code,)*
+        }
+
+        impl ErrorKind {
+            /// Every kind.
+            pub const ALL: [Self; [$($code),*].len()] = [$(Self::$kind),*];
+
+            /// The code as it crosses to other languages.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $wire,)*
+                }
+            }
+
+            /// The kind of that code.
+            pub fn parse(code: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|kind| kind.as_str() == code)
+            }
+
+            /// The name of the class that stands for it in languages that have exceptions.
+            pub fn class(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $class,)*
+                }
+            }
+
+            /// The documentation, a line each.
+            pub fn doc(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$kind => &[$($doc),*],)*
+                }
+            }
+        }
+    };
 }
 
-impl ErrorKind {
-    /// The code as it crosses to other languages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Protocol => "protocol",
-            Self::Timeout => "timeout",
-            Self::Cancelled => "cancelled",
-            Self::Closed => "closed",
-            Self::Transport => "transport",
-            Self::Version => "version",
-            Self::Invalid => "invalid",
-            Self::Busy => "busy",
-            Self::Blocking => "blocking",
-            Self::Forked => "forked",
-            Self::Suspended => "suspended",
-            Self::Internal => "internal",
-        }
-    }
+error_kinds! {
+    /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the caller gets.
+    Protocol = "protocol", "ProtocolError", 1;
+    /// No answer came in time; the peer was told to cancel.
+    Timeout = "timeout", "TimeoutError", 2;
+    /// The caller cancelled the request.
+    Cancelled = "cancelled", "CancelledError", 3;
+    /// The connection, the listener or the port is closed, or was closed while the caller waited.
+    Closed = "closed", "ClosedError", 4;
+    /// The connection could not be made or broke, or the peer's answer is not a result of the method.
+    Transport = "transport", "TransportError", 5;
+    /// The two sides have no revision of the protocol in common.
+    Version = "version", "VersionError", 6;
+    /// An argument of this library's own functions is invalid; the message says which one and why.
+    InvalidArgument = "invalidArgument", "InvalidArgumentError", 7;
+    /// A limit was reached: requests in flight, calls waiting, or bytes.
+    Busy = "busy", "BusyError", 8;
+    /// The call would wait on the very thread that has to do the work.
+    Blocking = "blocking", "BlockingError", 9;
+    /// The object belongs to the parent process; make a new one after the fork.
+    Forked = "forked", "ForkedError", 10;
+    /// A bug in the library, contained.
+    Internal = "internal", "InternalError", 11;
+    /// The handler of a call asked its client for input and runs again with the answer. Not a failure.
+    Suspended = "suspended", "Suspended", 12;
 }
 
 impl From<client::ErrorKind> for ErrorKind {
@@ -67,9 +86,8 @@ impl From<client::ErrorKind> for ErrorKind {
             client::ErrorKind::Closed => Self::Closed,
             client::ErrorKind::Transport => Self::Transport,
             client::ErrorKind::Version => Self::Version,
-            client::ErrorKind::Invalid => Self::Invalid,
+            client::ErrorKind::InvalidArgument => Self::InvalidArgument,
             client::ErrorKind::Busy => Self::Busy,
-            client::ErrorKind::Internal => Self::Internal,
         }
     }
 }
@@ -94,7 +112,7 @@ impl BridgeError {
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Invalid, message)
+        Self::new(ErrorKind::InvalidArgument, message)
     }
 
     pub(super) fn closed() -> Self {

@@ -20,6 +20,7 @@ mod pump;
 mod queue;
 mod register;
 mod requests;
+pub mod surface;
 mod table;
 
 pub use error::{BridgeError, ErrorKind};

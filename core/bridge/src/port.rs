@@ -130,7 +130,7 @@ impl Port {
     /// Registers a server, something that one offers, or a hook; `docs/bridge.md` has the JSON of each kind.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] names what is wrong.
+    /// [`ErrorKind::InvalidArgument`] names what is wrong.
     pub fn register(&self, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
         let _concern = self.concern();
         let inner = self.open_inner()?;
@@ -143,7 +143,7 @@ impl Port {
     /// Takes a registered thing away.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if the handle names nothing that was registered.
+    /// [`ErrorKind::InvalidArgument`] if the handle names nothing that was registered.
     pub fn unregister(&self, handle: u64) -> Result<(), BridgeError> {
         let inner = self.inner()?;
         let mut table = inner.table.lock();
@@ -168,7 +168,7 @@ impl Port {
     /// Starts a listener or a connection; a `Reply` with its handle as ticket follows.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] names what is wrong with the JSON.
+    /// [`ErrorKind::InvalidArgument`] names what is wrong with the JSON.
     pub fn open(&self, json: &[u8]) -> Result<u64, BridgeError> {
         let inner = self.open_inner()?;
         inner.open(config::read("open", json)?)
@@ -192,7 +192,7 @@ impl Port {
     /// Sends a request, on a connection or to the client of a call; its `Reply` follows.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
+    /// [`ErrorKind::InvalidArgument`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
         let _concern = self.concern();
         // Also while the port is being closed: calls in flight go on until the deadline, and may need it.
@@ -202,7 +202,7 @@ impl Port {
     /// Notifies: what a handler says while it runs, what a server tells its clients, or a client notification on a connection.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`]; a call that is done already is no error.
+    /// [`ErrorKind::InvalidArgument`]; a call that is done already is no error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
         let _concern = self.concern();
         let inner = self.inner()?;
@@ -250,7 +250,7 @@ impl Port {
     /// Answers a call. `false`: it was done already.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if the body is not what the shape says; the call can still be answered.
+    /// [`ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can still be answered.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
         let _concern = self.concern();
         let inner = self.inner()?;
@@ -265,7 +265,7 @@ impl Port {
     /// Answers a call with a failure. `false`: it was done already.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if the JSON is no failure; the call can still be answered.
+    /// [`ErrorKind::InvalidArgument`] if the JSON is no failure; the call can still be answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
         let _concern = self.concern();
         let given: FailConfig = config::read("fail", json)?;
@@ -282,7 +282,7 @@ impl Port {
     /// with the ticket that this returns. `end`: it has no body.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if the JSON is no head of a request, [`ErrorKind::Closed`] if there is no such listener.
+    /// [`ErrorKind::InvalidArgument`] if the JSON is no head of a request, [`ErrorKind::Closed`] if there is no such listener.
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
         let _concern = self.concern();
         self.open_inner()?.http_request(listener, &config::read("http_request", head)?, end)
@@ -331,7 +331,7 @@ impl Port {
     /// latest progress comes first; otherwise it stays until the reply is there.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if there is no such request, or its reply was fetched already.
+    /// [`ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
     pub fn fetch(&self, ticket: u64, progress: bool) -> Result<Fetched, BridgeError> {
         if progress && let Some(body) = self.slot(ticket)?.take_progress() {
             return Ok(Fetched::Progress(body));
@@ -348,7 +348,7 @@ impl Port {
     /// Waits for the reply of a request or open that was made with `"wait": true`.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if there is no such request, or its reply was fetched already.
+    /// [`ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
     pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Reply>, BridgeError> {
         let slot = self.slot(ticket)?;
         let inner = self.inner()?;
@@ -380,7 +380,7 @@ impl Port {
     /// Facts about a call, a connection, a server, or (0) the port.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if the number names none of these, or no longer.
+    /// [`ErrorKind::InvalidArgument`] if the number names none of these, or no longer.
     pub fn describe(&self, target: u64) -> Result<Vec<u8>, BridgeError> {
         let inner = self.inner()?;
         let facts = if target == 0 {

@@ -38,7 +38,7 @@ pub enum ClientError {
     Busy(String),
 }
 
-/// The stable code of an error, the same in every language (`docs/bridge.md`).
+/// The stable code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The peer answered with a JSON-RPC error.
@@ -47,35 +47,16 @@ pub enum ErrorKind {
     Timeout,
     /// Cancelled by the caller.
     Cancelled,
-    /// The connection, listener or port is closed.
+    /// The connection is closed.
     Closed,
-    /// The connection could not be made, broke, or brought nonsense.
+    /// The connection could not be made or broke, or the answer is not a result of the method.
     Transport,
     /// No revision in common.
     Version,
-    /// An argument of the API is wrong.
-    Invalid,
+    /// An argument is invalid.
+    InvalidArgument,
     /// A limit was reached.
     Busy,
-    /// A bug in the core, contained.
-    Internal,
-}
-
-impl ErrorKind {
-    /// The code as it crosses to other languages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Protocol => "protocol",
-            Self::Timeout => "timeout",
-            Self::Cancelled => "cancelled",
-            Self::Closed => "closed",
-            Self::Transport => "transport",
-            Self::Version => "version",
-            Self::Invalid => "invalid",
-            Self::Busy => "busy",
-            Self::Internal => "internal",
-        }
-    }
 }
 
 impl From<NoResult> for ClientError {
@@ -100,7 +81,7 @@ impl ClientError {
             | Self::Nonsense(_)
             | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::Nonsense(_)) => ErrorKind::Transport,
             Self::Negotiation(NegotiationError::NothingInCommon { .. }) => ErrorKind::Version,
-            Self::Invalid(_) => ErrorKind::Invalid,
+            Self::Invalid(_) => ErrorKind::InvalidArgument,
         }
     }
 

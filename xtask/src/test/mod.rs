@@ -52,7 +52,7 @@ pub(crate) struct Choice {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 21] = {
+const STEPS: [Step; 22] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
@@ -61,6 +61,7 @@ const STEPS: [Step; 21] = {
         Step { name: "layers of the core", languages: &[Rust], work: layers::check },
         Step { name: "requirements", languages: &[], work: |house, _| requirements::check(house) },
         Step { name: "duplicate crates", languages: &[Rust], work: duplicates::check },
+        Step { name: "generated files", languages: &[], work: |house, _| crate::generate::check(house) },
         Step { name: "python format", languages: &[Python], work: lint::python_format },
         Step { name: "python lint", languages: &[Python], work: lint::python_lint },
         Step { name: "python types", languages: &[Python], work: lint::python_types },

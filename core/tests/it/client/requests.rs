@@ -322,10 +322,16 @@ async fn wrong_arguments_are_found_before_anything_is_sent() {
         let array = RawJson::from_value(&json!([1])).unwrap();
         for (method, params) in [("tools/list", Some(&array)), ("nonsense", None), ("sampling/createMessage", None)] {
             let error = client.request(method, params, &RequestOptions::default()).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Invalid, "{method}: {error}");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{method}: {error}");
         }
-        assert_eq!(client.notify("notifications/tools/list_changed", None).unwrap_err().kind(), ErrorKind::Invalid);
-        assert_eq!(client.notify("notifications/cancelled", Some(&array)).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            client.notify("notifications/tools/list_changed", None).unwrap_err().kind(),
+            ErrorKind::InvalidArgument
+        );
+        assert_eq!(
+            client.notify("notifications/cancelled", Some(&array)).unwrap_err().kind(),
+            ErrorKind::InvalidArgument
+        );
         settle().await;
         assert_eq!(fake.seen().len(), before);
     }

@@ -64,11 +64,11 @@ fn aus_07_the_host_judges_tokens() {
             "broken" => fail(json!({"kind": "internal", "message": "the database is gone"})),
             "wrong" => {
                 // What is no answer does not answer.
-                assert_eq!(complete(json!({"name": "alice"})).unwrap_err().kind, ErrorKind::Invalid);
-                assert_eq!(complete(json!([])).unwrap_err().kind, ErrorKind::Invalid);
-                assert_eq!(fail(json!({"kind": "tool", "message": "x"})).unwrap_err().kind, ErrorKind::Invalid);
+                assert_eq!(complete(json!({"name": "alice"})).unwrap_err().kind, ErrorKind::InvalidArgument);
+                assert_eq!(complete(json!([])).unwrap_err().kind, ErrorKind::InvalidArgument);
+                assert_eq!(fail(json!({"kind": "tool", "message": "x"})).unwrap_err().kind, ErrorKind::InvalidArgument);
                 let text = port.complete(event.ticket, Shape::Text, "alice".into());
-                assert_eq!(text.unwrap_err().kind, ErrorKind::Invalid);
+                assert_eq!(text.unwrap_err().kind, ErrorKind::InvalidArgument);
                 fail(json!({"kind": "invalid", "message": "x"}))
             }
             other => panic!("{other}"),
@@ -191,7 +191,7 @@ fn options_are_read_strictly_and_metadata_is_served() {
         auth[member] = value;
         let open = json!({"server": server, "transport": {"type": "http", "mounted": true, "auth": auth}});
         let error = host.port.open(open.to_string().as_bytes()).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Invalid, "{member}");
+        assert_eq!(error.kind, ErrorKind::InvalidArgument, "{member}");
         assert!(error.message.contains(part), "{member}: {error}");
     }
     let stale = json!({"resource": RESOURCE, "authorizationServers": ["https://auth.example"], "verifier": server});

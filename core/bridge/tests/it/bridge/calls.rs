@@ -102,7 +102,7 @@ fn pag_04_a_whole_list_is_one_request() {
         let lost = list(json!({"method": "tools/list", "params": {"cursor": "nonsense"}, "all": true}));
         assert_eq!((lost.ok, &body(&lost)["kind"]), (false, &json!("protocol")));
         let request = json!({"method": "tools/call", "params": {"name": "t0"}, "all": true}).to_string();
-        assert_eq!(host.port.request(connection, request.as_bytes()).unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(host.port.request(connection, request.as_bytes()).unwrap_err().kind, ErrorKind::InvalidArgument);
     }
 }
 
@@ -142,16 +142,23 @@ fn a_ticket_is_good_for_one_answer() {
         (Shape::Value, b"1 2"),
         (Shape::Result, b"\"x\""),
     ] {
-        assert_eq!(host.port.complete(ticket, shape, wrong.into()).unwrap_err().kind, ErrorKind::Invalid, "{shape:?}");
+        assert_eq!(
+            host.port.complete(ticket, shape, wrong.into()).unwrap_err().kind,
+            ErrorKind::InvalidArgument,
+            "{shape:?}"
+        );
     }
-    assert_eq!(host.port.fail(ticket, br#"{"kind":"protocol","message":"x"}"#).unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(
+        host.port.fail(ticket, br#"{"kind":"protocol","message":"x"}"#).unwrap_err().kind,
+        ErrorKind::InvalidArgument
+    );
     assert!(!host.port.cancelled(ticket).unwrap());
     assert!(host.port.complete(ticket, Shape::Text, "first".into()).unwrap());
     assert!(!host.port.complete(ticket, Shape::Text, "second".into()).unwrap());
     assert!(!host.port.fail(ticket, br#"{"kind":"tool","message":"third"}"#).unwrap());
     assert!(host.port.cancelled(ticket).unwrap(), "done is not wanted any more");
     assert_eq!(text(&body(&host.reply(request))), "first");
-    assert_eq!(host.port.describe(ticket).unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(host.port.describe(ticket).unwrap_err().kind, ErrorKind::InvalidArgument);
     for wild in [0, 1, ticket + 1, server, connection, u64::MAX, 1 << 53] {
         assert!(!host.port.complete(wild, Shape::Text, "x".into()).unwrap(), "{wild}");
         host.port.cancel(wild, "").unwrap();
@@ -369,7 +376,7 @@ fn replies_that_are_waited_for_do_not_enter_the_queue() {
     assert!(reply.ok);
     assert_eq!(text(&serde_json::from_slice(&reply.body).unwrap()), "x");
     for stale in [ticket, connection, server, 0, 12345] {
-        assert_eq!(host.port.wait(stale, 60_000).unwrap_err().kind, ErrorKind::Invalid, "{stale}");
+        assert_eq!(host.port.wait(stale, 60_000).unwrap_err().kind, ErrorKind::InvalidArgument, "{stale}");
     }
     let failing = host.request(connection, json!({"method": "tools/call", "params": {"name": "none"}, "wait": true}));
     assert!(!host.port.wait(failing, 60_000).unwrap().unwrap().ok);
@@ -399,7 +406,7 @@ fn changes_of_the_tools_are_heard() {
         });
     }
     host.port.unregister(tool).unwrap();
-    assert_eq!(host.port.unregister(tool).unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(host.port.unregister(tool).unwrap_err().kind, ErrorKind::InvalidArgument);
     assert_eq!(
         host.describe(server),
         json!({"kind": "server", "drainDeadlineMs": 5000, "tools": [], "resources": [], "resourceTemplates": [], "prompts": []})
@@ -419,10 +426,10 @@ fn a_server_that_is_freed_takes_the_handles_of_its_tools_with_it() {
     let echo = host.echo(server);
     let connection = host.connection(server);
     host.port.unregister(server).unwrap();
-    assert_eq!(host.port.unregister(echo).unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(host.port.unregister(echo).unwrap_err().kind, ErrorKind::InvalidArgument);
     assert_eq!(
         host.register("tool", json!({"server": server, "tool": {"name": "t"}})).unwrap_err().kind,
-        ErrorKind::Invalid
+        ErrorKind::InvalidArgument
     );
     assert_eq!(text(&host.result(connection, "echo", json!({"message": "still served"}))), "still served");
     host.port.unregister(kept).unwrap();

@@ -99,7 +99,7 @@ fn a_server_tells_its_clients_in_words_of_the_core() {
     }
     for wrong in [json!({"listChanged": "tolls"}), json!({"method": "notifications/tools/list_changed"})] {
         let error = host.port.notify(server, wrong.to_string().as_bytes()).unwrap_err();
-        assert_eq!(error.kind, trunkline_bridge::ErrorKind::Invalid, "{error:?}");
+        assert_eq!(error.kind, trunkline_bridge::ErrorKind::InvalidArgument, "{error:?}");
     }
     host.port.notify(server, br#"{"resourceUpdated": "a:b", "elicitationComplete": "x"}"#).unwrap();
     let list = host.request(connection, json!({"method": "listTools", "all": true}));

@@ -258,7 +258,7 @@ fn what_is_no_http_request_is_refused_to_the_client_and_what_is_no_head_to_the_h
 
     let invalid = |outcome: Result<u64, BridgeError>, part: &str| {
         let error = outcome.unwrap_err();
-        assert!(error.kind == ErrorKind::Invalid && error.message.contains(part), "{error}");
+        assert!(error.kind == ErrorKind::InvalidArgument && error.message.contains(part), "{error}");
     };
     invalid(host.port.http_request(listener, br#"{"method":"GET"}"#, true), "path");
     let (socket, _) = host.opened(json!({"server": server, "transport": {"type": "http", "port": 0}}));

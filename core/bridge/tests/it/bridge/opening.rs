@@ -18,7 +18,10 @@ fn errors_of_every_function_name_what_is_wrong() {
     let connection = host.connection(server);
     let invalid = |outcome: Result<(), BridgeError>, named: &str| {
         let error = outcome.expect_err(named);
-        assert!(error.kind == ErrorKind::Invalid && error.message.contains(named), "{named:?} is not in {error}");
+        assert!(
+            error.kind == ErrorKind::InvalidArgument && error.message.contains(named),
+            "{named:?} is not in {error}"
+        );
     };
     for (kind, json, named) in [
         ("nonsense", json!({}), "nonsense"),
@@ -129,7 +132,7 @@ fn what_is_notified_while_a_connection_is_opened_waits_for_it() {
         "transport": {"type": "child", "command": ["sh", "-c", script]}}));
     let cancelled = json!({"method": "notifications/cancelled", "params": {"requestId": 5}}).to_string();
     host.port.notify(opening, cancelled.as_bytes()).unwrap();
-    assert_eq!(host.port.notify(opening, b"{}").unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(host.port.notify(opening, b"{}").unwrap_err().kind, ErrorKind::InvalidArgument);
     assert!(host.reply(opening).ok);
     eventually("it is sent", || file.text().contains("\"requestId\":5"));
     host.port.close(opening, 1_000).unwrap();
@@ -200,7 +203,7 @@ fn requests_wait_for_their_connection() {
     assert_eq!(host.failure(cancelled)["kind"], "cancelled");
     assert_eq!(host.failure(wrong)["kind"], "invalid");
     let waited = host.port.wait(first, 0).unwrap_err();
-    assert_eq!(waited.kind, ErrorKind::Invalid, "it was not made to be waited for");
+    assert_eq!(waited.kind, ErrorKind::InvalidArgument, "it was not made to be waited for");
 }
 
 #[test]
@@ -246,12 +249,12 @@ fn opening_can_be_waited_for() {
     let reply = host.port.wait(connection, 60_000).unwrap().unwrap();
     assert!(reply.ok);
     assert_eq!(serde_json::from_slice::<Value>(&reply.body).unwrap()["revision"], "2026-07-28");
-    assert_eq!(host.port.wait(connection, 60_000).unwrap_err().kind, ErrorKind::Invalid, "it was fetched");
+    assert_eq!(host.port.wait(connection, 60_000).unwrap_err().kind, ErrorKind::InvalidArgument, "it was fetched");
     assert_eq!(text(&host.result(connection, "echo", json!({"message": "x"}))), "x");
     let failing = open(json!({"type": "child", "command": ["no-such-program-here"]}));
     let reply = host.port.wait(failing, 60_000).unwrap().unwrap();
     assert!(!reply.ok);
-    assert_eq!(host.port.wait(failing, 60_000).unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(host.port.wait(failing, 60_000).unwrap_err().kind, ErrorKind::InvalidArgument);
     assert!(!host.kinds().contains(&EventKind::SessionClosed));
 }
 

@@ -1,0 +1,5 @@
+//! Prints the surface as JSON, for `cargo xtask generate`.
+
+fn main() {
+    println!("{:#}", trunkline::bridge::surface::surface());
+}

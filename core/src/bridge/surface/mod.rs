@@ -1,0 +1,215 @@
+//! The surface as data: all that packages of other languages show of this library.
+//!
+//! `cargo xtask generate` prints it with the program `surface` and writes those parts of the packages that follow from
+//! it. Each thing is declared where it is used; this module collects.
+
+use super::ErrorKind;
+use crate::protocol::{
+    Revision,
+    describe::{Field, Object, Type},
+    method::Role,
+    operation::{self, Operation, Params},
+    project::field_span,
+};
+use serde_json::{Map, Value, json};
+
+mod prose;
+
+use prose::text;
+
+/// The surface as JSON.
+pub fn surface() -> Value {
+    let mut models = Models::default();
+    let operations: Vec<Value> =
+        operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
+    json!({
+        "revisions": Revision::ALL.map(Revision::as_str),
+        "errors": ErrorKind::ALL.map(error),
+        "options": [],
+        "messages": [],
+        "models": models.all,
+        "operations": operations,
+    })
+}
+
+fn error(kind: ErrorKind) -> Value {
+    json!({
+        "kind": kind.as_str(),
+        "class": kind.class(),
+        "cCode": kind as u8,
+        "doc": text(kind.doc()),
+        // It ends a handler that will run again, and is not an error of the package.
+        "public": kind != ErrorKind::Suspended,
+    })
+}
+
+/// The types of the model that the rest of the surface needs, in the order in which they are first needed.
+#[derive(Default)]
+struct Models {
+    all: Vec<Value>,
+    seen: Vec<&'static str>,
+}
+
+impl Models {
+    fn operation(&mut self, row: &'static Operation) -> Value {
+        let params = match &row.params {
+            Params::Each(fields) => self.fields(fields, None),
+            Params::Of(Type::Model(object)) => self.fields(object.fields, Some(object)),
+            Params::Of(_) => Vec::new(),
+        };
+        json!({
+            "name": row.name,
+            "doc": text(row.doc),
+            "caller": match row.caller {
+                Role::Client => "client",
+                Role::Server => "handler",
+            },
+            "method": row.method,
+            "params": params,
+            "fixed": row.fixed.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect::<Map<_, _>>(),
+            "result": row.result.as_ref().map(|ty| self.named(ty)),
+            "list": row.list_member(),
+            "item": row.item.as_ref().map(|ty| self.named(ty)),
+            "since": row.since().map(Revision::as_str),
+            "until": row.until().map(Revision::as_str),
+            "progress": row.progress,
+        })
+    }
+
+    fn fields(&mut self, fields: &'static [Field], of: Option<&Object>) -> Vec<Value> {
+        fields.iter().map(|field| self.field(field, of)).collect()
+    }
+
+    fn field(&mut self, field: &'static Field, of: Option<&Object>) -> Value {
+        let span = of.and_then(|object| field_span(object.name, field.json));
+        json!({
+            "name": field.name,
+            "json": field.json,
+            "type": self.shape(&field.ty),
+            "unit": field.unit.map(|unit| unit.as_str()),
+            "presence": field.presence.as_str(),
+            "default": field.default.map(|default| default()),
+            "doc": text(field.doc),
+            "since": span.map(|(since, _)| since).filter(|since| *since > Revision::ALL[0]).map(Revision::as_str),
+            "until": span.map(|(_, until)| until).filter(|until| *until < Revision::LATEST).map(Revision::as_str),
+        })
+    }
+
+    /// The name of a type of the model.
+    fn named(&mut self, ty: &'static Type) -> Value {
+        self.shape(ty).get("model").cloned().unwrap_or_default()
+    }
+
+    fn shape(&mut self, ty: &'static Type) -> Value {
+        match ty {
+            Type::String => json!("string"),
+            Type::Boolean => json!("boolean"),
+            Type::Integer => json!("integer"),
+            Type::Number => json!("number"),
+            Type::Json => json!("json"),
+            Type::Object => json!("object"),
+            Type::Duration => json!("duration"),
+            Type::OrFalse(inner) => json!({"orFalse": self.shape(inner)}),
+            Type::OneOrList(inner) => json!({"oneOrList": self.shape(inner)}),
+            Type::List(inner) => json!({"list": self.shape(inner)}),
+            Type::Map(inner) => json!({"map": self.shape(inner)}),
+            Type::Model(object) => self.model(object.name, |models| {
+                json!({
+                    "name": object.name,
+                    "doc": text(object.doc),
+                    "type": object.tag,
+                    "fields": models.fields(object.fields, Some(object)),
+                })
+            }),
+            Type::Values(values) => self.model(values.name, |_| {
+                let docs = values.values.iter().map(|(value, doc)| ((*value).to_owned(), text(doc).into()));
+                json!({
+                    "name": values.name,
+                    "doc": text(values.doc),
+                    "values": values.values.iter().map(|(value, _)| *value).collect::<Vec<_>>(),
+                    "valueDocs": docs.collect::<Map<_, _>>(),
+                    "open": values.open,
+                })
+            }),
+            Type::Union(union) => self.model(union.name, |models| {
+                let variants = union.variants.iter();
+                json!({
+                    "name": union.name,
+                    "doc": text(union.doc),
+                    "tag": union.tag,
+                    "variants": variants.map(|(tag, ty)| json!({"tag": tag, "type": models.named(ty)})).collect::<Vec<_>>(),
+                    "open": union.open,
+                })
+            }),
+        }
+    }
+
+    /// Notes a type of the model once, behind the types that it needs itself.
+    fn model(&mut self, name: &'static str, describe: impl FnOnce(&mut Self) -> Value) -> Value {
+        if !self.seen.contains(&name) {
+            self.seen.push(name);
+            let described = describe(self);
+            self.all.push(described);
+        }
+        json!({"model": name})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named<'a>(surface: &'a Value, list: &str, name: &str) -> &'a Value {
+        surface[list].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap()
+    }
+
+    #[test]
+    fn models_are_there_once_and_behind_what_they_need() {
+        let surface = surface();
+        let names: Vec<_> = surface["models"].as_array().unwrap().iter().map(|model| &model["name"]).collect();
+        let place = |name: &str| {
+            assert_eq!(names.iter().filter(|found| **found == name).count(), 1, "{name}");
+            names.iter().position(|found| **found == name).unwrap()
+        };
+        assert!(place("TextContent") < place("ContentBlock"));
+        assert!(place("ContentBlock") < place("CallToolResult"));
+    }
+
+    #[test]
+    fn fields_know_their_revisions() {
+        let surface = surface();
+        let tool = named(&surface, "models", "Tool");
+        let field = |name: &str| tool["fields"].as_array().unwrap().iter().find(|field| field["json"] == name).unwrap();
+        assert_eq!(
+            (&field("execution")["since"], &field("execution")["until"]),
+            (&json!("2025-11-25"), &json!("2025-11-25"))
+        );
+        assert_eq!((&field("name")["since"], &field("name")["until"]), (&Value::Null, &Value::Null));
+    }
+
+    #[test]
+    fn documentation_is_there_and_has_no_words_of_this_library_alone() {
+        fn check(value: &Value, at: &str) {
+            match value {
+                Value::Object(members) => {
+                    for (name, member) in members {
+                        if name == "doc" {
+                            let doc = member.as_str().unwrap();
+                            assert!(!doc.trim().is_empty(), "{at} has no documentation");
+                            assert!(!doc.contains("[`") && !doc.contains("Self::"), "{at}: {doc}");
+                        }
+                        check(member, &format!("{at}/{name}"));
+                    }
+                }
+                Value::Array(items) => {
+                    for item in items {
+                        let name = item["name"].as_str().unwrap_or_default();
+                        check(item, &format!("{at}/{name}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        check(&surface(), "");
+    }
+}

@@ -1,0 +1,178 @@
+//! The declaration of the surface as the program `surface` prints it.
+//!
+//! Not every renderer needs every member.
+#![allow(dead_code)]
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Surface {
+    /// Every revision of the protocol, oldest first.
+    pub(crate) revisions: Vec<String>,
+    pub(crate) errors: Vec<ErrorKind>,
+    pub(crate) options: Vec<Record>,
+    pub(crate) messages: Vec<Record>,
+    /// Behind the models that they need themselves.
+    pub(crate) models: Vec<Model>,
+    pub(crate) operations: Vec<Operation>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ErrorKind {
+    /// The code on the waist, such as `timeout`.
+    pub(crate) kind: String,
+    /// The name of the class, such as `TimeoutError`.
+    pub(crate) class: String,
+    pub(crate) c_code: u8,
+    pub(crate) doc: String,
+    /// Whether users see it as an error.
+    pub(crate) public: bool,
+}
+
+/// An object of options, or a message of the waist.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) fields: Vec<Field>,
+    /// Of a message: `toCore` or `toHost`.
+    pub(crate) direction: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Model {
+    Object(ObjectModel),
+    Values(ValuesModel),
+    Union(UnionModel),
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ObjectModel {
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    /// The constant member `type`.
+    #[serde(rename = "type")]
+    pub(crate) tag: Option<String>,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// One of a few strings.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ValuesModel {
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) values: Vec<String>,
+    pub(crate) value_docs: Map<String, Value>,
+    /// Whether other strings may come.
+    pub(crate) open: bool,
+}
+
+/// One of several objects.
+#[derive(Debug, Deserialize)]
+pub(crate) struct UnionModel {
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    /// The member that tells the variants apart; `None`: each has a member of its own name that the others lack.
+    pub(crate) tag: Option<String>,
+    pub(crate) variants: Vec<Variant>,
+    /// Whether objects of other kinds may come.
+    pub(crate) open: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Variant {
+    pub(crate) tag: String,
+    #[serde(rename = "type")]
+    pub(crate) model: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Operation {
+    /// In snake case, such as `list_resources`.
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) caller: Caller,
+    pub(crate) method: String,
+    pub(crate) params: Vec<Field>,
+    /// Members of the parameters that never differ.
+    pub(crate) fixed: Map<String, Value>,
+    /// The model of the result; `None`: it says nothing.
+    pub(crate) result: Option<String>,
+    /// The member of the result that holds a page of a list.
+    pub(crate) list: Option<String>,
+    /// The model of the items of that list.
+    pub(crate) item: Option<String>,
+    pub(crate) since: String,
+    pub(crate) until: Option<String>,
+    /// Whether progress is worth asking for.
+    pub(crate) progress: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Caller {
+    /// A client, of its server.
+    Client,
+    /// A handler, of the client of its call.
+    Handler,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Field {
+    /// In snake case.
+    pub(crate) name: String,
+    pub(crate) json: String,
+    #[serde(rename = "type")]
+    pub(crate) ty: Type,
+    pub(crate) unit: Option<Unit>,
+    pub(crate) presence: Presence,
+    /// The value where none is given; a duration in milliseconds.
+    pub(crate) default: Option<Value>,
+    pub(crate) doc: String,
+    /// The first revision that has it, if not all have.
+    pub(crate) since: Option<String>,
+    pub(crate) until: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Unit {
+    Ms,
+    Bytes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Presence {
+    Required,
+    Optional,
+    /// An array that is empty where it is absent.
+    List,
+    /// A boolean that is false where it is absent.
+    Flag,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Type {
+    String,
+    Boolean,
+    Integer,
+    Number,
+    Json,
+    Object,
+    Duration,
+    /// A value, or `false` for none.
+    OrFalse(Box<Type>),
+    /// One value, or an array of them.
+    OneOrList(Box<Type>),
+    List(Box<Type>),
+    Map(Box<Type>),
+    Model(String),
+    Values(Vec<String>),
+}

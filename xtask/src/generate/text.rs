@@ -1,0 +1,78 @@
+//! Texts that several renderers make.
+#![allow(dead_code)]
+
+/// `list_resources` as `listResources`.
+pub(crate) fn camel(snake: &str) -> String {
+    let mut words = snake.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |text, word| text + &capital(word))
+}
+
+/// `list_resources` as `ListResources`.
+pub(crate) fn pascal(snake: &str) -> String {
+    snake.split('_').map(capital).collect()
+}
+
+/// `listResources` as `list_resources`.
+pub(crate) fn snake(camel: &str) -> String {
+    let mut text = String::new();
+    for letter in camel.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+}
+
+/// The lines of a text, none longer than `width`; words that are longer stand alone. Paragraphs keep an empty line between them.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, paragraph) in text.split("\n\n").enumerate() {
+        if index > 0 {
+            lines.push(String::new());
+        }
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// Each line behind a prefix, without blanks at the ends of lines.
+pub(crate) fn prefixed(lines: &[String], prefix: &str) -> String {
+    lines.iter().map(|line| format!("{}\n", format!("{prefix}{line}").trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_change_their_case() {
+        assert_eq!(
+            (camel("list_resources"), pascal("list_resources")),
+            ("listResources".into(), "ListResources".into())
+        );
+        assert_eq!(snake("listResources"), "list_resources");
+    }
+
+    #[test]
+    fn lines_end_before_their_width() {
+        assert_eq!(wrapped("one two three\n\nfour", 8), ["one two", "three", "", "four"]);
+        assert_eq!(prefixed(&wrapped("one\n\ntwo", 8), " * "), " * one\n *\n * two\n");
+    }
+}
