@@ -8,7 +8,7 @@ export type ErrorKind =
   | "closed"
   | "transport"
   | "version"
-  | "invalid"
+  | "invalidArgument"
   | "busy"
   | "blocking"
   | "forked"
@@ -70,7 +70,7 @@ export class VersionError extends TrunklineError {
 
 /** An invalid argument to a function of this package. */
 export class InvalidArgumentError extends TrunklineError {
-  readonly kind = "invalid";
+  readonly kind = "invalidArgument";
 }
 
 /** A limit was reached. */
@@ -150,7 +150,7 @@ export function thrownBy(error: unknown): TrunklineError {
   if (!(error instanceof Error)) return errorOf(String(error));
   const { code } = error as { code?: unknown };
   // The code is a kind, or a word of Node-API for an argument of the wrong type.
-  return errorOf(error.message, typeof code === "string" && /Expected$|^InvalidArg$/.test(code) ? "invalid" : code);
+  return errorOf(error.message, typeof code === "string" && /Expected$|^InvalidArg$/.test(code) ? "invalidArgument" : code);
 }
 
 /** Calls the native library, and converts its errors. */

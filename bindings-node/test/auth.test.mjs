@@ -89,10 +89,10 @@ test("a mounted server asks for tokens too", async () => {
 
 test("wrong options are errors that name them", async () => {
   const { server, auth } = guarded();
-  await assert.rejects(server.listen({ auth: { ...auth, issuer: "https://a.example" } }), { kind: "invalid", message: /verifier judges tokens itself/ });
-  await assert.rejects(server.listen({ auth: { ...auth, verifier: "jwt" } }), { kind: "invalid", message: /verifier of tokens must be a function/ });
-  await assert.rejects(server.listen({ auth: { authorizationServers: [] } }), { kind: "invalid", message: /resource/ });
-  await assert.rejects(server.listen({ retries: 1 }), { kind: "invalid", message: /retries/ });
+  await assert.rejects(server.listen({ auth: { ...auth, issuer: "https://a.example" } }), { kind: "invalidArgument", message: /verifier judges tokens itself/ });
+  await assert.rejects(server.listen({ auth: { ...auth, verifier: "jwt" } }), { kind: "invalidArgument", message: /verifier of tokens must be a function/ });
+  await assert.rejects(server.listen({ auth: { authorizationServers: [] } }), { kind: "invalidArgument", message: /resource/ });
+  await assert.rejects(server.listen({ retries: 1 }), { kind: "invalidArgument", message: /retries/ });
   await server.close();
 });
 
@@ -101,7 +101,7 @@ test("a Unix socket, or why there is none", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   const unix = join(folder, "it.sock");
   try {
-    if (process.platform === "win32") return void (await assert.rejects(server.listen({ unix }), { kind: "invalid" }));
+    if (process.platform === "win32") return void (await assert.rejects(server.listen({ unix }), { kind: "invalidArgument" }));
     const listener = await server.listen({ unix, unixMode: "660" });
     assert.deepEqual([listener.url, listener.host, listener.port], [`unix:${unix}:/mcp`, "", 0]);
     assert.equal(statSync(unix).mode & 0o777, 0o660);

@@ -103,7 +103,7 @@ test("clients in memory: after the deadline calls are cut off", async () => {
 test("a client that never got in does not keep its server from closing", async () => {
   const server = new Server(info);
   await assert.rejects(Client.connect(server, { signal: AbortSignal.abort() }), { kind: "cancelled" });
-  await assert.rejects(Client.connect(server, { revision: "1999-01-01" }), { kind: "invalid" });
+  await assert.rejects(Client.connect(server, { revision: "1999-01-01" }), { kind: "invalidArgument" });
   await server.close();
 });
 

@@ -120,16 +120,16 @@ for (const revision of revisions) {
 
 test("hooks that cannot be are refused, and say why", () => {
   const server = new Server({ name: "test", version: "1.0.0" });
-  assert.throws(() => server.use("tools/calls", () => ({})), { kind: "invalid", message: /tools\/calls/ });
-  assert.throws(() => server.use("initialize", () => ({})), { kind: "invalid", message: /initialize/ });
-  assert.throws(() => server.use("tools/call"), { kind: "invalid", message: /handler of a middleware/ });
-  assert.throws(() => server.registerProvider("tool", { list: () => [] }), { kind: "invalid", message: /"tool" is none of/ });
-  assert.throws(() => server.registerProvider("tools", {}), { kind: "invalid", message: /function list/ });
-  assert.throws(() => server.registerCompletion({ type: "ref/tool", name: "x" }, "a", () => []), { kind: "invalid", message: /ref/ });
-  assert.throws(() => server.registerResource("x", "no uri", {}, () => ""), { kind: "invalid", message: /no uri/ });
-  assert.throws(() => server.registerResource("x", "a://{", {}, () => ""), { kind: "invalid", message: /a:\/\/\{/ });
-  assert.throws(() => new Server({ name: "test", version: "1.0.0" }, { stateKeys: ["short"] }), { kind: "invalid", message: /32 bytes/ });
-  assert.throws(() => new Server({ name: "test", version: "1.0.0" }, { extensions: { "a.b/c": 1 } }), { kind: "invalid", message: /a\.b\/c/ });
+  assert.throws(() => server.use("tools/calls", () => ({})), { kind: "invalidArgument", message: /tools\/calls/ });
+  assert.throws(() => server.use("initialize", () => ({})), { kind: "invalidArgument", message: /initialize/ });
+  assert.throws(() => server.use("tools/call"), { kind: "invalidArgument", message: /handler of a middleware/ });
+  assert.throws(() => server.registerProvider("tool", { list: () => [] }), { kind: "invalidArgument", message: /"tool" is none of/ });
+  assert.throws(() => server.registerProvider("tools", {}), { kind: "invalidArgument", message: /function list/ });
+  assert.throws(() => server.registerCompletion({ type: "ref/tool", name: "x" }, "a", () => []), { kind: "invalidArgument", message: /ref/ });
+  assert.throws(() => server.registerResource("x", "no uri", {}, () => ""), { kind: "invalidArgument", message: /no uri/ });
+  assert.throws(() => server.registerResource("x", "a://{", {}, () => ""), { kind: "invalidArgument", message: /a:\/\/\{/ });
+  assert.throws(() => new Server({ name: "test", version: "1.0.0" }, { stateKeys: ["short"] }), { kind: "invalidArgument", message: /32 bytes/ });
+  assert.throws(() => new Server({ name: "test", version: "1.0.0" }, { extensions: { "a.b/c": 1 } }), { kind: "invalidArgument", message: /a\.b\/c/ });
 });
 
 test("options of the server are told", async () => {

@@ -75,7 +75,7 @@ test("an answer that is larger than the client takes is an error that names the 
   const client = await Client.connect(listener.url, { maxMessageBytes: 10_000 });
   try {
     await assert.rejects(client.callTool("long"), { kind: "transport", message: /10000 bytes/ });
-    await assert.rejects(client.callTool("echo", { text: "x".repeat(20_000) }), { kind: "invalid", message: /10000 bytes/ });
+    await assert.rejects(client.callTool("echo", { text: "x".repeat(20_000) }), { kind: "invalidArgument", message: /10000 bytes/ });
     assert.equal((await client.callTool("echo", { text: "hi" })).content[0].text, "hi");
   } finally {
     await client.close();
@@ -87,7 +87,7 @@ test("nobody there, a path that is no endpoint, and what is no URL", async () =>
   await gone.close();
   await assert.rejects(Client.connect(gone.url), { kind: "transport" });
   await assert.rejects(Client.connect(listener.url.replace("/mcp", "/nothing"), { revision: "2025-11-25" }), { name: "ProtocolError", message: /nothing at \/nothing/ });
-  await assert.rejects(Client.connect("weather.py"), { kind: "invalid", message: /weather\.py/ });
+  await assert.rejects(Client.connect("weather.py"), { kind: "invalidArgument", message: /weather\.py/ });
 });
 
 test("a port that is taken is an error that names it", async () => {

@@ -88,7 +88,7 @@ test("a body that was read before is told at once, with what to do", async () =>
     handler(request, response, (error) => response.end(errors.push(error) && "told"));
   });
   assert.equal(await (await post(withNext)).text(), "told");
-  assert.deepEqual(errors.map(({ kind }) => kind), ["invalid"]);
+  assert.deepEqual(errors.map(({ kind }) => kind), ["invalidArgument"]);
 });
 
 test("what was read before is understood in request.body", async () => {
@@ -136,5 +136,5 @@ test("a body that is too long is refused, and its client can still read that", a
 test("fetch: a body that was read before is told with what to do", async () => {
   const request = new Request("http://localhost/mcp", { method: "POST", headers: accept, body: initialize });
   await request.text();
-  await assert.rejects(hello().fetch(request), { kind: "invalid", message: /request\.clone\(\)/ });
+  await assert.rejects(hello().fetch(request), { kind: "invalidArgument", message: /request\.clone\(\)/ });
 });

@@ -236,7 +236,7 @@ describe("fetch", () => {
   test("wrong options are an error of the first request, and every later one", async () => {
     const { server } = site();
     const handler = server.fetchHandler({ allowedHosts: "localhost" });
-    for (let again = 0; again < 2; again++) await assert.rejects(handler(post("http://localhost/mcp")), { kind: "invalid", message: /transport/ });
+    for (let again = 0; again < 2; again++) await assert.rejects(handler(post("http://localhost/mcp")), { kind: "invalidArgument", message: /transport/ });
     await server.close();
   });
 

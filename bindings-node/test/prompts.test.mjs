@@ -64,8 +64,8 @@ for (const revision of revisions) {
 
 test("prompts that contradict themselves are refused", () => {
   const server = new Server({ name: "test", version: "1.0.0" });
-  assert.throws(() => server.registerPrompt("both", { argsSchema: z.object({}), arguments: [] }, () => ""), { kind: "invalid", message: /argsSchema and arguments/ });
-  assert.throws(() => server.registerPrompt("none", {}), { kind: "invalid", message: /handler of prompt "none"/ });
+  assert.throws(() => server.registerPrompt("both", { argsSchema: z.object({}), arguments: [] }, () => ""), { kind: "invalidArgument", message: /argsSchema and arguments/ });
+  assert.throws(() => server.registerPrompt("none", {}), { kind: "invalidArgument", message: /handler of prompt "none"/ });
   server.registerPrompt("twice", {}, () => "");
-  assert.throws(() => server.registerPrompt("twice", {}, () => ""), { kind: "invalid", message: /twice/ });
+  assert.throws(() => server.registerPrompt("twice", {}, () => ""), { kind: "invalidArgument", message: /twice/ });
 });

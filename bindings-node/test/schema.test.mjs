@@ -83,7 +83,7 @@ const refused = [
 ];
 for (const [name, schema, message] of refused) {
   test(`refused with the fix: ${name}`, () => {
-    assert.throws(() => convert(schema, "input", where), { name: "InvalidArgumentError", kind: "invalid", message });
+    assert.throws(() => convert(schema, "input", where), { name: "InvalidArgumentError", kind: "invalidArgument", message });
   });
 }
 

@@ -223,17 +223,17 @@ test("an asynchronous validator is awaited", () =>
   ));
 
 test("wrong registrations are errors that name what is wrong", async () => {
-  assert.throws(() => new Server({ name: "x" }), { kind: "invalid", message: /version/ });
+  assert.throws(() => new Server({ name: "x" }), { kind: "invalidArgument", message: /version/ });
   const server = new Server(info);
-  assert.throws(() => server.registerTool("a", { inputSchema: { type: "nothing" } }, () => 1), { kind: "invalid", message: /type/ });
-  assert.throws(() => server.registerTool("a", { inputSchema: { $ref: "https://example.com/schema" } }, () => 1), { kind: "invalid" });
-  assert.throws(() => server.registerTool("a", {}, "not a function"), { kind: "invalid", message: /handler of tool "a".*string/ });
-  assert.throws(() => new Server(info, { maxRunnin: 1 }), { kind: "invalid", message: /maxRunnin/ });
+  assert.throws(() => server.registerTool("a", { inputSchema: { type: "nothing" } }, () => 1), { kind: "invalidArgument", message: /type/ });
+  assert.throws(() => server.registerTool("a", { inputSchema: { $ref: "https://example.com/schema" } }, () => 1), { kind: "invalidArgument" });
+  assert.throws(() => server.registerTool("a", {}, "not a function"), { kind: "invalidArgument", message: /handler of tool "a".*string/ });
+  assert.throws(() => new Server(info, { maxRunnin: 1 }), { kind: "invalidArgument", message: /maxRunnin/ });
   server.registerTool("a", {}, () => 1);
-  assert.throws(() => server.registerTool("a", {}, () => 1), { kind: "invalid", message: /a/ });
-  await assert.rejects(Client.connect(server, { headers: { a: "b" } }), { kind: "invalid", message: /headers/ });
-  await assert.rejects(Client.connect(server, { timeOut: 1 }), { kind: "invalid", message: /timeOut/ });
-  await assert.rejects(Client.connect(server, { revision: "2025-01-01" }), { kind: "invalid", message: /2025-01-01/ });
+  assert.throws(() => server.registerTool("a", {}, () => 1), { kind: "invalidArgument", message: /a/ });
+  await assert.rejects(Client.connect(server, { headers: { a: "b" } }), { kind: "invalidArgument", message: /headers/ });
+  await assert.rejects(Client.connect(server, { timeOut: 1 }), { kind: "invalidArgument", message: /timeOut/ });
+  await assert.rejects(Client.connect(server, { revision: "2025-01-01" }), { kind: "invalidArgument", message: /2025-01-01/ });
   await server.close();
   assert.throws(() => server.registerTool("b", {}, () => 1), { kind: "closed" });
   await assert.rejects(Client.connect(server), { kind: "closed" });

@@ -19,7 +19,7 @@ impl SocketBell {
             return Ok(Self { socket: None });
         };
         if fileno < 0 {
-            return Err(crate::error::raise("invalid", "the bell's socket is closed"));
+            return Err(crate::error::raise("invalidArgument", "the bell's socket is closed"));
         }
         // SAFETY: the descriptor is not -1, and it is borrowed only for the duplication; if it is not open, that fails.
         let borrowed = unsafe { BorrowedFd::borrow_raw(fileno) };
@@ -37,7 +37,7 @@ impl SocketBell {
     pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
         match fileno {
             None => Ok(Self {}),
-            Some(_) => Err(crate::error::raise("invalid", "a bell by descriptor exists on Unix only")),
+            Some(_) => Err(crate::error::raise("invalidArgument", "a bell by descriptor exists on Unix only")),
         }
     }
 }

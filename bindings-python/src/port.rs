@@ -69,7 +69,7 @@ impl Port {
     fn complete(&self, py: Python<'_>, ticket: u64, shape: u8, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         contained(|| {
             let shape = Shape::from_number(shape)
-                .ok_or_else(|| raise("invalid", format!("there is no shape with the number {shape}")))?;
+                .ok_or_else(|| raise("invalidArgument", format!("there is no shape with the number {shape}")))?;
             let body = match (shape, value.cast::<PyString>()) {
                 (Shape::Text, Ok(text)) => Bytes::copy_from_slice(text.to_str()?.as_bytes()),
                 _ => Bytes::from(encode(value)?),
@@ -163,7 +163,7 @@ pub(crate) fn to_json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResu
 /// The value of a JSON text, as events carry it.
 #[pyfunction]
 pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    contained(|| decode(py, json).map_err(|message| raise("invalid", message)))
+    contained(|| decode(py, json).map_err(|message| raise("invalidArgument", message)))
 }
 
 type Record<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>);
@@ -218,7 +218,7 @@ fn lane_of(name: &str) -> PyResult<Lane> {
     match name {
         "queue" => Ok(Lane::Queue),
         "pool" => Ok(Lane::Pool),
-        _ => Err(raise("invalid", format!("lane must be \"queue\" or \"pool\", not {name:?}"))),
+        _ => Err(raise("invalidArgument", format!("lane must be \"queue\" or \"pool\", not {name:?}"))),
     }
 }
 

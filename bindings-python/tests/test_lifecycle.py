@@ -246,7 +246,7 @@ def test_bodies_of_any_kind_are_contained() -> None:
     port = _native.Port()
     with pytest.raises(_native.NativeError) as caught:
         port.register("carrier pigeon", {})
-    assert caught.value.args[0] == "invalid"
+    assert caught.value.args[0] == "invalidArgument"
     with pytest.raises(_native.NativeError):
         port.open({"transport": {"type": "nothing"}})
     with pytest.raises(_native.NativeError):

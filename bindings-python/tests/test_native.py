@@ -129,5 +129,5 @@ def test_nesting_is_bounded_both_ways() -> None:
 def test_broken_json_is_an_error(text: bytes) -> None:
     with pytest.raises(_native.NativeError) as caught:
         _native.from_json(text)
-    assert caught.value.args[0] == "invalid"
+    assert caught.value.args[0] == "invalidArgument"
     assert "JSON" in caught.value.args[1]

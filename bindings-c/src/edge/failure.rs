@@ -87,7 +87,7 @@ pub(crate) const NAMES: [(trunkline_result, &CStr); 17] = [
     (TRUNKLINE_CLOSED, c"closed"),
     (TRUNKLINE_TRANSPORT, c"transport"),
     (TRUNKLINE_VERSION_MISMATCH, c"version"),
-    (TRUNKLINE_INVALID, c"invalid"),
+    (TRUNKLINE_INVALID, c"invalidArgument"),
     (TRUNKLINE_BUSY, c"busy"),
     (TRUNKLINE_BLOCKING, c"blocking"),
     (TRUNKLINE_FORKED, c"forked"),
@@ -106,11 +106,11 @@ impl Failure {
     }
 
     pub(crate) fn null(argument: &str) -> Self {
-        Self::new(TRUNKLINE_NULL, "invalid", format!("the argument `{argument}` must not be NULL"))
+        Self::new(TRUNKLINE_NULL, "invalidArgument", format!("the argument `{argument}` must not be NULL"))
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(TRUNKLINE_INVALID, "invalid", message)
+        Self::new(TRUNKLINE_INVALID, "invalidArgument", message)
     }
 
     pub(crate) fn not_json(argument: &str, reason: &serde_json::Error) -> Self {
@@ -141,7 +141,7 @@ impl Failure {
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
-        Self::new(TRUNKLINE_NOT_FOUND, "invalid", message)
+        Self::new(TRUNKLINE_NOT_FOUND, "invalidArgument", message)
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {

@@ -186,7 +186,7 @@ static void wrong_arguments(void) {
   CHECK(trunkline_last_error() == trunkline_last_error());
   CHECK(trunkline_server_add_tool(server, S("{}"), echo, NULL, NULL, &detail) == TRUNKLINE_INVALID);
   CHECK(trunkline_error_json(detail, &json) == TRUNKLINE_OK);
-  CHECK(trunkline_json_get(json, S("/kind"), &kind) == TRUNKLINE_OK && same(kind, "\"invalid\""));
+  CHECK(trunkline_json_get(json, S("/kind"), &kind) == TRUNKLINE_OK && same(kind, "\"invalidArgument\""));
   trunkline_error_free(detail);
   trunkline_client_free(client);
   trunkline_server_free(server);

@@ -68,7 +68,7 @@ class VersionError(TrunklineError):
 class InvalidArgumentError(TrunklineError, ValueError):
     """An argument of this package's own functions is wrong."""
 
-    kind = "invalid"
+    kind = "invalidArgument"
 
 
 class BusyError(TrunklineError):

@@ -88,14 +88,14 @@ fn what_listens_in_vain_says_so_in_its_reply() {
     let host = Host::new();
     let server = host.server();
     for (transport, kind, named) in [
-        (json!({"type": "memory", "server": server}), "invalid", "stdio or http"),
-        (json!({"type": "http", "url": "http://127.0.0.1/"}), "invalid", "url"),
+        (json!({"type": "memory", "server": server}), "invalidArgument", "stdio or http"),
+        (json!({"type": "http", "url": "http://127.0.0.1/"}), "invalidArgument", "url"),
         (json!({"type": "http", "host": "no such host"}), "transport", "no such host"),
-        (json!({"type": "http", "unix": "/no/such/place", "port": 1}), "invalid", "transport.unix"),
-        (json!({"type": "http", "unix": "/no/such/place", "unixMode": "rw"}), "invalid", "unixMode"),
+        (json!({"type": "http", "unix": "/no/such/place", "port": 1}), "invalidArgument", "transport.unix"),
+        (json!({"type": "http", "unix": "/no/such/place", "unixMode": "rw"}), "invalidArgument", "unixMode"),
         (json!({"type": "http", "unix": "/no/such/place"}), "transport", "/no/such/place"),
-        (json!({"type": "http", "sse": 5}), "invalid", "sse"),
-        (json!({"type": "http", "port": 0, "headers": {"a": "b"}}), "invalid", "transport.headers"),
+        (json!({"type": "http", "sse": 5}), "invalidArgument", "sse"),
+        (json!({"type": "http", "port": 0, "headers": {"a": "b"}}), "invalidArgument", "transport.headers"),
     ] {
         let failure = host.failure(host.open(json!({"server": server, "transport": transport})));
         assert_eq!(failure["kind"], kind, "{failure}");
@@ -201,7 +201,7 @@ fn requests_wait_for_their_connection() {
     assert_eq!(text(&body(&host.reply(first))), "first");
     assert_eq!(text(&body(&host.reply(second))), "second");
     assert_eq!(host.failure(cancelled)["kind"], "cancelled");
-    assert_eq!(host.failure(wrong)["kind"], "invalid");
+    assert_eq!(host.failure(wrong)["kind"], "invalidArgument");
     let waited = host.port.wait(first, 0).unwrap_err();
     assert_eq!(waited.kind, ErrorKind::InvalidArgument, "it was not made to be waited for");
 }
