@@ -28,7 +28,7 @@ use surface::Surface;
 const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// The package that holds the declaration, and its program.
-const PACKAGE: &str = "trunkline";
+const PACKAGE: &str = "trunkline-bridge";
 const PROGRAM: &str = "surface";
 
 /// The first words of a generated file, after the sign of a comment.

@@ -1,5 +1,5 @@
 //! Prints the surface as JSON, for `cargo xtask generate`.
 
 fn main() {
-    println!("{:#}", trunkline::bridge::surface::surface());
+    println!("{:#}", trunkline_bridge::surface::surface());
 }

@@ -3,15 +3,15 @@
 //! `cargo xtask generate` prints it with the program `surface` and writes those parts of the packages that follow from
 //! it. Each thing is declared where it is used; this module collects.
 
-use super::ErrorKind;
-use crate::protocol::{
+use crate::ErrorKind;
+use serde_json::{Map, Value, json};
+use trunkline::protocol::{
     Revision,
     describe::{Field, Object, Type},
     method::Role,
     operation::{self, Operation, Params},
     project::field_span,
 };
-use serde_json::{Map, Value, json};
 
 mod prose;
 
