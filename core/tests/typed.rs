@@ -1,11 +1,13 @@
 //! Typed handlers and the conveniences of the Rust client, as a program uses them.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use trunkline::{
-    client::{Client, ErrorKind, RequestOptions},
+    client::{Client, ClientOptions, ErrorKind, RequestOptions},
+    engine::RevisionChoice,
+    protocol::Revision,
     server::{Call, CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError},
 };
 
@@ -42,6 +44,44 @@ fn server() -> Server {
                 .with("inputSchema", json!({"type": "object", "$comment": "untouched"})),
         )
         .build()
+}
+
+/// A model answers in the order of the schema that it reads.
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Conclusion {
+    reasoning: String,
+    answer: String,
+}
+
+#[tokio::test]
+async fn members_keep_the_order_in_which_they_were_written() {
+    let conclude = |Params(given): Params<Conclusion>| async move { Ok(given) };
+    let meta = json!({"com.example/second": 2, "com.example/first": 1});
+    let schema =
+        json!({"type": "object", "properties": {"z": {"title": "Z", "const": 1}, "y": {}, "x": {}}, "$comment": ""});
+    let server = Server::builder("ordered", "1.0.0")
+        .entry(ToolEntry::typed("typed", "Concludes.", conclude).with("_meta", meta.clone()))
+        .entry(
+            ToolEntry::typed("given", "Takes anything.", |_: Params<Value>| async { Ok(()) })
+                .with("inputSchema", schema.clone()),
+        )
+        .build();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+        let client = Client::connect_with(&server, options, ()).await.unwrap();
+        let tools = client.list_tools().await.unwrap();
+        let text = |value: &Value| value.to_string();
+        let [typed, given] = &tools[..] else { panic!("{tools:?}") };
+        let members = r#"{"reasoning":{"type":"string"},"answer":{"type":"string"}}"#;
+        assert_eq!(text(&typed.input_schema["properties"]), members, "{revision}");
+        assert_eq!(text(&typed.output_schema.as_ref().unwrap()["properties"]), members, "{revision}");
+        assert_eq!(text(&json!(typed.meta)), text(&meta), "{revision}");
+        assert_eq!(text(&given.input_schema), text(&schema), "{revision}");
+        let result = client.call_tool("typed", json!({"answer": "42", "reasoning": "6 * 7"})).await.unwrap();
+        let members = r#"{"reasoning":"6 * 7","answer":"42"}"#;
+        assert_eq!(text(result.structured_content.as_ref().unwrap()), members, "{revision}");
+        assert_eq!(json!(result.content)[0]["text"], members, "{revision}");
+    }
 }
 
 #[tokio::test]

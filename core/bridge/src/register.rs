@@ -232,11 +232,11 @@ impl PortInner {
 
     pub(super) fn register(self: &Arc<Self>, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
         let mut members: Map<String, Value> = config::read(kind, json)?;
-        let server = match members.remove("server").as_ref().and_then(Value::as_u64) {
+        let server = match members.shift_remove("server").as_ref().and_then(Value::as_u64) {
             Some(handle) => self.server(handle)?,
             None => return Err(BridgeError::invalid(format!("{kind}: server must be the handle of a server"))),
         };
-        let lane: Lane = match members.remove("lane") {
+        let lane: Lane = match members.shift_remove("lane") {
             Some(lane) => config::read_value(&format!("{kind}: lane"), lane)?,
             None => Lane::default(),
         };

@@ -11,11 +11,9 @@ use crate::{
     runtime::Promise,
     sync::Mutex,
 };
+use indexmap::IndexMap;
 use serde_json::value::{RawValue, to_raw_value};
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 /// A server that never ends its list is not followed for ever.
 const MAX_PAGES: usize = 10_000;
@@ -24,7 +22,7 @@ const MAX_BYTES: usize = 64 << 20;
 const CURSOR: &str = "cursor";
 const NEXT_CURSOR: &str = "nextCursor";
 
-type Members<'a> = BTreeMap<String, &'a RawValue>;
+type Members<'a> = IndexMap<String, &'a RawValue>;
 
 impl Client {
     /// A whole list as one result: the items of all pages, and what the first page says beside them. Each page may take
@@ -111,11 +109,11 @@ impl WholeList {
     fn take(&mut self, page: &RawJson) -> Result<Option<String>, ClientError> {
         let mut members: Members<'_> =
             page.parse().map_err(|error| nonsense(&self.method, &format!("has a page that is no object: {error}")))?;
-        let items = members.remove(self.member).map(|items| items.get()).and_then(array_inside);
+        let items = members.shift_remove(self.member).map(|items| items.get()).and_then(array_inside);
         let Some(items) = items else {
             return Err(nonsense(&self.method, &format!("has a page without the array {:?}", self.member)));
         };
-        let cursor = match members.remove(NEXT_CURSOR).map(|cursor| serde_json::from_str(cursor.get())) {
+        let cursor = match members.shift_remove(NEXT_CURSOR).map(|cursor| serde_json::from_str(cursor.get())) {
             None => None,
             Some(Ok(cursor)) => cursor,
             Some(Err(_)) => return Err(nonsense(&self.method, "has a cursor that is no string")),
@@ -195,6 +193,21 @@ mod tests {
         let last = page(&json!({"tools": [3], "ttlMs": 9, "nextCursor": null}));
         assert_eq!(list.take(&last).unwrap(), None);
         assert_eq!(list.finish(last).unwrap().parse::<Value>().unwrap(), json!({"tools": [1, 2, 3], "ttlMs": 5}));
+    }
+
+    #[test]
+    fn members_beside_the_items_keep_their_order() {
+        let mut list = WholeList::of("tools/list").unwrap();
+        let first =
+            RawJson::trusted(r#"{"tools":[1],"z":{"b":1,"a":2},"nextCursor":"2","_meta":{"y":1,"x":2}}"#.into());
+        list.take(&first).unwrap();
+        let last = RawJson::trusted(r#"{"tools":[2]}"#.into());
+        list.take(&last).unwrap();
+        let text = r#"{"z":{"b":1,"a":2},"_meta":{"y":1,"x":2},"tools":[1,2]}"#;
+        assert_eq!(list.finish(last).unwrap().as_bytes(), text.as_bytes());
+        let params = RawJson::trusted(r#"{"z":1,"_meta":{"y":1,"x":2}}"#.into());
+        let text = r#"{"z":1,"_meta":{"y":1,"x":2},"cursor":"2"}"#;
+        assert_eq!(with_cursor(Some(&params), "2").unwrap().as_bytes(), text.as_bytes());
     }
 
     #[test]

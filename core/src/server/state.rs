@@ -182,7 +182,7 @@ fn digest_of(serving: &Serving) -> String {
     let params: Option<Value> = serving.params.as_ref().and_then(|params: &RawJson| params.parse().ok());
     if let Some(Value::Object(mut members)) = params {
         for passing in ["inputResponses", "requestState", "_meta"] {
-            members.remove(passing);
+            members.shift_remove(passing);
         }
         canonical(&Value::Object(members), &mut text);
     }

@@ -150,10 +150,10 @@ fn root_schema<T: JsonSchema>() -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(members) = schema.as_object_mut() {
         // 2020-12 is the protocol's default dialect.
-        members.remove("$schema");
+        members.shift_remove("$schema");
         // The name of the Rust type tells a model nothing; a title that was written stays.
         if members.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
-            members.remove("title");
+            members.shift_remove("title");
         }
     }
     schema
@@ -163,7 +163,7 @@ fn root_schema<T: JsonSchema>() -> Value {
 fn without_number_formats(schema: &mut Schema) {
     let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     if matches!(format.trim_end_matches(|end: char| end.is_ascii_digit()), "int" | "uint" | "float" | "double") {
-        schema.remove("format");
+        schema.as_object_mut().map(|members| members.shift_remove("format"));
     }
 }
 
@@ -177,7 +177,7 @@ fn output_schema<R: JsonSchema>() -> Option<(Value, bool)> {
         ReturnKind::Object => Some((root_schema::<R>(), false)),
         ReturnKind::Value => {
             let mut inner = root_schema::<R>();
-            let definitions = inner.as_object_mut().and_then(|members| members.remove("$defs"));
+            let definitions = inner.as_object_mut().and_then(|members| members.shift_remove("$defs"));
             let mut schema = json!({"type": "object", "properties": {"result": inner}, "required": ["result"]});
             if let Some(definitions) = definitions {
                 schema["$defs"] = definitions;

@@ -28,7 +28,7 @@ fn required_pages(error: &RpcError) -> Option<BTreeMap<String, InputRequest>> {
     let mut requests = BTreeMap::new();
     for (position, page) in pages.iter().enumerate() {
         let mut params = page.clone();
-        let id = params.as_object_mut()?.remove("elicitationId");
+        let id = params.as_object_mut()?.shift_remove("elicitationId");
         let key =
             id.as_ref().and_then(Value::as_str).map_or_else(|| format!("elicitation-{}", position + 1), str::to_owned);
         requests.insert(key, InputRequest::new(method::ELICITATION_CREATE, params).ok()?);

@@ -68,7 +68,7 @@ async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
     let answer = unknown.send().await;
     assert_eq!(answer.error(), (400, -32022));
     assert_eq!(answer.json()["error"]["data"]["requested"], "2099-01-01");
-    body["params"]["_meta"].as_object_mut().unwrap().remove(VERSION);
+    body["params"]["_meta"].as_object_mut().unwrap().shift_remove(VERSION);
     let no_version = fixture.ask("POST").json(&body).header("MCP-Protocol-Version", "2026-07-28");
     assert_eq!(no_version.send().await.error(), (400, -32602));
     // What the method itself refuses has been served.

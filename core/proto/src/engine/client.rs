@@ -341,6 +341,17 @@ mod tests {
     }
 
     #[test]
+    fn members_of_parameters_and_of_their_meta_keep_their_order() {
+        let text = r#"{"name":"t","arguments":{"z":1,"a":2},"_meta":{"y":1,"x":2}}"#;
+        let mut conversation = conversation(Revision::V2025_11_25);
+        let params = RawJson::from_text(text.into()).unwrap();
+        let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), true, "x").unwrap();
+        let sent = String::from_utf8(sent.message.to_vec()).unwrap();
+        let order = r#"{"name":"t","arguments":{"z":1,"a":2},"_meta":{"y":1,"x":2,"progressToken":"#;
+        assert!(sent.contains(order), "{sent}");
+    }
+
+    #[test]
     fn legacy_requests_carry_nothing_of_the_other_era() {
         assert_eq!(sent(Revision::V2025_06_18, Some(json!({"name": "t"})), false)["params"], json!({"name": "t"}));
         assert_eq!(sent(Revision::V2025_06_18, None, false).get("params"), None);

@@ -6,8 +6,9 @@ use crate::protocol::{
     meta::{self, CommonParams},
     project,
 };
+use indexmap::IndexMap;
 use serde_json::{Value, value::RawValue};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 /// Who the client is, as it says of itself.
 #[derive(Debug, Clone)]
@@ -103,15 +104,15 @@ fn with_meta(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
     Ok([br#"{"_meta":{"#, meta.as_bytes(), b"}", comma.as_bytes(), members].concat())
 }
 
-/// Our `_meta` over the caller's: the caller's other keys stay.
+/// The caller's `_meta` in the caller's order, with our members over it.
 fn merged(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
     let wrong = |_| RpcError::invalid_params("The member _meta of the params must be an object");
     // Keys may be written with escapes, so they are not borrowed.
-    let mut members: BTreeMap<String, &RawValue> = params.parse().map_err(wrong)?;
+    let mut members: IndexMap<String, &RawValue> = params.parse().map_err(wrong)?;
     let ours = format!("{{{meta}}}");
-    let ours: BTreeMap<String, &RawValue> = serde_json::from_str(&ours).map_err(wrong)?;
-    let mut all: BTreeMap<String, &RawValue> =
-        members.get("_meta").map_or(Ok(BTreeMap::new()), |raw| serde_json::from_str(raw.get())).map_err(wrong)?;
+    let ours: IndexMap<String, &RawValue> = serde_json::from_str(&ours).map_err(wrong)?;
+    let mut all: IndexMap<String, &RawValue> =
+        members.get("_meta").map_or(Ok(IndexMap::new()), |raw| serde_json::from_str(raw.get())).map_err(wrong)?;
     all.extend(ours);
     let all = serde_json::value::to_raw_value(&all).map_err(wrong)?;
     members.insert("_meta".into(), &all);

@@ -27,8 +27,8 @@ pub(in crate::server) fn render_completion(
     let (given, meta) = match given {
         Value::Array(values) => (json!({"values": values}), None),
         Value::Object(mut members) => {
-            let meta = members.remove("_meta");
-            (members.remove("completion").unwrap_or(Value::Object(members)), meta)
+            let meta = members.shift_remove("_meta");
+            (members.shift_remove("completion").unwrap_or(Value::Object(members)), meta)
         }
         _ => return Err(fault()),
     };

@@ -221,7 +221,7 @@ fn complete(
         return output_failed(server, tool, revision, &problem);
     }
     project::project_tool_result(&mut result, revision);
-    let carried = result.as_object_mut().and_then(|members| members.remove("structuredContent")).and(structured);
+    let carried = result.as_object_mut().and_then(|members| members.shift_remove("structuredContent")).and(structured);
     let sealed = server.seal_object(result, revision);
     Ok(match carried {
         Some(structured) => with_structured(&sealed, &structured),

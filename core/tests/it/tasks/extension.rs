@@ -317,8 +317,8 @@ fn tkx_22_tkx_42_tkx_43_streams_tell_of_the_tasks_they_asked_for_and_nothing_els
     // TKX-43: each says what tasks/get says.
     let bare = |mut task: Value| {
         let members = task.as_object_mut().unwrap();
-        members.remove("_meta");
-        members.remove("resultType");
+        members.shift_remove("_meta");
+        members.shift_remove("resultType");
         task
     };
     let news = |wire: &mut Wire, like: &Value| loop {

@@ -151,9 +151,9 @@ fn tsk_21_and_22_the_result_of_a_task_is_that_of_its_call() {
         assert_eq!(called.get("error"), fetched.get("error"), "{tool}");
         if let Some(result) = fetched.get_mut("result").and_then(Value::as_object_mut) {
             let meta = result["_meta"].as_object_mut().unwrap();
-            assert_eq!(meta.remove(RELATED), Some(json!({"taskId": id})), "TSK-18: {tool}");
+            assert_eq!(meta.shift_remove(RELATED), Some(json!({"taskId": id})), "TSK-18: {tool}");
             if meta.is_empty() {
-                result.remove("_meta");
+                result.shift_remove("_meta");
             }
         }
         assert_eq!(called.get("result"), fetched.get("result"), "{tool}");

@@ -64,7 +64,8 @@ pub(super) fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bo
             let wanted = members["$contains"].as_array().expect("$contains has an array");
             wanted.iter().all(|pattern| found.iter().any(|element| matches(pattern, element, saved)))
         }
-        (Value::Object(members), Value::Object(found)) => members.iter().all(|(name, inner)| match found.get(name) {
+        (Value::Object(members), Value::Object(object)) => members.iter().all(|(name, inner)| match object.get(name) {
+            None if name == "$order" => are_in_order(inner, object),
             Some(found) => inner != "$absent" && matches(inner, found, saved),
             None => inner == "$absent",
         }),
@@ -78,4 +79,11 @@ pub(super) fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bo
         }
         (pattern, found) => pattern == found,
     }
+}
+
+/// Whether an object has these members, and in this order among each other.
+fn are_in_order(names: &Value, object: &Map<String, Value>) -> bool {
+    let names: Vec<_> = names.as_array().expect("$order has an array").iter().map(Value::as_str).collect();
+    let found: Vec<_> = object.keys().map(|name| Some(&**name)).filter(|name| names.contains(name)).collect();
+    found == names
 }

@@ -48,7 +48,7 @@ pub(super) fn remove_undeclared_context(params: &mut Value, capabilities: &Value
         && let Some(params) = params.as_object_mut()
         && params.get("includeContext").is_some_and(|context| context != "none")
     {
-        params.remove("includeContext");
+        params.shift_remove("includeContext");
     }
 }
 

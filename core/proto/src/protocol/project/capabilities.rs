@@ -25,7 +25,7 @@ pub fn project_client_capabilities(capabilities: &mut Value, revision: Revision)
     // Before modes existed, the capability meant forms: a client that only opens URLs does not have it.
     let url_only = |modes: &Value| modes.get("url").is_some() && modes.get("form").is_none();
     if !revision.supports(Feature::ElicitationModes) && capabilities.get("elicitation").is_some_and(url_only) {
-        capabilities.remove("elicitation");
+        capabilities.shift_remove("elicitation");
     }
     for (name, object) in
         [("roots", Object::Roots), ("sampling", Object::Sampling), ("elicitation", Object::Elicitation)]
@@ -48,15 +48,15 @@ mod tests {
         let name =
             json!({"name": "n", "version": "1", "title": "T", "description": "d", "icons": [], "websiteUrl": "u"});
         assert_eq!(keys(&projected(project_implementation, &name, V2025_03_26)), ["name", "version"]);
-        assert_eq!(keys(&projected(project_implementation, &name, V2025_06_18)), ["name", "title", "version"]);
+        assert_eq!(keys(&projected(project_implementation, &name, V2025_06_18)), ["name", "version", "title"]);
         assert_eq!(projected(project_implementation, &name, V2025_11_25), name);
 
         let server =
             json!({"tools": {}, "completions": {}, "tasks": {}, "extensions": {"a/b": {}}, "experimental": {}});
         let server_at = |revision| projected(project_server_capabilities, &server, revision);
-        assert_eq!(keys(&server_at(V2024_11_05)), ["experimental", "extensions", "tools"]);
+        assert_eq!(keys(&server_at(V2024_11_05)), ["tools", "extensions", "experimental"]);
         assert_eq!(server_at(V2025_11_25), server);
-        assert_eq!(keys(&server_at(V2026_07_28)), ["completions", "experimental", "extensions", "tools"]);
+        assert_eq!(keys(&server_at(V2026_07_28)), ["tools", "completions", "extensions", "experimental"]);
 
         let client = json!({
             "roots": {"listChanged": true}, "sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}, "tasks": {},

@@ -26,7 +26,7 @@ fn link_to_text(link: &mut Map<String, Value>) {
     let field = |key: &str| link.get(key).and_then(Value::as_str).unwrap_or_default();
     let text = format!("{}: {}", field("name"), field("uri"));
     for key in ["uri", "name", "title", "description", "mimeType", "size", "icons"] {
-        link.remove(key);
+        link.shift_remove(key);
     }
     link.insert("type".to_owned(), json!("text"));
     link.insert("text".to_owned(), Value::String(text));
@@ -36,8 +36,8 @@ fn audio_to_resource(audio: &mut Map<String, Value>, index: usize) {
     let mut resource = Map::new();
     // Nothing can be read at this URI; it only tells the blocks of one result apart.
     resource.insert("uri".to_owned(), Value::String(format!("audio:{}", index + 1)));
-    resource.extend(audio.remove("mimeType").map(|mime_type| ("mimeType".to_owned(), mime_type)));
-    resource.insert("blob".to_owned(), audio.remove("data").unwrap_or_default());
+    resource.extend(audio.shift_remove("mimeType").map(|mime_type| ("mimeType".to_owned(), mime_type)));
+    resource.insert("blob".to_owned(), audio.shift_remove("data").unwrap_or_default());
     audio.insert("type".to_owned(), json!("resource"));
     audio.insert("resource".to_owned(), Value::Object(resource));
 }
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(at(V2025_03_26)[0], link);
         assert_eq!(at(V2025_03_26)[1], result["content"][1]);
         let mut without_icons = result["content"][0].clone();
-        without_icons.as_object_mut().unwrap().remove("icons");
+        without_icons.as_object_mut().unwrap().shift_remove("icons");
         assert_eq!(at(V2025_06_18)[0], without_icons);
         assert_eq!(at(V2025_11_25), result["content"]);
     }

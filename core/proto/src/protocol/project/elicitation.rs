@@ -31,7 +31,7 @@ pub fn project_elicit_params(
             params.insert("elicitationId".to_owned(), Value::String(new_id()));
         }
     } else {
-        params.remove("elicitationId");
+        params.shift_remove("elicitationId");
         if let Some(form) = params.get_mut("requestedSchema").and_then(Value::as_object_mut) {
             project_form(form, revision)?;
         }
@@ -43,21 +43,21 @@ fn project_form(form: &mut Map<String, Value>, revision: Revision) -> Result<(),
     if revision.supports(Feature::ElicitationChoices) {
         return Ok(());
     }
-    form.remove("$schema");
+    form.shift_remove("$schema");
     for (name, field) in form.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
         let Some(field) = field.as_object_mut() else { continue };
         if field.get("type") == Some(&json!("array")) {
             let why = format!("{revision} cannot ask for several choices, as the field \"{name}\" does");
             return Err(Unsupported::new(why, json!({"elicitation": {"form": {}}})));
         }
-        if let Some(Value::Array(choices)) = field.remove("oneOf") {
+        if let Some(Value::Array(choices)) = field.shift_remove("oneOf") {
             let column = |key: &str| choices.iter().filter_map(|choice| choice.get(key).cloned()).collect::<Value>();
             field.insert("enum".to_owned(), column("const"));
             field.insert("enumNames".to_owned(), column("title"));
         }
         // Only booleans have a default there.
         if field.get("type") != Some(&json!("boolean")) {
-            field.remove("default");
+            field.shift_remove("default");
         }
     }
     Ok(())
@@ -72,6 +72,18 @@ mod tests {
         let mut params = params.clone();
         project_elicit_params(&mut params, revision, || "new".to_owned())?;
         Ok(params)
+    }
+
+    #[test]
+    fn what_is_removed_leaves_the_order_of_the_other_members() {
+        let params: Value = serde_json::from_str(
+            r#"{"mode":"form","elicitationId":"e","requestedSchema":{"$schema":"s","type":"object","properties":
+                {"reasoning":{"default":"d","type":"string","title":"R","description":"D"},"answer":{"type":"string"}}},
+                "message":"m","z":1,"a":2}"#,
+        )
+        .unwrap();
+        let text = r#"{"requestedSchema":{"type":"object","properties":{"reasoning":{"type":"string","title":"R","description":"D"},"answer":{"type":"string"}}},"message":"m","z":1,"a":2}"#;
+        assert_eq!(at(&params, V2025_06_18).unwrap().to_string(), text);
     }
 
     #[test]

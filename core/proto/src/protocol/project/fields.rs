@@ -135,7 +135,7 @@ const FIELDS: &[(Object, &str, Revision, Revision)] = &[
 pub(super) fn remove_fields(value: &mut Map<String, Value>, object: Object, revision: Revision) {
     for (_, field, since, until) in FIELDS.iter().filter(|row| row.0 == object) {
         if revision < *since || *until < revision {
-            value.remove(*field);
+            value.shift_remove(*field);
         }
     }
 }

@@ -77,10 +77,10 @@ fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
     remove_fields(result, Object::Result, revision);
     if !revision.supports(Feature::ResultType)
         && let Some(meta) = result.get_mut("_meta").and_then(Value::as_object_mut)
-        && meta.remove(SERVER_INFO).is_some()
+        && meta.shift_remove(SERVER_INFO).is_some()
         && meta.is_empty()
     {
-        result.remove("_meta");
+        result.shift_remove("_meta");
     }
 }
 

@@ -56,12 +56,12 @@ mod tests {
             "annotations": {"priority": 1, "lastModified": "2025-01-01T00:00:00Z"}, "_meta": {}, "x-own": 1});
         let at = |revision| projected(project_resource, &resource, revision);
         for revision in [V2024_11_05, V2025_03_26] {
-            assert_eq!(keys(&at(revision)).join(" "), "annotations description mimeType name size uri x-own");
+            assert_eq!(keys(&at(revision)).join(" "), "uri name description mimeType size annotations x-own");
             assert_eq!(at(revision)["annotations"], json!({"priority": 1}));
         }
         assert_eq!(
             keys(&at(V2025_06_18)).join(" "),
-            "_meta annotations description mimeType name size title uri x-own"
+            "uri name title description mimeType size annotations _meta x-own"
         );
         assert_eq!(at(V2025_06_18)["annotations"], resource["annotations"]);
         assert_eq!(at(V2025_11_25), resource);
@@ -79,10 +79,10 @@ mod tests {
             json!({"uriTemplate": "a:{b}", "name": "n", "title": "T", "icons": [], "_meta": {}, "annotations": {}});
         let list = json!({"resourceTemplates": [template], "resultType": "complete"});
         let at = |revision| projected(project_resource_template_list, &list, revision);
-        assert_eq!(keys(&at(V2025_03_26)["resourceTemplates"][0]).join(" "), "annotations name uriTemplate");
+        assert_eq!(keys(&at(V2025_03_26)["resourceTemplates"][0]).join(" "), "uriTemplate name annotations");
         assert_eq!(
             keys(&at(V2025_06_18)["resourceTemplates"][0]).join(" "),
-            "_meta annotations name title uriTemplate"
+            "uriTemplate name title _meta annotations"
         );
         assert_eq!(at(V2025_11_25), json!({"resourceTemplates": [template]}));
         assert_eq!(at(V2026_07_28), list);

@@ -82,7 +82,7 @@ fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), U
 fn project_tool_result_block(result: &mut Map<String, Value>, revision: Revision) {
     let is_object = result.get("structuredContent").is_none_or(Value::is_object);
     let structured = if !revision.supports(Feature::AnyStructuredContent) && !is_object {
-        result.remove("structuredContent")
+        result.shift_remove("structuredContent")
     } else {
         None
     };

@@ -10,14 +10,14 @@ pub fn project_task(task: &mut Value, revision: Revision) {
         return;
     }
     for (modern, core) in [("ttlMs", "ttl"), ("pollIntervalMs", "pollInterval")] {
-        if let Some(value) = task.remove(modern) {
+        if let Some(value) = task.shift_remove(modern) {
             task.insert(core.to_owned(), value);
         }
     }
     // There, results come from tasks/result and requests for input as requests.
-    let result = task.remove("result");
-    task.remove("inputRequests");
-    task.remove("error");
+    let result = task.shift_remove("result");
+    task.shift_remove("inputRequests");
+    task.shift_remove("error");
     // A tool that failed makes the task fail there (TSK-22); in the extension it is complete (TKX-11).
     if task.get("status") == Some(&json!("completed"))
         && result.is_some_and(|result| result.get("isError") == Some(&json!(true)))

@@ -14,7 +14,7 @@ pub fn project_tool(tool: &mut Value, revision: Revision) {
         return;
     }
     if tool.get("outputSchema").is_some_and(|schema| schema.get("type") != Some(&json!("object"))) {
-        tool.remove("outputSchema");
+        tool.shift_remove("outputSchema");
     }
     for schema in ["inputSchema", "outputSchema"] {
         if let Some(properties) = tool.get_mut(schema).and_then(|schema| schema.get_mut("properties")) {
@@ -39,7 +39,7 @@ pub fn project_tool_result(result: &mut Value, revision: Revision) {
         Some(Value::Object(_)) => Feature::StructuredContent,
         _ => Feature::AnyStructuredContent,
     };
-    let structured = if revision.supports(kind) { None } else { result.remove("structuredContent") };
+    let structured = if revision.supports(kind) { None } else { result.shift_remove("structuredContent") };
     remove_fields(result, Object::CallToolResult, revision);
     project_envelope(result, revision);
     if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
@@ -76,16 +76,16 @@ mod tests {
             "annotations": {"title": "A"}, "icons": [], "execution": {"taskSupport": "optional"}, "_meta": {}, "x-own": 1,
         });
         let fields = |revision| keys(&projected(project_tool, &tool, revision)).join(" ");
-        assert_eq!(fields(V2024_11_05), "description inputSchema name x-own");
-        assert_eq!(fields(V2025_03_26), "annotations description inputSchema name x-own");
-        assert_eq!(fields(V2025_06_18), "_meta annotations description inputSchema name outputSchema title x-own");
+        assert_eq!(fields(V2024_11_05), "name description inputSchema x-own");
+        assert_eq!(fields(V2025_03_26), "name description inputSchema annotations x-own");
+        assert_eq!(fields(V2025_06_18), "name title description inputSchema outputSchema annotations _meta x-own");
         assert_eq!(
             fields(V2025_11_25),
-            "_meta annotations description execution icons inputSchema name outputSchema title x-own"
+            "name title description inputSchema outputSchema annotations icons execution _meta x-own"
         );
         assert_eq!(
             fields(V2026_07_28),
-            "_meta annotations description icons inputSchema name outputSchema title x-own"
+            "name title description inputSchema outputSchema annotations icons _meta x-own"
         );
     }
 

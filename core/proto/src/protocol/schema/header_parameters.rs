@@ -185,8 +185,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("Limit", "options.limit".to_owned(), HeaderType::Integer),
-                ("Region", "region".to_owned(), HeaderType::String)
+                ("Region", "region".to_owned(), HeaderType::String),
+                ("Limit", "options.limit".to_owned(), HeaderType::Integer)
             ]
         );
         assert_eq!(header_parameters(&json!(true)), Ok(vec![]));
