@@ -199,9 +199,9 @@ fn prm_03_sub_01_to_03_streams_hear_of_what_they_asked_for() {
     }
     let filter = json!({"resourcesListChanged": true, "resourceSubscriptions": ["test://text"]});
     wire.request("a", "subscriptions/listen", modern(json!({"notifications": filter})));
-    assert_eq!(wire.next()["params"]["notifications"], filter);
+    assert_eq!(wire.receive()["params"]["notifications"], filter);
     wire.request("b", "subscriptions/listen", modern(json!({"notifications": {"promptsListChanged": true}})));
-    assert_eq!(wire.next()["params"]["_meta"][SUBSCRIPTION], "b");
+    assert_eq!(wire.receive()["params"]["_meta"][SUBSCRIPTION], "b");
     for what in ["test://text", "test://bytes", "resources", "prompts"] {
         wire.ask(what, "tools/call", modern(json!({"name": "change", "arguments": {"what": what}})));
     }
@@ -278,7 +278,7 @@ fn logged(wire: &mut Wire, params: Value) -> Vec<String> {
     wire.request("log", "tools/call", params);
     let mut levels = Vec::new();
     loop {
-        let message = wire.next();
+        let message = wire.receive();
         if message.get("method").is_none() {
             assert_eq!(text_of(&message), "logged");
             return levels;
@@ -373,7 +373,7 @@ fn log_08_prg_06_what_a_client_does_not_read_is_not_kept_for_it() {
     wire.read();
     let (mut told, mut progress, mut logged) = (0, 0, 0);
     let answer = loop {
-        let message = wire.next();
+        let message = wire.receive();
         let (last, now) = match message["method"].as_str() {
             None => break message,
             Some("notifications/progress") => (&mut progress, message["params"]["progress"].as_f64().unwrap() as u64),

@@ -4,7 +4,6 @@ mod apps;
 mod client;
 mod features;
 mod hooks;
-mod http_wire;
 mod log;
 mod memory;
 mod offer;

@@ -273,7 +273,7 @@ fn mrtr_04_what_a_request_did_not_declare_is_not_asked_for() {
     let mut wire = start(ROLES[0]);
     for (tool, needed) in [("decide", "elicitation"), ("model", "sampling"), ("roots", "roots")] {
         let mut lacking = call(tool, json!({}));
-        lacking["_meta"][CAPABILITIES].as_object_mut().unwrap().remove(needed);
+        lacking["_meta"][CAPABILITIES].as_object_mut().unwrap().shift_remove(needed);
         let refused = wire.ask(tool, "tools/call", lacking);
         assert_eq!(code(&refused), -32021, "{tool}");
         assert!(refused["error"]["data"]["requiredCapabilities"][needed].is_object(), "{refused}");

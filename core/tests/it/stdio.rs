@@ -60,7 +60,7 @@ fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
         (r#"{"jsonrpc":"2.0","id":"survivor","method":"tools/list"}"#, -32600, None),
     ] {
         wire.send_text(text);
-        let answer = wire.next();
+        let answer = wire.receive();
         assert_eq!(code(&answer), expected, "{text}: {answer}");
         let unplaced = expected == -32700 || !answer["error"]["message"].as_str().unwrap().contains("at line");
         assert!(unplaced, "a place in a text that its author never saw: {answer}");
@@ -72,7 +72,7 @@ fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
     // RPC-02, and bytes that are no text at all.
     for bytes in [&b"\xff\xfe\n"[..], b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xff\"}\n", b"\0\n"] {
         wire.try_send(bytes).unwrap();
-        assert_eq!(code(&wire.next()), -32700);
+        assert_eq!(code(&wire.receive()), -32700);
     }
     wire.try_send(b"\n\r\n  \n").unwrap();
     assert_eq!(wire.rest(), [] as [Value; 0], "blank lines mean nothing");
@@ -116,7 +116,7 @@ fn rpc_14_batches_are_answered_where_their_revision_governs() {
         {"jsonrpc": "2.0", "id": 3, "method": "nonsense"},
         call(4, "none", json!({})),
     ]));
-    let answers = wire.next();
+    let answers = wire.receive();
     let by_id: BTreeMap<String, &Value> =
         answers.as_array().unwrap().iter().map(|one| (one["id"].to_string(), one)).collect();
     assert_eq!(by_id.len(), 4, "{answers}");
@@ -125,7 +125,7 @@ fn rpc_14_batches_are_answered_where_their_revision_governs() {
     assert_eq!((code(by_id["3"]), code(by_id["4"])), (-32601, -32602));
 
     wire.send_text(r#"[{"jsonrpc":"2.0","id":11,"method":"ping"}, 5, {"jsonrpc":"2.0","id":12}]"#);
-    let answers = wire.next();
+    let answers = wire.receive();
     assert_eq!(answers.as_array().unwrap().iter().filter(|one| code(one) == -32600).count(), 2, "{answers}");
     assert_eq!(answers.as_array().unwrap().len(), 3);
 
@@ -139,7 +139,7 @@ fn rpc_14_batches_are_answered_where_their_revision_governs() {
     let modern = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": modern(json!({}))});
     for element in [initialize, modern] {
         wire.send_text(&json!([{"jsonrpc": "2.0", "id": 2, "method": "ping"}, element]).to_string());
-        let answer = wire.next();
+        let answer = wire.receive();
         assert_eq!((code(&answer), answer.get("id")), (-32600, None));
     }
     assert_eq!(wire.rest(), [] as [Value; 0]);
@@ -155,7 +155,7 @@ fn rpc_14_and_can_05_a_batch_is_answered_without_its_cancelled_calls() {
     wire.tell("notifications/cancelled", json!({"requestId": 1}));
     assert_eq!(wire.rest(), [] as [Value; 0]);
     file.create();
-    let answers = wire.next();
+    let answers = wire.receive();
     let mut ids: Vec<_> = answers.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!(ids, [2, 3]);
@@ -169,7 +169,7 @@ fn rpc_14_and_can_05_a_batch_is_answered_without_its_cancelled_calls() {
     }
     assert_eq!(wire.rest(), [] as [Value; 0], "all of it is cancelled: no answer, and no empty array");
     wire.send(json!([call(1, "echo", json!({"message": "again"}))]));
-    assert_eq!(text_of(&wire.next()[0]), "again");
+    assert_eq!(text_of(&wire.receive()[0]), "again");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn rpc_16_batches_are_refused_everywhere_else() {
             wire.open(revision);
         }
         wire.send_text(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#);
-        let answer = wire.next();
+        let answer = wire.receive();
         assert_eq!((code(&answer), answer.get("id")), (-32600, None), "{revision:?}");
     }
 }
@@ -262,7 +262,7 @@ fn sub_01_to_03_sub_06_sub_08_and_tool_06_streams_of_changes() {
         (json!("7"), json!({"toolsListChanged": true})),
         (json!("deaf"), json!({})),
     ] {
-        let acknowledged = wire.next();
+        let acknowledged = wire.receive();
         assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "SUB-02");
         assert_eq!(acknowledged["params"]["notifications"], honoured);
         assert_eq!(acknowledged["params"]["_meta"][SUBSCRIPTION], id, "SUB-03: {acknowledged}");
@@ -340,14 +340,14 @@ fn prg_01_to_05_progress_over_the_wire() {
         }
         wire.request(id, "tools/call", params);
         for step in 1..=3 {
-            let progress = wire.next();
+            let progress = wire.receive();
             let mut expected = json!({"progressToken": id, "progress": f64::from(step), "total": 3.0});
             if id == "new" {
                 expected["message"] = "counting".into();
             }
             assert_eq!(progress["params"], expected, "{revision}");
         }
-        assert_eq!(text_of(&wire.next()), "done");
+        assert_eq!(text_of(&wire.receive()), "done");
     }
     assert_eq!(wire.call("quiet", "count", json!({"steps": 3})), "done");
     assert_eq!(wire.rest(), [] as [Value; 0], "nobody asked");
@@ -492,7 +492,7 @@ fn large_messages_pass_and_those_over_the_limit_are_refused_one_by_one() {
     for id in 2..4 {
         let params = json!({"name": "echo", "arguments": long});
         wire.send_text(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
-        let refused = wire.next();
+        let refused = wire.receive();
         assert_eq!((code(&refused), &refused["id"]), (-32600, &json!(id)));
         assert!(refused["error"]["message"].as_str().unwrap().contains(&MAX_MESSAGE.to_string()), "{refused}");
         assert_eq!(wire.call("after", "echo", json!({"message": "as ever"})), "as ever");
@@ -518,13 +518,13 @@ fn a_flood_is_served_up_to_the_bounds_refused_above_and_answered_in_full() {
     wire.try_send(flood.as_bytes()).unwrap();
     let mut refused = 0;
     for _ in 0..CALLS - 64 - 1024 {
-        let answer = wire.next();
+        let answer = wire.receive();
         assert_eq!(answer["error"]["data"]["reason"], "busy", "{answer}");
         refused += 1;
     }
     assert_eq!(wire.rest(), [] as [Value; 0], "pings pass, and nothing else is refused");
     file.create();
-    let mut answered: Vec<_> = (0..CALLS - refused).map(|_| wire.next()["id"].as_u64().unwrap()).collect();
+    let mut answered: Vec<_> = (0..CALLS - refused).map(|_| wire.receive()["id"].as_u64().unwrap()).collect();
     answered.sort_unstable();
     answered.dedup();
     assert_eq!(answered.len(), 64 + 1024, "each once");
@@ -544,7 +544,7 @@ fn a_client_that_does_not_read_costs_bounded_memory_and_gets_every_answer_in_the
     wire.read();
     let (mut served, mut busy) = (0, 0);
     for _ in 0..CALLS {
-        let answer = wire.next();
+        let answer = wire.receive();
         match answer["error"]["data"]["reason"].as_str() {
             Some("busy") => busy += 1,
             _ => {
@@ -553,7 +553,7 @@ fn a_client_that_does_not_read_costs_bounded_memory_and_gets_every_answer_in_the
             }
         }
     }
-    assert_eq!(wire.next()["result"], json!({}), "pings pass");
+    assert_eq!(wire.receive()["result"], json!({}), "pings pass");
     assert!(busy > CALLS / 2 && served > 0, "{served} served, {busy} busy");
     if let Some(peak) = peak_memory(wire.id()) {
         assert!(peak < CALLS * BIG / 4, "{peak} bytes");
@@ -642,7 +642,7 @@ fn ping_01_and_life_11_a_handler_asks_its_client_while_others_are_served() {
             wire.send(call(4, "ask", json!({})));
             let asked = wire.told("ping");
             wire.send_text(&format!(r#"{{"jsonrpc":"2.0","id":{}{rest}}}"#, asked["id"]));
-            let answer = wire.next();
+            let answer = wire.receive();
             assert_eq!(answer["id"], 4, "{answer}");
             assert!(text_of(&answer).contains("does not fit"), "{answer}");
         }

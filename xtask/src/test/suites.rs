@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use serde_json::Value;
 
 use crate::build::python::VENV;
 use crate::build::rust::PACKAGES;
@@ -49,33 +50,44 @@ pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
     Ok(counts::of_node(&run(node, DEADLINE)?))
 }
 
-/// The wire vectors, played to each fixture server by the core's own player (core/tests/it/vectors.rs).
+/// The wire vectors, played to each fixture server (tests/vectors/runner).
 pub(crate) fn vectors(house: &House, choice: &Choice) -> Result<Count> {
+    let reports = house.target.join("reports");
+    std::fs::create_dir_all(&reports)?;
     let play = |language: &Language| {
-        let mut cargo = house.cargo();
-        cargo.args(["test", "--quiet"]).args(PACKAGES);
-        cargo.args(["--test", "it", "--", "--exact", "vectors::every_vector_holds", "--nocapture"]);
-        cargo.env("TRUNKLINE_VECTOR_SERVER", language.server(house));
-        run(cargo, DEADLINE)
+        let report = reports.join(format!("vectors-{}.json", language.name()));
+        let _ = std::fs::remove_file(&report);
+        let mut player = house.command(house.built("trunkline-vectors"));
+        player.arg("--quiet").arg("--report").arg(&report).arg("--fixture").arg(language.server(house));
+        let output = run(player, DEADLINE)?;
+        Ok(played(*language, &output, std::fs::read_to_string(&report).ok().as_deref()))
     };
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    let mut add = |language: &Language, output: Output| {
-        let lines = || output.text.lines().filter(|line| line.starts_with("vector "));
-        let passed = lines().filter(|line| line.ends_with(": ok")).count();
-        let failed = lines().filter(|line| line.ends_with(": FAILED")).count();
-        count.passed += passed;
-        if !output.success() || passed == 0 {
-            count.failed += failed.max(1);
-            let (name, ending) = (language.name(), output.ending());
-            count.said.push_str(&format!("the server in {name}:\n{}\n[{ending}]\n", output.text));
-        }
-    };
     let mut unstarted = None;
-    workers::run(LANGUAGES_AT_ONCE, &choice.languages, play, |index, outcome| match outcome {
-        Ok(output) => add(&choice.languages[index], output),
+    workers::run(LANGUAGES_AT_ONCE, &choice.languages, play, |_, outcome| match outcome {
+        Ok(one) => {
+            count.passed += one.passed;
+            count.failed += one.failed;
+            count.said.push_str(&one.said);
+        }
         Err(error) => unstarted = Some(error),
     });
     unstarted.map_or(Ok(count), Err)
+}
+
+/// The sums of a report of the player. A player that fails without one is a failure, and so is a vector that it skips.
+fn played(language: Language, output: &Output, report: Option<&str>) -> Count {
+    let report: Value = report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let number = |name: &str| report[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
+    let (passed, mut failed) = (number("held"), number("failed") + number("skipped"));
+    if failed == 0 && (!output.success() || passed == 0) {
+        failed = 1;
+    }
+    let said = match failed {
+        0 => String::new(),
+        _ => format!("the server in {}:\n{}\n[{}]\n", language.name(), output.text, output.ending()),
+    };
+    Count { passed, failed, said, note: String::new() }
 }
 
 pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {

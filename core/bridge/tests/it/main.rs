@@ -2,10 +2,7 @@
 
 mod bridge;
 
-// The processes and the raw wire are the same as in the tests of the crate `trunkline`.
-#[allow(dead_code, reason = "shared")]
-#[path = "../../../tests/it/http_wire.rs"]
-mod http_wire;
+// The processes are the same as in the tests of the crate `trunkline`.
 #[allow(dead_code, reason = "shared")]
 #[path = "../../../tests/it/offer.rs"]
 mod offer;
@@ -15,7 +12,7 @@ mod process;
 #[allow(dead_code, reason = "shared")]
 #[path = "../../../tests/it/script.rs"]
 mod script;
-#[allow(dead_code, reason = "shared")]
+#[allow(dead_code, unused_imports, reason = "shared")]
 #[path = "../../../tests/it/wire.rs"]
 mod wire;
 

@@ -81,7 +81,7 @@ fn tkx_01_tkx_48_ext_05_the_extension_is_declared_in_its_own_form_by_who_has_tas
     // Nor does it acknowledge what it will never tell.
     let filter = json!({"toolsListChanged": true, "taskIds": ["x"]});
     wire.request("s", "subscriptions/listen", declaring(json!({"notifications": filter})));
-    assert_eq!(wire.next()["params"]["notifications"], json!({"toolsListChanged": true}));
+    assert_eq!(wire.receive()["params"]["notifications"], json!({"toolsListChanged": true}));
 }
 
 /// EXT-03, EXT-09: the rest of the server serves clients without the extension; what cannot do without refuses them properly.

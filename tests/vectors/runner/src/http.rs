@@ -1,6 +1,6 @@
 //! HTTP under a raw wire: each line that is written is one POST, and everything that any response says becomes a line to read.
 
-use crate::process::DEADLINE;
+use crate::wire::DEADLINE;
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -11,7 +11,8 @@ use std::{
     time::Duration,
 };
 
-pub(crate) struct Http {
+/// Posts messages to a server and listens to every response.
+pub struct Http {
     address: String,
     /// Where messages are posted.
     path: String,
@@ -27,7 +28,7 @@ const LEAD: Duration = Duration::from_millis(100);
 
 impl Http {
     /// Streamable HTTP at a URL.
-    pub(crate) fn new(url: &str) -> Self {
+    pub fn new(url: &str) -> Self {
         let (address, path) = url.strip_prefix("http://").and_then(|url| url.split_once('/')).expect("a URL");
         let (found, lines) = mpsc::channel();
         let ears = Ears { found, learned: Arc::default() };
@@ -36,16 +37,16 @@ impl Http {
     }
 
     /// Streamable HTTP of a server that answers with JSON only.
-    pub(crate) fn json_only(url: &str) -> Self {
+    pub fn json_only(url: &str) -> Self {
         let mut http = Self::new(url);
         http.json_only = true;
         http
     }
 
-    /// HTTP+SSE of 2024-11-05 on the same server.
-    pub(crate) fn sse(url: &str) -> Self {
+    /// HTTP+SSE of 2024-11-05; the URL is that of the stream.
+    pub fn sse(url: &str) -> Self {
         let mut http = Self::new(url);
-        let stream = http.ask("GET", "/sse", "Accept: text/event-stream\r\n", "").unwrap();
+        let stream = http.ask("GET", &http.path.clone(), "Accept: text/event-stream\r\n", "").unwrap();
         let mut response = Response::read(stream).unwrap();
         assert_eq!(response.status, 200);
         // SSE-02: the first event says where messages are posted.
@@ -55,6 +56,7 @@ impl Http {
         http
     }
 
+    /// The messages of all responses.
     pub(crate) fn lines(&mut self) -> mpsc::Receiver<String> {
         self.lines.take().expect("taken once")
     }

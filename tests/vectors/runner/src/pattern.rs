@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 /// What patterns have saved.
-pub(super) type Saved = Map<String, Value>;
+pub(crate) type Saved = Map<String, Value>;
 
 /// The value with the saved ones in it.
-pub(super) fn filled(value: Value, saved: &Saved) -> Value {
+pub(crate) fn filled(value: Value, saved: &Saved) -> Value {
     let get = |name: &str| saved.get(name).unwrap_or_else(|| panic!("nothing is saved as {name}")).clone();
     match value {
         Value::String(text) => match (text.strip_prefix("$use:"), text.strip_prefix("$changed:")) {
@@ -28,13 +28,13 @@ fn changed(text: &str) -> String {
 }
 
 /// Opens the patterns of messages that may come more than once, and gives them.
-pub(super) fn several(patterns: &mut [Value]) -> Vec<Value> {
+pub(crate) fn several(patterns: &mut [Value]) -> Vec<Value> {
     let open = |pattern: &mut Value| pattern.get("$several").cloned().inspect(|inner| *pattern = inner.clone());
     patterns.iter_mut().filter_map(open).collect()
 }
 
 /// Takes the pattern out that a message matches. The answers of a batch are in any order too.
-pub(super) fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved) -> bool {
+pub(crate) fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved) -> bool {
     let is_it = |pattern: &Value| {
         let mut trial = saved.clone();
         let is_it = match (pattern, message) {
@@ -50,7 +50,7 @@ pub(super) fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut
     found.map(|(position, trial)| (patterns.remove(position), *saved = trial)).is_some()
 }
 
-pub(super) fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bool {
+pub(crate) fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bool {
     match (pattern, message) {
         (Value::String(special), _) if special == "$any" => true,
         (Value::String(special), _) if special.starts_with("$save:") => {
