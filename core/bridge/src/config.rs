@@ -125,7 +125,7 @@ impl ServerConfig {
             state_lifetime: millis(given.state_lifetime_ms, defaults.state_lifetime),
             max_rounds: given.max_rounds.unwrap_or(defaults.max_rounds),
             input_timeout: millis(given.input_timeout_ms, defaults.input_timeout),
-            replay: given.replay,
+            rerun_handlers: given.replay,
             task_ttl: millis(given.task_ttl_ms, defaults.task_ttl),
             task_poll_interval: millis(given.task_poll_interval_ms, defaults.task_poll_interval),
             max_tasks: given.max_tasks.unwrap_or(defaults.max_tasks),

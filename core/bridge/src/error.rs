@@ -155,7 +155,7 @@ impl From<AskError> for BridgeError {
     fn from(error: AskError) -> Self {
         let kind = match &error {
             // That the client cannot be asked here, or answers nonsense, is as good as its refusal.
-            AskError::Refused(_) | AskError::Invalid(_) | AskError::NoWayBack => return error.into_rpc().into(),
+            AskError::Refused(_) | AskError::Invalid(_) | AskError::NotReachable => return error.into_rpc().into(),
             AskError::Suspended => ErrorKind::Suspended,
             AskError::Cancelled => ErrorKind::Cancelled,
             AskError::Timeout => ErrorKind::Timeout,

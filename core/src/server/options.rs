@@ -1,6 +1,6 @@
 //! The options of a server, with their defaults.
 
-use super::{CacheHints, RegisterError, StateKey};
+use super::{registry::RegisterError, request::StateKey, result::CacheHints};
 use crate::{engine::Limits, protocol::extension};
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -31,11 +31,11 @@ pub struct ServerOptions {
     pub state_lifetime: Duration,
     /// How many rounds of input one request may need. Default 16.
     pub max_rounds: u32,
-    /// How long a person may take to answer a request for input in the handshake era. Default 10 min.
+    /// How long a person may take to answer a request for input in the legacy era. Default 10 min.
     pub input_timeout: Duration,
-    /// Runs handlers again from the top for each answer in the handshake era too, as 2026-07-28 does: shows handlers that cannot stand it. For
-    /// tests. Default `false`.
-    pub replay: bool,
+    /// Runs handlers again from the top for each answer in the legacy era too, as 2026-07-28 does: exposes handlers that are not
+    /// safe to re-run. For tests. Default `false`.
+    pub rerun_handlers: bool,
     /// How long a task is kept at most, and where the client names no time. Default 1 h.
     pub task_ttl: Duration,
     /// How often clients should ask for a task. Default 500 ms.
@@ -69,7 +69,7 @@ impl ServerOptions {
     }
 
     /// With durations that can be added to any time.
-    pub(super) fn bounded(mut self) -> Self {
+    pub(in crate::server) fn bounded(mut self) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
         if self.keep_alive.is_zero() {
             self.keep_alive = YEAR;
@@ -105,7 +105,7 @@ impl Default for ServerOptions {
             state_lifetime: Duration::from_secs(3600),
             max_rounds: 16,
             input_timeout: Duration::from_secs(600),
-            replay: false,
+            rerun_handlers: false,
             task_ttl: Duration::from_secs(3600),
             task_poll_interval: Duration::from_millis(500),
             max_tasks: 10_000,

@@ -3,12 +3,12 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 /// 128 random bits as text.
-pub(super) fn unguessable() -> Option<String> {
+pub(in crate::server) fn unguessable() -> Option<String> {
     bytes::<16>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Random bytes. `None`: the system has none now. What can be guessed would be worse than a call that fails, and is logged.
-pub(super) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
+pub(in crate::server) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     match getrandom::fill(&mut bytes) {
         Ok(()) => Some(bytes),

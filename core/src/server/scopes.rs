@@ -1,6 +1,6 @@
 //! Which scopes a message needs, known before it is served (AUS-10).
 
-use super::Server;
+use super::facade::Server;
 use crate::protocol::{
     envelope::{Frame, Message, Request},
     method,

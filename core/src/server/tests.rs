@@ -19,12 +19,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(super) fn server() -> ServerBuilder {
+pub(in crate::server) fn server() -> ServerBuilder {
     Server::builder("tested", "1.0.0")
 }
 
 /// Runs tasks on the test's runtime, whose clock may be paused.
-pub(super) struct TestRuntime;
+pub(in crate::server) struct TestRuntime;
 
 impl Runtime for TestRuntime {
     fn spawn(&self, task: Task) {
@@ -45,17 +45,17 @@ impl Runtime for TestRuntime {
 }
 
 /// A client that writes what it likes.
-pub(super) struct Peer {
-    pub(super) connection: Arc<Connection>,
-    pub(super) out: Arc<Out>,
+pub(in crate::server) struct Peer {
+    pub(in crate::server) connection: Arc<Connection>,
+    pub(in crate::server) out: Arc<Out>,
     ids: AtomicU64,
 }
 
-pub(super) struct Out {
-    pub(super) came: Mutex<VecDeque<Value>>,
+pub(in crate::server) struct Out {
+    pub(in crate::server) came: Mutex<VecDeque<Value>>,
     /// The same as it was written, and whether or not it was taken.
-    pub(super) texts: Mutex<Vec<String>>,
-    pub(super) auth: Option<RawJson>,
+    pub(in crate::server) texts: Mutex<Vec<String>>,
+    pub(in crate::server) auth: Option<RawJson>,
 }
 
 impl Outbound for Out {
@@ -76,11 +76,11 @@ impl Outbound for Out {
 }
 
 impl Peer {
-    pub(super) fn of(server: &Server) -> Self {
+    pub(in crate::server) fn of(server: &Server) -> Self {
         Self::with(server, Transport::Stdio, None)
     }
 
-    pub(super) fn with(server: &Server, transport: Transport, principal: Option<&str>) -> Self {
+    pub(in crate::server) fn with(server: &Server, transport: Transport, principal: Option<&str>) -> Self {
         let auth = principal.map(|principal| RawJson::from_value(&json!({"principal": principal})).unwrap());
         let out = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth });
         let unrelated: Arc<dyn Outbound> = out.clone();
@@ -89,7 +89,7 @@ impl Peer {
     }
 
     /// The same with a session of a revision open.
-    pub(super) async fn in_session(self, revision: Revision, capabilities: Value) -> Self {
+    pub(in crate::server) async fn in_session(self, revision: Revision, capabilities: Value) -> Self {
         let info = json!({"name": "raw", "version": "1"});
         let params = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": info});
         assert_eq!(self.ask("initialize", params).await["result"]["protocolVersion"], revision.as_str());
@@ -97,7 +97,7 @@ impl Peer {
         self
     }
 
-    pub(super) fn send(&self, message: Value) {
+    pub(in crate::server) fn send(&self, message: Value) {
         self.send_with(message, None);
     }
 
@@ -110,33 +110,33 @@ impl Peer {
             .unwrap_or_else(|_| panic!("{message}"));
     }
 
-    pub(super) fn request(&self, method: &str, params: Value) -> u64 {
+    pub(in crate::server) fn request(&self, method: &str, params: Value) -> u64 {
         self.request_with(method, params, None)
     }
 
     /// With headers that say what the body says.
-    pub(super) fn request_with(&self, method: &str, params: Value, mirror: Option<&Mirror>) -> u64 {
+    pub(in crate::server) fn request_with(&self, method: &str, params: Value, mirror: Option<&Mirror>) -> u64 {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         self.send_with(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}), mirror);
         id
     }
 
-    pub(super) async fn ask(&self, method: &str, params: Value) -> Value {
+    pub(in crate::server) async fn ask(&self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         self.answer(id).await
     }
 
-    pub(super) async fn answer(&self, id: u64) -> Value {
+    pub(in crate::server) async fn answer(&self, id: u64) -> Value {
         self.first(&format!("the answer to {id}"), |message| message["id"] == id && message.get("method").is_none())
             .await
     }
 
     /// The first message of a method that nobody has taken yet.
-    pub(super) async fn told(&self, method: &str) -> Value {
+    pub(in crate::server) async fn told(&self, method: &str) -> Value {
         self.first(method, |message| message["method"] == method).await
     }
 
-    pub(super) async fn first(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+    pub(in crate::server) async fn first(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..2000 {
             {
                 let mut came = self.out.came.lock();
@@ -150,22 +150,22 @@ impl Peer {
     }
 
     /// What else comes within the time in which changes are told.
-    pub(super) async fn rest(&self) -> Vec<Value> {
+    pub(in crate::server) async fn rest(&self) -> Vec<Value> {
         tokio::time::sleep(Duration::from_millis(100)).await;
         self.out.came.lock().drain(..).collect()
     }
 }
 
 /// Parameters of a request of 2026-07-28.
-pub(super) fn modern(mut params: Value, capabilities: Value) -> Value {
+pub(in crate::server) fn modern(mut params: Value, capabilities: Value) -> Value {
     params["_meta"] = json!({meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: capabilities});
     params
 }
 
-pub(super) fn text_of(answer: &Value) -> &str {
+pub(in crate::server) fn text_of(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"))
 }
 
-pub(super) fn accept(content: Value) -> Value {
+pub(in crate::server) fn accept(content: Value) -> Value {
     json!({"action": "accept", "content": content})
 }

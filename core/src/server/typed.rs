@@ -370,5 +370,5 @@ pub(super) fn in_background(call: Call, future: Work) {
             call.complete(outcome);
         }
     };
-    spawner.inner.serving.connection.runtime().spawn(Box::pin(task));
+    spawner.runtime().spawn(Box::pin(task));
 }

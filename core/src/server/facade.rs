@@ -1,0 +1,223 @@
+//! A server: its features, its conversations and its tasks.
+
+use super::{
+    builder::ServerBuilder,
+    methods,
+    options::ServerOptions,
+    registry::{
+        Addition, Category, CompletionEntry, Listed, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
+        Registration, ResourceEntry, ResourceTemplateEntry, SkillEntry, Snapshot, ToolEntry,
+    },
+    request::{self, RequestContext, Services},
+    session::{Connection, Dispatch, Opening, Origin, Outbound, PendingNotifications, ServerState},
+};
+use crate::{
+    engine::{IncomingCall, Scope as RequestInfo},
+    protocol::{RpcError, model::Implementation},
+    runtime::Runtime,
+    server::handlers::Cancellation,
+    wire_log::Transport,
+};
+use serde_json::Value;
+use std::{collections::BTreeSet, sync::Arc};
+
+/// A server with its features, independent of any transport. Cheap to clone; clones are the same server.
+///
+/// The same server answers every revision, on every transport it is given to, at the same time.
+#[derive(Clone)]
+pub struct Server {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    state: Arc<ServerState>,
+    services: Arc<Services>,
+}
+
+impl Server {
+    /// Starts building a server.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder::new(Implementation::new(name, version))
+    }
+
+    #[doc(hidden)]
+    pub fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
+        let services = Services::new(&options.state_keys);
+        let state = ServerState::new(info, instructions, options);
+        Self { inner: Arc::new(Inner { state: Arc::new(state), services: Arc::new(services) }) }
+    }
+
+    /// Registers a tool. Connected clients are notified that the list changed, once for changes made close together.
+    ///
+    /// # Errors
+    /// If the name is taken or malformed, or a schema does not compile.
+    pub fn add_tool(&self, entry: ToolEntry) -> Result<(), RegisterError> {
+        let tool = entry.compile()?;
+        self.state().add(Addition::Tool(tool))
+    }
+
+    /// Registers a resource; as [`Self::add_tool`].
+    ///
+    /// # Errors
+    /// If the URI is taken or malformed, or the descriptor is an invalid Resource.
+    pub fn add_resource(&self, entry: ResourceEntry) -> Result<(), RegisterError> {
+        let resource = entry.compile()?;
+        self.state().add(Addition::Resource(resource))
+    }
+
+    /// Registers a resource template; as [`Self::add_tool`]. A resource of the same URI wins; among templates, the first that
+    /// matches.
+    ///
+    /// # Errors
+    /// If the template is taken or invalid (RFC 6570), or the descriptor is an invalid ResourceTemplate.
+    pub fn add_resource_template(&self, entry: ResourceTemplateEntry) -> Result<(), RegisterError> {
+        let template = entry.compile()?;
+        self.state().add(Addition::Template(template))
+    }
+
+    /// Registers a prompt; as [`Self::add_tool`].
+    ///
+    /// # Errors
+    /// If the name is taken, or the descriptor is an invalid Prompt.
+    pub fn add_prompt(&self, entry: PromptEntry) -> Result<(), RegisterError> {
+        let prompt = entry.compile()?;
+        self.state().add(Addition::Prompt(prompt))
+    }
+
+    /// Registers the completion of an argument of a prompt, or of a variable of a resource template.
+    ///
+    /// # Errors
+    /// If that argument has a completion already.
+    pub fn add_completion(&self, entry: CompletionEntry) -> Result<(), RegisterError> {
+        self.state().add(Addition::Completion(entry))
+    }
+
+    /// Registers a provider, which is asked for features that are not registered. Gives the argument of [`Self::remove`].
+    ///
+    /// # Errors
+    /// None so far; a provider can always be added.
+    pub fn add_provider(&self, entry: ProviderEntry) -> Result<Registration, RegisterError> {
+        let number = self.state().next_number();
+        self.state().add(Addition::Provider(entry, number)).map(|()| Registration::Hook(number))
+    }
+
+    /// Wraps requests from now on, inside the middleware that is there already. Gives the argument of [`Self::remove`].
+    ///
+    /// # Errors
+    /// If it names a method that cannot be wrapped.
+    pub fn add_middleware(&self, entry: MiddlewareEntry) -> Result<Registration, RegisterError> {
+        let number = self.state().next_number();
+        let middleware = entry.compile(number)?;
+        self.state().add(Addition::Middleware(middleware)).map(|()| Registration::Hook(number))
+    }
+
+    /// Registers an agent skill, as resources and by the skills extension; as [`Self::add_tool`].
+    ///
+    /// # Errors
+    /// If its URI is taken, or its files are not a valid skill.
+    pub fn add_skill(&self, entry: SkillEntry) -> Result<Registration, RegisterError> {
+        let skill = entry.compile()?;
+        let registration = Registration::Skill(Listed::key(&skill).to_owned());
+        self.state().add(Addition::Skill(skill)).map(|()| registration)
+    }
+
+    /// Removes a feature. Running requests go on. `false` if it is not there.
+    pub fn remove(&self, registration: &Registration) -> bool {
+        self.state().remove(registration)
+    }
+
+    /// Removes a tool. Running calls go on. `false` if there is no tool of that name.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.remove(&Registration::Item(Category::Tools, name.to_owned()))
+    }
+
+    /// The keys of a category's features, in the order of the list: names, URIs or URI templates.
+    pub fn names(&self, category: Category) -> Vec<String> {
+        self.state().names(category)
+    }
+
+    /// Notifies clients that subscribed to a resource of its new contents, once for updates made close together.
+    pub fn resource_updated(&self, uri: &str) {
+        self.state().listeners().notify(&PendingNotifications::of_resource(uri));
+    }
+
+    /// Notifies clients of a changed list whose features are not registered here: those of a provider.
+    pub fn list_changed(&self, category: Category) {
+        self.state().listeners().notify(&PendingNotifications::of_list(category));
+    }
+
+    /// Notifies the client that was sent this elicitation by URL of its completion (2025-11-25 only; other revisions have no
+    /// such notification). `false`: no connected client was sent it.
+    pub fn elicitation_complete(&self, elicitation_id: &str) -> bool {
+        self.state().listeners().elicitation_complete(elicitation_id)
+    }
+
+    /// Whether both are the same server.
+    #[doc(hidden)]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    #[doc(hidden)]
+    pub fn options(&self) -> &ServerOptions {
+        self.state().options()
+    }
+
+    /// A conversation. Messages that belong to no request go to `unrelated`.
+    pub(crate) fn connect(
+        &self,
+        runtime: Arc<dyn Runtime>,
+        transport: Transport,
+        unrelated: Arc<dyn Outbound>,
+        opening: Opening,
+        origin: Origin,
+    ) -> Arc<Connection> {
+        let dispatch: Arc<dyn Dispatch> = self.inner.clone();
+        Connection::new(Arc::clone(self.state()), dispatch, runtime, transport, unrelated, opening, origin)
+    }
+
+    /// A number for an origin of many conversations, whose tasks end together.
+    pub(crate) fn new_origin(&self) -> u64 {
+        self.state().next_number()
+    }
+
+    /// Cancels the tasks that end with a listener or conversation, which is over.
+    pub(crate) fn end_tasks_of(&self, origin: u64) {
+        self.inner.services.tasks.end_of(origin);
+    }
+
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        self.state().snapshot()
+    }
+
+    fn state(&self) -> &Arc<ServerState> {
+        &self.inner.state
+    }
+}
+
+impl Dispatch for Inner {
+    fn begin(
+        &self,
+        connection: &Arc<Connection>,
+        call: IncomingCall,
+        reply: &Arc<dyn Outbound>,
+        cancellation: Cancellation,
+    ) {
+        let route = methods::route(call.method.name);
+        RequestContext::begin(connection, &self.services, route, call, reply, cancellation);
+    }
+
+    fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError> {
+        if !self.state.snapshot().has_tasks {
+            return Ok(None);
+        }
+        request::visible_tasks(&self.services.tasks, info, ids).map(Some)
+    }
+
+    fn connection_closed(&self, number: u64, ends_tasks: bool) {
+        self.services.tasks.abandon(number);
+        if ends_tasks {
+            self.services.tasks.end_of(number);
+        }
+    }
+}

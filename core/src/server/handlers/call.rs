@@ -1,0 +1,259 @@
+//! One call of a handler: its input, its answer, and the means to use while it runs.
+
+use super::{
+    cancellation::Cancelled,
+    client_request::{ClientRequestError, PendingClientRequest, ResponseCallback},
+    input::InputKind,
+    outcome::Outcome,
+};
+use crate::{
+    engine::{Patience, Scope as RequestInfo},
+    protocol::{RawJson, RpcError, model::LoggingLevel},
+    runtime::Runtime,
+    server::options::ServerOptions,
+};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// A call to answer. Dropping it unanswered fails the call.
+pub struct Call {
+    info: CallInfo,
+    input: RawJson,
+}
+
+/// What is known about a call, and what may be done while it runs. Cheap to clone.
+#[derive(Clone)]
+pub struct CallInfo {
+    backend: Arc<dyn CallBackend>,
+}
+
+/// Takes the result of the rest of a request, once.
+pub(in crate::server) type ResultCallback = Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>;
+
+/// The request behind a call. Handlers and the registry know it by this trait only.
+pub(in crate::server) trait CallBackend: Send + Sync + 'static {
+    /// The sender of the request, and its revision.
+    fn info(&self) -> &RequestInfo;
+    /// The method of the request.
+    fn method(&self) -> &'static str;
+    /// The name, URI or method that the handler serves.
+    fn name(&self) -> &str;
+    /// The options of the server.
+    fn options(&self) -> &ServerOptions;
+    /// The runtime of the request's connection.
+    fn runtime(&self) -> &Arc<dyn Runtime>;
+    /// Takes the outcome of the handler; only the first counts. `false`: nothing was sent.
+    fn complete(self: Arc<Self>, input: &RawJson, outcome: Outcome) -> bool;
+    /// See [`CallInfo::progress`].
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
+    /// See [`CallInfo::log`].
+    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value);
+    /// See [`CallInfo::ask`].
+    fn ask(
+        &self,
+        method: &str,
+        key: Option<&str>,
+        params: Option<&RawJson>,
+        patience: Patience,
+        on_response: ResponseCallback,
+    ) -> Result<PendingClientRequest, ClientRequestError>;
+    /// See [`CallInfo::cancel_asked`].
+    fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str);
+    /// See [`CallInfo::proceed`].
+    fn proceed(&self, params: Option<RawJson>, done: ResultCallback) -> Result<(), RpcError>;
+    /// See [`CallInfo::input_responses`].
+    fn input_responses(&self) -> BTreeMap<String, Value>;
+    /// See [`CallInfo::input_problems`].
+    fn input_problems(&self) -> BTreeMap<String, String>;
+    /// See [`CallInfo::state`].
+    fn user_state(&self) -> Option<Value>;
+    /// See [`CallInfo::kept`].
+    fn kept(&self, name: &str) -> Option<Value>;
+    /// See [`CallInfo::all_kept`].
+    fn all_kept(&self) -> BTreeMap<String, Value>;
+    /// See [`CallInfo::keep`].
+    fn keep(&self, name: &str, value: Value);
+    /// See [`CallInfo::close_stream`].
+    fn close_stream(&self);
+    /// See [`CallInfo::start_task`].
+    fn start_task(&self);
+    /// See [`CallInfo::set_task_message`].
+    fn set_task_message(&self, message: &str);
+    /// See [`CallInfo::is_cancelled`].
+    fn is_cancelled(&self) -> bool;
+    /// See [`CallInfo::on_cancel`].
+    fn on_cancel(&self, hook: Box<dyn FnOnce(&str) + Send>);
+    /// Completes when the call is cancelled.
+    fn cancelled(&self) -> Cancelled;
+}
+
+impl Call {
+    pub(in crate::server) fn new(backend: Arc<dyn CallBackend>, input: RawJson) -> Self {
+        Self { info: CallInfo { backend }, input }
+    }
+
+    /// The input that the handler's registration describes: the arguments of a tool or prompt, say. Valid already.
+    pub fn input(&self) -> &RawJson {
+        &self.input
+    }
+
+    /// Information and means of this call, to keep while it runs.
+    pub fn facts(&self) -> &CallInfo {
+        &self.info
+    }
+
+    /// Answers the call. `false`: it was cancelled or its connection is gone, and nothing was sent.
+    pub fn complete(mut self, outcome: Outcome) -> bool {
+        self.finish(outcome)
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> bool {
+        Arc::clone(&self.info.backend).complete(&self.input, outcome)
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.finish(Outcome::Internal("the handler dropped the call without an answer".into()));
+    }
+}
+
+impl CallInfo {
+    /// Where the call comes from.
+    pub fn scope(&self) -> &RequestInfo {
+        self.backend.info()
+    }
+
+    /// The method of the request.
+    pub fn method(&self) -> &'static str {
+        self.backend.method()
+    }
+
+    /// What is called: the name of a tool or prompt, the URI of a resource, or the method for anything else.
+    pub fn name(&self) -> &str {
+        self.backend.name()
+    }
+
+    /// Reports progress, if the client asked for it. Values that do not rise are dropped (PRG-02).
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.backend.progress(progress, total, message);
+    }
+
+    /// Sends a log message to the client of this call, if it wants messages of that level (LOG-02, LOG-04).
+    pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
+        self.backend.log(level, logger, data);
+    }
+
+    /// Sends a request to the client of this call; `on_response` takes the outcome, exactly once unless this fails. The client has
+    /// `timeout` to answer, and never more than `max`.
+    ///
+    /// Elicitation, sampling and roots work in both eras. In the legacy era the client gets a request. On 2026-07-28 the
+    /// answer comes at once if the client has given it; otherwise this fails with [`ClientRequestError::Suspended`], the call ends,
+    /// and the handler runs again from the top when the client comes back with the answer: `key` says which answer belongs to
+    /// which request (`None`: counted by kind; used again in one run, it is made another). Other methods exist in the legacy era
+    /// only.
+    ///
+    /// # Errors
+    /// As [`ClientRequestError`] says.
+    pub fn ask(
+        &self,
+        method: &str,
+        key: Option<&str>,
+        params: Option<&RawJson>,
+        timeout: Duration,
+        max: Duration,
+        on_response: impl FnOnce(Result<RawJson, ClientRequestError>) + Send + 'static,
+    ) -> Result<PendingClientRequest, ClientRequestError> {
+        self.backend.ask(method, key, params, Patience { timeout, max }, Box::new(on_response))
+    }
+
+    /// How long the client may take to answer a request of that method: where a person decides, as long as people take.
+    pub fn patience_for(&self, method: &str) -> Duration {
+        let options = self.backend.options();
+        if InputKind::of(method).is_some() { options.input_timeout } else { options.limits.request_timeout }
+    }
+
+    /// Cancels a request of [`Self::ask`] and notifies the client; its outcome is [`ClientRequestError::Cancelled`].
+    pub fn cancel_asked(&self, request: &PendingClientRequest, reason: &str) {
+        self.backend.cancel_client_request(request, reason);
+    }
+
+    /// For middleware: runs the rest of the chain, with these parameters or with those that came to it; `done` takes the result.
+    ///
+    /// # Errors
+    /// If the call is not one of middleware.
+    pub fn proceed(
+        &self,
+        params: Option<RawJson>,
+        done: impl FnOnce(Result<RawJson, RpcError>) + Send + 'static,
+    ) -> Result<(), RpcError> {
+        self.backend.proceed(params, Box::new(done))
+    }
+
+    /// The answers that came with this round of the request, for handlers that return [`Outcome::InputRequired`]: those that match
+    /// their requests.
+    pub fn input_responses(&self) -> BTreeMap<String, Value> {
+        self.backend.input_responses()
+    }
+
+    /// The problems of this round's answers that do not match their requests (ELI-11): the handler may ask again.
+    pub fn input_problems(&self) -> BTreeMap<String, String> {
+        self.backend.input_problems()
+    }
+
+    /// The verified state that the handler gave with [`Outcome::InputRequired`] in the round before.
+    pub fn state(&self) -> Option<Value> {
+        self.backend.user_state()
+    }
+
+    /// The value that an earlier run of this handler kept under a name.
+    pub fn kept(&self, name: &str) -> Option<Value> {
+        self.backend.kept(name)
+    }
+
+    /// Everything that earlier runs kept.
+    pub fn all_kept(&self) -> BTreeMap<String, Value> {
+        self.backend.all_kept()
+    }
+
+    /// Keeps a value for later runs of this handler, so that what has an effect happens once.
+    pub fn keep(&self, name: &str, value: Value) {
+        self.backend.keep(name, value);
+    }
+
+    /// Closes the HTTP connection that waits for this call, where the client can come back for the answer: in sessions of
+    /// 2025-11-25 (HTTP-27). The client is told when to ask again. Elsewhere nothing happens.
+    pub fn close_stream(&self) {
+        self.backend.close_stream();
+    }
+
+    /// Makes a task of the call, if its tool defers tasks ([`crate::server::ToolEntry::defer_task`]) and the client can have one:
+    /// the client gets the task now, and its result later. Otherwise nothing happens.
+    pub fn start_task(&self) {
+        self.backend.start_task();
+    }
+
+    /// Sets the status message of the call's task. On a call that is no task, nothing happens.
+    pub fn set_task_message(&self, message: &str) {
+        self.backend.set_task_message(message);
+    }
+
+    /// Whether the call is no longer wanted.
+    pub fn is_cancelled(&self) -> bool {
+        self.backend.is_cancelled()
+    }
+
+    /// Runs `hook` with the reason when the call is cancelled; at once if it is.
+    pub fn on_cancel(&self, hook: impl FnOnce(&str) + Send + 'static) {
+        self.backend.on_cancel(Box::new(hook));
+    }
+
+    pub(in crate::server) fn cancelled(&self) -> Cancelled {
+        self.backend.cancelled()
+    }
+
+    /// The runtime that async handlers run on.
+    pub(in crate::server) fn runtime(&self) -> &Arc<dyn Runtime> {
+        self.backend.runtime()
+    }
+}

@@ -1,0 +1,100 @@
+//! A cancellation flag that supports polling, awaiting and callbacks.
+
+use crate::sync::Mutex;
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+/// A flag that is raised once. Cheap to clone; clones are the same flag.
+#[derive(Clone, Default)]
+pub(crate) struct Cancellation {
+    state: Arc<Mutex<State>>,
+}
+
+type Hook = Box<dyn FnOnce(&str) + Send>;
+
+/// A hook that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HookId(u64);
+
+#[derive(Default)]
+struct State {
+    reason: Option<String>,
+    hooks: BTreeMap<u64, Hook>,
+    next_hook: u64,
+    wakers: Vec<Waker>,
+}
+
+impl Cancellation {
+    /// Raises the flag; only the first reason counts. Hooks and wakers run outside the lock.
+    pub(crate) fn cancel(&self, reason: &str) {
+        let (hooks, wakers) = {
+            let mut state = self.state.lock();
+            if state.reason.is_some() {
+                return;
+            }
+            state.reason = Some(reason.to_owned());
+            (std::mem::take(&mut state.hooks), std::mem::take(&mut state.wakers))
+        };
+        hooks.into_values().for_each(|hook| hook(reason));
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether the flag is raised.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.state.lock().reason.is_some()
+    }
+
+    /// Runs `hook` with the reason when the flag is raised; at once if it is. Gives what [`Self::forget`] takes it away by, if it waits.
+    pub(crate) fn on_cancel(&self, hook: Hook) -> Option<HookId> {
+        let reason = {
+            let mut state = self.state.lock();
+            match &state.reason {
+                Some(reason) => reason.clone(),
+                None => {
+                    let id = state.next_hook;
+                    state.next_hook += 1;
+                    state.hooks.insert(id, hook);
+                    return Some(HookId(id));
+                }
+            }
+        };
+        hook(&reason);
+        None
+    }
+
+    /// Takes a hook away that is of no use any more.
+    pub(crate) fn forget(&self, hook: Option<HookId>) {
+        // What it holds is dropped with no lock held.
+        let _hook = hook.and_then(|hook| self.state.lock().hooks.remove(&hook.0));
+    }
+
+    /// Completes when the flag is raised.
+    pub(crate) fn cancelled(&self) -> Cancelled {
+        Cancelled { cancellation: self.clone() }
+    }
+}
+
+/// See [`Cancellation::cancelled`].
+pub(crate) struct Cancelled {
+    cancellation: Cancellation,
+}
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.cancellation.state.lock();
+        if state.reason.is_some() {
+            return Poll::Ready(());
+        }
+        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            state.wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,69 @@
+//! Requests of handlers to the client of their call (RPC-31): their handles and their errors.
+
+use crate::protocol::{RawJson, RequestId, RpcError, envelope::NoResult};
+
+/// Takes the outcome of a client request, once.
+pub(crate) type ResponseCallback = Box<dyn FnOnce(Result<RawJson, ClientRequestError>) + Send>;
+
+/// A request to the client that waits for its response.
+#[derive(Clone)]
+pub struct PendingClientRequest(pub(in crate::server) RequestState);
+
+/// The source of the response.
+#[derive(Clone)]
+pub(in crate::server) enum RequestState {
+    /// The response has arrived.
+    Answered,
+    /// The request was sent under this id.
+    Sent(RequestId),
+    /// The task of the call sends the request under this key.
+    OfTask(String),
+}
+
+/// Why a client gave no answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ClientRequestError {
+    /// The client answered with an error, lacks the capability, or the revision has no such request.
+    #[error("{0}")]
+    Refused(RpcError),
+    /// The client's answer does not fit the request.
+    #[error("The client's answer does not fit: {0}")]
+    Invalid(String),
+    /// 2026-07-28: the client has not been asked yet. The call ends here, and the handler runs again from the top with the answer.
+    #[error("The handler waits for input of the client and will run again; this is no failure")]
+    Suspended,
+    /// Cancelled by the handler; the client was told.
+    #[error("The request was cancelled")]
+    Cancelled,
+    /// No answer in time; the client was told to cancel.
+    #[error("The client did not answer in time")]
+    Timeout,
+    /// The client cannot be asked here: answers are JSON only, or there is no session.
+    #[error(
+        "The client of this call cannot be asked: HTTP without sessions, or without event streams, has no way back"
+    )]
+    NotReachable,
+    /// The connection is closed.
+    #[error("The connection is closed")]
+    Closed,
+}
+
+impl From<NoResult> for ClientRequestError {
+    fn from(answer: NoResult) -> Self {
+        match answer {
+            NoResult::Error(error) => Self::Refused(error),
+            NoResult::Nonsense(text) => Self::Invalid(text),
+        }
+    }
+}
+
+impl ClientRequestError {
+    /// The error that the client of the call gets if the handler lets this one pass.
+    #[doc(hidden)]
+    pub fn into_rpc(self) -> RpcError {
+        match self {
+            Self::Refused(error) => error,
+            other => RpcError::invalid_request(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What a server may ask a client for while it serves a request: elicitation, sampling and roots.
+
+use super::client_request::ClientRequestError;
+use crate::{
+    engine::Scope as RequestInfo,
+    protocol::{
+        Era, RawJson, RpcError,
+        input::{self, AnswerError, InputError},
+        method,
+        model::{CreateMessageParams, ElicitParams},
+    },
+    server::random::unguessable,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A request for input: its method and parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputRequest {
+    pub(in crate::server) kind: InputKind,
+    pub(in crate::server) params: Value,
+}
+
+/// Input that a handler needs of its client first: returned as an error, by `?` or by `into()`. The handler is called again with
+/// [`crate::server::Context::input_responses`] and [`crate::server::Context::state`].
+///
+/// Handlers that would rather write one line after the other use [`crate::server::Context::elicit`] and its like instead.
+#[derive(Debug, Clone, Default, PartialEq, thiserror::Error)]
+#[error("The handler needs input of its client; this is no failure")]
+pub struct InputRequired {
+    pub(in crate::server) requests: BTreeMap<String, InputRequest>,
+    pub(in crate::server) state: Option<Value>,
+}
+
+impl InputRequired {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with one more request, under a key of your choice.
+    pub fn ask(mut self, key: impl Into<String>, request: InputRequest) -> Self {
+        self.requests.insert(key.into(), request);
+        self
+    }
+
+    /// The same with something to know when the handler is called again. It travels sealed.
+    pub fn with_state(mut self, state: impl Into<Value>) -> Self {
+        self.state = Some(state.into());
+        self
+    }
+}
+
+/// The kinds of input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::server) enum InputKind {
+    Elicitation,
+    Sampling,
+    Roots,
+}
+
+/// What a client said to a request for input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(in crate::server) enum Answer {
+    #[serde(rename = "g")]
+    Given(Value),
+    /// It does not match its request; holds the place of the mismatch (ELI-11).
+    #[serde(rename = "u")]
+    Unfit(String),
+    /// Only the legacy era has refusals; a modern client simply never comes back.
+    #[serde(rename = "r")]
+    Refused(RpcError),
+}
+
+/// A request that this client cannot be asked.
+pub(in crate::server) struct Refused {
+    pub(in crate::server) error: RpcError,
+}
+
+impl InputRequest {
+    /// A request of a method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    ///
+    /// # Errors
+    /// For any other method, and for parameters that are no object.
+    pub fn new(method: &str, params: Value) -> Result<Self, RpcError> {
+        let kind = InputKind::of(method).ok_or_else(|| {
+            RpcError::invalid_params(format!(
+                "{method} is no request for input: there are elicitation/create, sampling/createMessage and roots/list"
+            ))
+        })?;
+        let params = if params.is_null() { json!({}) } else { params };
+        if !params.is_object() {
+            return Err(RpcError::invalid_params(format!("The params of {method} must be an object")));
+        }
+        Ok(Self { kind, params })
+    }
+
+    /// Asks the user, by a form or by a page to visit.
+    pub fn elicit(params: &ElicitParams) -> Self {
+        Self { kind: InputKind::Elicitation, params: serde_json::to_value(params).unwrap_or_default() }
+    }
+
+    /// Asks the client's model.
+    pub fn sample(params: &CreateMessageParams) -> Self {
+        Self { kind: InputKind::Sampling, params: serde_json::to_value(params).unwrap_or_default() }
+    }
+
+    /// Asks for the client's roots.
+    pub fn roots() -> Self {
+        Self { kind: InputKind::Roots, params: json!({}) }
+    }
+
+    pub(in crate::server) fn to_json(&self) -> Value {
+        match self.kind {
+            InputKind::Roots => json!({"method": self.kind.method()}),
+            _ => json!({"method": self.kind.method(), "params": self.params}),
+        }
+    }
+
+    /// What has to be known of it until its answer comes.
+    pub(in crate::server) fn question(&self) -> Question {
+        Question { kind: self.kind, schema: self.params.get(SCHEMA).cloned() }
+    }
+
+    /// What an answer says. [`ClientRequestError::Suspended`]: it answers something else, so the question is still open (MRTR-10).
+    pub(in crate::server) fn read(&self, answer: Answer) -> Result<Value, ClientRequestError> {
+        match answer {
+            Answer::Refused(error) => Err(ClientRequestError::Refused(error)),
+            Answer::Unfit(problem) => Err(ClientRequestError::Invalid(problem)),
+            Answer::Given(value) => match self.check_answer(&value) {
+                Ok(()) => Ok(value),
+                Err(Unusable::Content(problem)) => Err(ClientRequestError::Invalid(problem)),
+                Err(Unusable::Shape) => Err(ClientRequestError::Suspended),
+            },
+        }
+    }
+
+    /// Whether a client's answer can be used: `Err` says why not.
+    pub(in crate::server) fn check_answer(&self, answer: &Value) -> Result<(), Unusable> {
+        check_answer(self.kind, &self.params, answer)
+    }
+}
+
+/// The parameter of an elicitation that its answer has to match.
+const SCHEMA: &str = "requestedSchema";
+
+/// What an answer is checked against: it travels sealed, for the client may have forgotten it or say that it was another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(in crate::server) struct Question {
+    #[serde(rename = "k")]
+    kind: InputKind,
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    schema: Option<Value>,
+}
+
+impl Question {
+    /// What the client said to it. `None`: something else, so the question is still open (MRTR-10).
+    pub(in crate::server) fn answer(&self, response: Value) -> Option<Answer> {
+        let params = self.schema.as_ref().map_or_else(|| json!({}), |schema| json!({SCHEMA: schema}));
+        match check_answer(self.kind, &params, &response) {
+            Ok(()) => Some(Answer::Given(response)),
+            Err(Unusable::Content(problem)) => Some(Answer::Unfit(problem)),
+            Err(Unusable::Shape) => None,
+        }
+    }
+}
+
+fn check_answer(kind: InputKind, params: &Value, answer: &Value) -> Result<(), Unusable> {
+    input::check_answer(kind.method(), params, answer).map_err(|error| match error {
+        AnswerError::Malformed(_) => Unusable::Shape,
+        AnswerError::Mismatch(problem) => Unusable::Content(problem.to_string()),
+    })
+}
+
+/// Why an answer is no use.
+pub(in crate::server) enum Unusable {
+    /// It answers something else.
+    Shape,
+    /// What was filled in is not what the schema says (ELI-11).
+    Content(String),
+}
+
+impl InputKind {
+    pub(in crate::server) fn of(method: &str) -> Option<Self> {
+        [Self::Elicitation, Self::Sampling, Self::Roots].into_iter().find(|kind| kind.method() == method)
+    }
+
+    pub(in crate::server) fn method(self) -> &'static str {
+        match self {
+            Self::Elicitation => method::ELICITATION_CREATE,
+            Self::Sampling => method::SAMPLING_CREATE_MESSAGE,
+            Self::Roots => method::ROOTS_LIST,
+        }
+    }
+
+    /// The client's capability, and the word in keys.
+    pub(in crate::server) fn word(self) -> &'static str {
+        match self {
+            Self::Elicitation => "elicitation",
+            Self::Sampling => "sampling",
+            Self::Roots => "roots",
+        }
+    }
+}
+
+/// The request in the words of the client's revision, if the client declared what it needs (MRTR-04, DISC-14).
+pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) -> Result<InputRequest, Refused> {
+    let declared: Value = info.client_capabilities.parse().unwrap_or_default();
+    let method = request.kind.method();
+    let mut without_id = false;
+    let new_id = || {
+        unguessable().unwrap_or_else(|| {
+            without_id = true;
+            String::new()
+        })
+    };
+    match input::prepare(method, &mut request.params, &declared, info.revision, new_id) {
+        Ok(()) if without_id => Err(Refused { error: RpcError::internal() }),
+        Ok(()) => Ok(request),
+        Err(InputError::Invalid(problem)) => {
+            Err(Refused { error: RpcError::invalid_params(format!("{method}: {problem}")) })
+        }
+        Err(InputError::Unsupported(unsupported)) => {
+            let error = RpcError { message: unsupported.why, ..lacking(info, unsupported.required) };
+            Err(Refused { error })
+        }
+    }
+}
+
+/// Two refusals as one: whoever lacks capabilities hears of all that are missing (DISC-15). Anything else is said by itself.
+pub(in crate::server) fn both(earlier: Option<RpcError>, later: RpcError) -> RpcError {
+    fn merge(into: &mut Value, from: &Value) {
+        match (into.as_object_mut(), from.as_object()) {
+            (Some(into), Some(from)) => {
+                from.iter().for_each(|(name, member)| merge(into.entry(name).or_insert_with(|| json!({})), member));
+            }
+            _ => *into = from.clone(),
+        }
+    }
+    let Some(mut earlier) = earlier else { return later };
+    match (&mut earlier.data, &later.data) {
+        (Some(into), Some(from)) if earlier.code == later.code => merge(into, from),
+        _ => {}
+    }
+    earlier
+}
+
+/// DISC-15; in the legacy era there is no code of its own for it.
+pub(in crate::server) fn lacking(info: &RequestInfo, needed: Value) -> RpcError {
+    if info.revision.era() == Era::Modern {
+        return RpcError::missing_client_capability(needed);
+    }
+    let names: Vec<_> = needed.as_object().into_iter().flat_map(|members| members.keys().cloned()).collect();
+    RpcError::invalid_request(format!(
+        "The client declared no capability, or not enough of it, for {}, or its revision {} cannot express the request",
+        names.join(", "),
+        info.revision
+    ))
+}
+
+/// The answer as a value, if it can be used.
+pub(in crate::server) fn read_answer(
+    request: &InputRequest,
+    answer: Result<RawJson, ClientRequestError>,
+) -> Result<Value, ClientRequestError> {
+    let value: Value = answer?.parse().map_err(|_| ClientRequestError::Invalid("it cannot be read".into()))?;
+    match request.check_answer(&value) {
+        Ok(()) => Ok(value),
+        Err(Unusable::Shape) => {
+            Err(ClientRequestError::Invalid(format!("it is no result of {}", request.kind.method())))
+        }
+        Err(Unusable::Content(problem)) => Err(ClientRequestError::Invalid(problem)),
+    }
+}

@@ -1,0 +1,76 @@
+//! What a handler returns.
+
+use super::input::InputRequest;
+use crate::protocol::{RawJson, RpcError};
+use serde_json::Value;
+use std::{collections::BTreeMap, fmt};
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// A text: one text block of a tool, the contents of a resource, or one message of the user.
+    Text(String),
+    /// What the thing is made of, one or an array: content blocks of a tool, ResourceContents of a resource, PromptMessages (or content
+    /// blocks, as messages of the user) of a prompt.
+    Content(RawJson),
+    /// A JSON object: its text, and for tools the object as structured content.
+    Object(RawJson),
+    /// Any JSON value: its text, and for tools `{"result": value}` as structured content.
+    Value(RawJson),
+    /// A full result.
+    Result(RawJson),
+    /// Input of the client is needed first; then the handler is called again, with the answers and with `state`.
+    InputRequired {
+        /// The requests by keys of the handler's choice.
+        requests: BTreeMap<String, InputRequest>,
+        /// What the handler wants to know then. It travels sealed.
+        state: Option<Value>,
+    },
+    /// The tool failed, and says why to the model.
+    ToolError(String),
+    /// The arguments pass the schema but not what the host checks beyond it; says what is wrong, and where.
+    InvalidArguments(String),
+    /// A JSON-RPC error.
+    Protocol(RpcError),
+    /// Something broke; the detail is for the log.
+    Internal(String),
+}
+
+impl Outcome {
+    /// Whether a provider says that there is no such thing.
+    pub(in crate::server) fn is_null(&self) -> bool {
+        matches!(self, Self::Value(raw) if raw.as_bytes().trim_ascii() == b"null")
+    }
+}
+
+/// A failure of the tool itself, told to the model in a result with `isError` (TOOL-18).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError {
+    message: String,
+}
+
+impl ToolError {
+    /// A failure that says why.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+
+    /// The text for the model.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+impl From<ToolError> for Outcome {
+    fn from(error: ToolError) -> Self {
+        Self::ToolError(error.message)
+    }
+}

@@ -1,0 +1,140 @@
+//! Pages and their cursors.
+
+use super::*;
+use crate::{
+    protocol::Revision,
+    server::{
+        Call, Context, ProviderEntry, Registration, Server, ServerOptions, ToolEntry,
+        hooks::Provider,
+        tests::{Peer, server},
+        typed::CallError,
+    },
+};
+use std::thread;
+
+#[test]
+fn pag_05_only_cursors_that_were_made_here_are_read() {
+    for position in [
+        Position::Registered(1),
+        Position::Registered(255),
+        Position::Provider(0, None),
+        Position::Provider(2, Some("a~b~".into())),
+        Position::Provider(0, Some(String::new())),
+    ] {
+        let text = cursor("tools", &position);
+        assert_eq!(parse_cursor("tools", &text), Some(position));
+        assert_eq!(parse_cursor("prompts", &text), None);
+    }
+    for bad in [
+        "",
+        "tools",
+        "tools-",
+        "tools-0",
+        "tools-01",
+        "tools-FF",
+        "tools-+1",
+        "tools~",
+        "tools~x",
+        "tools~01",
+        "resources-1",
+    ] {
+        assert_eq!(parse_cursor("tools", bad), None, "{bad}");
+    }
+}
+
+fn of_pages_of(page_size: usize) -> Server {
+    server().options(ServerOptions { page_size, ..ServerOptions::default() }).build()
+}
+
+fn tool(name: String) -> ToolEntry {
+    ToolEntry::new(json!({"name": name}), |call: Call| {
+        call.complete(Outcome::Text(String::new()));
+    })
+}
+
+async fn page(peer: &Peer, cursor: Option<&Value>) -> (Vec<String>, Option<Value>) {
+    let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+    let result = peer.ask("tools/list", params).await["result"].take();
+    let tools = result["tools"].as_array().unwrap_or_else(|| panic!("{result}"));
+    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+    (names, result.get("nextCursor").cloned())
+}
+
+async fn opened(server: &Server) -> Peer {
+    Peer::of(server).in_session(Revision::V2025_11_25, json!({})).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn pag_05_tool_04_what_is_registered_at_once_is_listed_once() {
+    const EACH: usize = 50;
+    let server = of_pages_of(7);
+    thread::scope(|scope| {
+        for thread in 0..8 {
+            let server = &server;
+            scope.spawn(move || {
+                (0..EACH).for_each(|count| server.add_tool(tool(format!("t{thread}-{count}"))).unwrap())
+            });
+        }
+    });
+    let peer = opened(&server).await;
+    let (mut all, mut next) = page(&peer, None).await;
+    while let Some(cursor) = next {
+        let more = page(&peer, Some(&cursor)).await;
+        all.extend(more.0);
+        next = more.1;
+    }
+    assert_eq!(all, server.names(Category::Tools));
+    assert_eq!(all.len(), 8 * EACH);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pag_05_cursors_say_the_same_whatever_else_a_server_did() {
+    let (quiet, busy) = (of_pages_of(1), of_pages_of(1));
+    let (first, second) = (opened(&quiet).await, opened(&busy).await);
+    for name in ["a", "b", "c"] {
+        quiet.add_tool(tool(name.to_owned())).unwrap();
+        opened(&busy).await;
+        busy.add_tool(tool(name.to_owned())).unwrap();
+    }
+    let (_, cursor) = page(&first, None).await;
+    assert_eq!(page(&second, None).await.1, cursor);
+    busy.remove_tool("a");
+    assert_eq!(page(&second, cursor.as_ref()).await.0, ["b"]);
+}
+
+/// Two pages of one tool each.
+struct Twice(&'static str);
+
+impl Provider for Twice {
+    async fn list(&self, _: Context, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), CallError> {
+        let next = cursor.is_none().then(|| "more".to_owned());
+        let name = format!("{}{}", self.0, if next.is_some() { 1 } else { 2 });
+        Ok((vec![json!({"name": name, "inputSchema": {"type": "object"}})], next))
+    }
+
+    async fn get(&self, _: Context, _: Value) -> Result<Option<Outcome>, CallError> {
+        Ok(None)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
+    let server = of_pages_of(10);
+    let add = |name| server.add_provider(ProviderEntry::of(Category::Tools, Twice(name))).unwrap();
+    let registered: [Registration; 3] = ["a", "b", "c"].map(add);
+    let peer = opened(&server).await;
+    let (mut names, mut cursors, mut next) = (Vec::new(), Vec::new(), None);
+    loop {
+        let (page, following) = page(&peer, next.as_ref()).await;
+        names.extend(page);
+        cursors.push(next);
+        next = following;
+        if next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(names, ["a1", "a2", "b1", "b2", "c1", "c2"]);
+    assert!(server.remove(&registered[0]));
+    assert_eq!(page(&peer, cursors[3].as_ref()).await.0, ["b2"]);
+    assert_eq!(peer.ask("tools/list", json!({"cursor": cursors[1]})).await["error"]["code"], -32602);
+}

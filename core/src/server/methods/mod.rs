@@ -1,0 +1,45 @@
+//! The methods of servers: one function each, up to the handler.
+
+mod completion;
+mod discover;
+mod lists;
+mod logging;
+mod prompts;
+mod resources;
+mod skills;
+mod tasks;
+mod tools;
+
+use super::request::{RequestContext, Route, Routed};
+use crate::protocol::{RawJson, RpcError, method};
+
+/// The function of a method.
+pub(super) fn route(method: &str) -> Route {
+    match method {
+        method::TOOLS_LIST => lists::tools,
+        method::TOOLS_CALL => tools::call,
+        method::RESOURCES_LIST => lists::resources,
+        method::RESOURCES_TEMPLATES_LIST => lists::resource_templates,
+        method::RESOURCES_READ => resources::read,
+        method::RESOURCES_SUBSCRIBE => resources::subscribe,
+        method::RESOURCES_UNSUBSCRIBE => resources::unsubscribe,
+        method::RESOURCES_DIRECTORY_READ => skills::read_directory,
+        method::PROMPTS_LIST => lists::prompts,
+        method::PROMPTS_GET => prompts::get,
+        method::COMPLETION_COMPLETE => completion::complete,
+        method::LOGGING_SET_LEVEL => logging::set_level,
+        method::SKILLS_LIST => skills::list,
+        method::SKILLS_GET => skills::get,
+        method::TASKS_GET => tasks::get,
+        method::TASKS_RESULT => tasks::result,
+        method::TASKS_CANCEL => tasks::cancel,
+        method::TASKS_LIST => tasks::list,
+        method::TASKS_UPDATE => tasks::update,
+        method::DISCOVER => discover::discover,
+        _ => unknown,
+    }
+}
+
+fn unknown(context: &RequestContext, _params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    Err(RpcError::method_not_found(context.method))
+}

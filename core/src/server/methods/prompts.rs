@@ -1,0 +1,100 @@
+//! `prompts/get`, up to the handler.
+
+use super::lists;
+use crate::{
+    engine::Scope as RequestInfo,
+    protocol::{RawJson, RpcError},
+    server::{
+        handlers::{Handler, Outcome},
+        registry::{Category, ListSet, RegisteredPrompt, RegisteredProvider, Snapshot},
+        request::{RequestContext, ResultMapper, Routed},
+        result::{ResultWriter, render_prompt},
+    },
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
+use std::{borrow::Cow, sync::Arc};
+
+pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    #[derive(Deserialize)]
+    struct GetParams<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+        #[serde(borrow)]
+        arguments: Option<&'a RawValue>,
+    }
+    if !context.snapshot.offered().has(ListSet::PROMPTS) {
+        return Err(RpcError::method_not_found(context.method));
+    }
+    let raw = params.ok_or_else(|| RpcError::invalid_params("prompts/get needs the parameter name"))?;
+    let params: GetParams<'_> =
+        raw.read().map_err(|problem| RpcError::invalid_params(format!("prompts/get: {problem}")))?;
+    let Some(prompt) = context.snapshot.prompts.get(&params.name) else {
+        let mapper = ProvidedPrompt::at(0, &params.name, &context.snapshot)
+            .ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
+        return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
+    };
+    let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
+    let given: Map<String, Value> = arguments
+        .parse()
+        .map_err(|_| RpcError::invalid_params(format!("Prompt {}: arguments must be an object", params.name)))?;
+    if let Some(problem) = prompt.problem(&given) {
+        return Err(RpcError::invalid_params(format!("Prompt {}: {problem}", params.name)));
+    }
+    Ok(Routed::Run(Arc::new(Filling { prompt: Arc::clone(prompt) }), arguments))
+}
+
+/// A prompt that is being filled in.
+struct Filling {
+    prompt: Arc<RegisteredPrompt>,
+}
+
+impl ResultMapper for Filling {
+    fn name(&self) -> &str {
+        &self.prompt.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.prompt.handler
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        render_prompt(results, self.name(), self.prompt.description(), info.revision, outcome)
+    }
+}
+
+/// A prompt that only a provider may know.
+struct ProvidedPrompt {
+    name: String,
+    /// Which of the providers is asked.
+    index: usize,
+    provider: Arc<RegisteredProvider>,
+}
+
+impl ProvidedPrompt {
+    fn at(index: usize, name: &str, snapshot: &Snapshot) -> Option<Self> {
+        let provider = Arc::clone(snapshot.providers(Category::Prompts).nth(index)?);
+        Some(Self { name: name.to_owned(), index, provider })
+    }
+}
+
+impl ResultMapper for ProvidedPrompt {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.provider.handler
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        if outcome.is_null() {
+            return Err(RpcError::unknown_prompt(&self.name));
+        }
+        render_prompt(results, &self.name, None, info.revision, outcome)
+    }
+
+    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
+        Some(Arc::new(Self::at(self.index + 1, &self.name, snapshot)?))
+    }
+}

@@ -1,0 +1,126 @@
+//! `resources/read` and subscriptions to single resources, up to the handler.
+
+use super::lists;
+use crate::{
+    engine::Scope as RequestInfo,
+    protocol::{RawJson, RpcError, uri},
+    server::{
+        handlers::{Handler, Outcome},
+        registry::{Category, ListSet, ReadInfo, Snapshot},
+        request::{RequestContext, ResultMapper, Routed},
+        result::{CacheHints, ReadOf, ResultWriter, render_read},
+    },
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{borrow::Cow, sync::Arc};
+
+/// `resources/read`: a registered resource, else the first template that matches, else what a provider knows.
+pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    let (raw, uri) = uri_of(context, params)?;
+    // RES-12: a path that climbs is refused before anyone opens it.
+    uri::check_traversal(&uri).map_err(|problem| RpcError::invalid_params(format!("resources/read: {problem}")))?;
+    let snapshot = &context.snapshot;
+    let run = |read: &Arc<ReadInfo>, input: &Value| {
+        let mapper = Reading { uri: uri.to_string(), read: Arc::clone(read), provider: None };
+        RawJson::from_value(input).map(|input| Routed::Run(Arc::new(mapper), input)).map_err(|_| RpcError::internal())
+    };
+    if let Some(resource) = snapshot.resources.get(&uri) {
+        return run(&resource.read, &json!({"uri": uri}));
+    }
+    if let Some(file) = snapshot.skill_file(&uri) {
+        let read = ReadOf { uri: &uri, mime_type: None, cache: file.cache() };
+        let contents = RawJson::from_value(file.contents()).map_err(|_| RpcError::internal())?;
+        let rendered = render_read(context.results(), &read, context.info.revision, Outcome::Content(contents));
+        return rendered.map(Routed::Answer);
+    }
+    for template in snapshot.templates.iter() {
+        if let Some(variables) = template.template.matches(&uri) {
+            return run(&template.read, &json!({"uri": uri, "variables": variables}));
+        }
+    }
+    let mapper = Reading::provided(0, &uri, snapshot)
+        .ok_or_else(|| RpcError::resource_not_found(&uri, context.info.revision))?;
+    Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?))
+}
+
+/// `resources/subscribe` (RES-04).
+pub(super) fn subscribe(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    context.check_session()?;
+    let (_, uri) = uri_of(context, params)?;
+    if !exists(context, &uri) {
+        return Err(RpcError::resource_not_found(&uri, context.info.revision));
+    }
+    context.connection.subscribe_to_resource(&uri)?;
+    Ok(Routed::Answer(RawJson::empty_object()))
+}
+
+/// `resources/unsubscribe`; of something that was not subscribed, there is nothing to do.
+pub(super) fn unsubscribe(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    context.check_session()?;
+    let (_, uri) = uri_of(context, params)?;
+    context.connection.unsubscribe_from_resource(&uri);
+    Ok(Routed::Answer(RawJson::empty_object()))
+}
+
+/// Whether a URI can be one of this server; what a provider knows is only known when it is read.
+fn exists(context: &RequestContext, uri: &str) -> bool {
+    let snapshot = &context.snapshot;
+    snapshot.resources.get(uri).is_some()
+        || snapshot.templates.iter().any(|template| template.template.matches(uri).is_some())
+        || snapshot.providers(Category::Resources).next().is_some()
+}
+
+fn uri_of<'a>(context: &RequestContext, params: Option<&'a RawJson>) -> Result<(&'a RawJson, Cow<'a, str>), RpcError> {
+    #[derive(Deserialize)]
+    struct UriParams<'a> {
+        #[serde(borrow)]
+        uri: Cow<'a, str>,
+    }
+    let method = context.method;
+    if !context.snapshot.offered().has(ListSet::RESOURCES) {
+        return Err(RpcError::method_not_found(method));
+    }
+    let raw = params.ok_or_else(|| RpcError::invalid_params(format!("{method} needs the parameter uri")))?;
+    let params: UriParams<'_> =
+        raw.read().map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))?;
+    Ok((raw, params.uri))
+}
+
+/// A resource that is being read.
+struct Reading {
+    uri: String,
+    read: Arc<ReadInfo>,
+    /// Which of the providers is asked, if it is one of theirs: it may not know it.
+    provider: Option<usize>,
+}
+
+impl Reading {
+    fn provided(index: usize, uri: &str, snapshot: &Snapshot) -> Option<Self> {
+        let provider = snapshot.providers(Category::Resources).nth(index)?;
+        let read = ReadInfo { mime_type: None, cache: CacheHints::default(), handler: Arc::clone(&provider.handler) };
+        Some(Self { uri: uri.to_owned(), read: Arc::new(read), provider: Some(index) })
+    }
+}
+
+impl ResultMapper for Reading {
+    fn name(&self) -> &str {
+        &self.uri
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.read.handler
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        if self.provider.is_some() && outcome.is_null() {
+            return Err(RpcError::resource_not_found(&self.uri, info.revision));
+        }
+        let read = ReadOf { uri: &self.uri, mime_type: self.read.mime_type.as_deref(), cache: &self.read.cache };
+        render_read(results, &read, info.revision, outcome)
+    }
+
+    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
+        Some(Arc::new(Self::provided(self.provider? + 1, &self.uri, snapshot)?))
+    }
+}

@@ -1,0 +1,103 @@
+//! `skills/list`, `skills/get` and `resources/directory/read`.
+
+use super::lists::{self, Position};
+use crate::{
+    protocol::{RawJson, RpcError},
+    server::{
+        registry::{Listed, list_members},
+        request::{RequestContext, Routed},
+    },
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// `skills/list` (SKL-38, SKL-39).
+pub(super) fn list(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    check_offered(context)?;
+    let (server, revision) = (context.server(), context.info.revision);
+    let Position::Registered(after) = lists::read_position(context.method, "skills", params)? else {
+        return Err(RpcError::invalid_cursor());
+    };
+    let page = context.snapshot.skills.page(after, server.options().page_size, revision);
+    let next = page.next.map(|last| lists::cursor("skills", &Position::Registered(last)));
+    let members = list_members("skills", &page.items, next.as_deref(), &server.options().cache.members(), revision);
+    Ok(Routed::Answer(server.results().seal(members, revision)))
+}
+
+/// `skills/get` (SKL-44 to SKL-46).
+pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    check_offered(context)?;
+    let uri = uri_of(context, params)?;
+    let skill = context
+        .snapshot
+        .skills
+        .get(&uri)
+        .ok_or_else(|| RpcError::invalid_params(format!("Unknown skill: {uri}")).with_data(json!({"uri": uri})))?;
+    let result = json!({
+        "skill": skill.descriptor().value(),
+        "ttlMs": skill.cache.ttl_ms(),
+        "cacheScope": skill.cache.scope.as_str(),
+    });
+    Ok(Routed::Answer(context.results().seal_object(result, context.info.revision)))
+}
+
+/// `resources/directory/read` (SKL-59 to SKL-62).
+pub(super) fn read_directory(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    check_offered(context)?;
+    let uri = uri_of(context, params)?;
+    let children = children(context, &uri);
+    if children.is_empty() {
+        let error = RpcError::invalid_params(format!("Not a folder of skills: {uri}"));
+        return Err(error.with_data(json!({"uri": uri})));
+    }
+    let Position::Registered(after) = lists::read_position(context.method, "directory", params)? else {
+        return Err(RpcError::invalid_cursor());
+    };
+    let (start, size) = (usize::try_from(after).unwrap_or(usize::MAX), context.server().options().page_size);
+    let page: Vec<_> = children.values().skip(start).take(size).collect();
+    let shown = start.saturating_add(page.len());
+    let mut result = json!({"resources": page});
+    if shown < children.len() {
+        result["nextCursor"] = lists::cursor("directory", &Position::Registered(shown as u64)).into();
+    }
+    Ok(Routed::Answer(context.results().seal_object(result, context.info.revision)))
+}
+
+/// What lies directly in a folder, by URI: files as they are, folders as `inode/directory`.
+fn children(context: &RequestContext, uri: &str) -> BTreeMap<String, Value> {
+    let folder = format!("{uri}/");
+    // SKL-62: folders are written without a slash at their end.
+    let is_folder = |name: &str| !name.is_empty() && !uri.ends_with('/');
+    let mut children = BTreeMap::new();
+    for skill in
+        context.snapshot.skills.iter().filter(|skill| skill.root.starts_with(uri) || uri.starts_with(&skill.root))
+    {
+        for (place, file) in skill.files.range(folder.clone()..).take_while(|(place, _)| place.starts_with(&folder)) {
+            match place[folder.len()..].split_once('/') {
+                None => children.insert(place.clone(), file.resource()),
+                Some((name, _)) if !is_folder(name) => continue,
+                Some((name, _)) => {
+                    let inner = format!("{folder}{name}");
+                    children.insert(inner.clone(), json!({"uri": inner, "name": name, "mimeType": "inode/directory"}))
+                }
+            };
+        }
+    }
+    children
+}
+
+fn check_offered(context: &RequestContext) -> Result<(), RpcError> {
+    if context.snapshot.has_skills { Ok(()) } else { Err(RpcError::method_not_found(context.method)) }
+}
+
+fn uri_of(context: &RequestContext, params: Option<&RawJson>) -> Result<String, RpcError> {
+    #[derive(Deserialize, Default)]
+    struct UriParams {
+        uri: Option<Value>,
+    }
+    let given: UriParams = params.and_then(|params| params.parse().ok()).unwrap_or_default();
+    let uri = given.uri.as_ref().and_then(Value::as_str);
+    uri.map(str::to_owned)
+        .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter uri", context.method)))
+}

@@ -1,0 +1,132 @@
+//! The methods of tasks, in both forms.
+
+use crate::{
+    protocol::{Feature, RawJson, RpcError, extension, method},
+    server::request::{RequestContext, Routed, Task},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// `tasks/get`
+pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    let task = named(context, params)?;
+    let shown = task.to_json(context.info.revision);
+    Ok(Routed::Answer(context.results().seal_object(shown, context.info.revision)))
+}
+
+/// `tasks/result` (2025-11-25): answered when the task is over.
+pub(super) fn result(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    let task = named(context, params)?;
+    Ok(Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))))
+}
+
+/// `tasks/cancel`
+pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    let task = named(context, params)?;
+    let cancelled = task.cancel("the client cancelled the task");
+    if context.info.revision.supports(Feature::TasksExtension) {
+        // TKX-17, TKX-36: the same acknowledgement, whatever has become of the task.
+        return Ok(acknowledged(context));
+    }
+    if !cancelled {
+        // TSK-29
+        return Err(RpcError::invalid_params(format!("The task {} is over already", task.id())));
+    }
+    get(context, params)
+}
+
+/// `tasks/update` (2026-07-28): answers to what the task asks.
+pub(super) fn update(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    #[derive(Deserialize)]
+    struct UpdateParams {
+        #[serde(rename = "inputResponses")]
+        responses: Option<Map<String, Value>>,
+    }
+    let task = named(context, params)?;
+    let given: UpdateParams = params
+        .ok_or_else(RpcError::internal)?
+        .parse()
+        .map_err(|_| RpcError::invalid_params("tasks/update: inputResponses must be an object"))?;
+    task.update(given.responses.unwrap_or_default());
+    Ok(acknowledged(context))
+}
+
+/// `tasks/list` (2025-11-25)
+pub(super) fn list(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    #[derive(Deserialize, Default)]
+    struct ListParams {
+        cursor: Option<String>,
+    }
+    check_offered(context)?;
+    let given: ListParams = match params {
+        Some(params) => params.read().map_err(|problem| RpcError::invalid_params(format!("tasks/list: {problem}")))?,
+        None => ListParams::default(),
+    };
+    let after = match &given.cursor {
+        None => 0,
+        Some(cursor) => parse_cursor(cursor).ok_or_else(RpcError::invalid_cursor)?,
+    };
+    let (server, revision) = (context.server(), context.info.revision);
+    let (page, more) = context.services.tasks.page(after, server.options().page_size, &context.owner());
+    let tasks: Vec<_> = page.iter().map(|task| task.to_json(revision)).collect();
+    let mut result = json!({"tasks": tasks});
+    if let (true, Some(last)) = (more, page.last()) {
+        result["nextCursor"] = cursor(last.number()).into();
+    }
+    Ok(Routed::Answer(server.results().seal_object(result, revision)))
+}
+
+fn cursor(after: u64) -> String {
+    format!("tasks-{after:x}")
+}
+
+fn parse_cursor(text: &str) -> Option<u64> {
+    let number = u64::from_str_radix(text.strip_prefix("tasks-")?, 16).ok()?;
+    (cursor(number) == text).then_some(number)
+}
+
+fn acknowledged(context: &RequestContext) -> Routed {
+    Routed::Answer(context.results().seal_object(json!({}), context.info.revision))
+}
+
+/// The task that the parameters name, if this client may see it (TSK-31, TKX-20).
+fn named(context: &RequestContext, params: Option<&RawJson>) -> Result<Arc<Task>, RpcError> {
+    #[derive(Deserialize, Default)]
+    struct TaskParams {
+        #[serde(rename = "taskId")]
+        id: Option<Value>,
+    }
+    let declared = check_offered(context);
+    // TKX-50: who knows the older form only may still ask for what was made in it.
+    let may_know_older = context.offers_tasks()
+        && matches!(context.method, method::TASKS_GET | method::TASKS_CANCEL)
+        && context.client_capabilities().get("tasks").is_some_and(Value::is_object);
+    if !may_know_older {
+        declared.clone()?;
+    }
+    let given: TaskParams = params.and_then(|params| params.parse().ok()).unwrap_or_default();
+    let id = given
+        .id
+        .as_ref()
+        .and_then(Value::as_str)
+        .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter taskId", context.method)))?;
+    let found = context.services.tasks.find(id, &context.owner());
+    match declared {
+        Err(undeclared) if !found.as_ref().is_ok_and(|task| task.is_of_session()) => Err(undeclared),
+        _ => found,
+    }
+}
+
+/// Whether this client may speak of tasks at all (TKX-21, TKX-26, TKX-49).
+fn check_offered(context: &RequestContext) -> Result<(), RpcError> {
+    if !context.offers_tasks() {
+        return Err(RpcError::method_not_found(context.method));
+    }
+    if context.info.revision.supports(Feature::TasksExtension)
+        && !extension::TASKS.is_in(&context.client_capabilities())
+    {
+        return Err(RpcError::missing_client_capability(extension::TASKS.required()));
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! `tools/call`, up to the handler.
+
+use super::lists;
+use crate::{
+    engine::Scope as RequestInfo,
+    protocol::{Feature, RawJson, RpcError},
+    server::{
+        handlers::{Handler, Outcome, lacking},
+        registry::{Category, ListSet, RegisteredProvider, RegisteredTool, Snapshot},
+        request::{CallParams, Mode, RequestContext, ResultMapper, Routed, mode},
+        result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
+    },
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// `tools/call`
+pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    let (info, snapshot) = (&context.info, &context.snapshot);
+    if !snapshot.offered().has(ListSet::TOOLS) {
+        return Err(RpcError::method_not_found(context.method));
+    }
+    let raw = params.ok_or_else(|| RpcError::invalid_params("tools/call needs the parameter name"))?;
+    let params: CallParams<'_> =
+        raw.read().map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
+    let Some(tool) = snapshot.tools.get(&params.name) else {
+        let mapper = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;
+        return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
+    };
+    let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
+    let value: Value =
+        arguments.read().map_err(|problem| RpcError::invalid_params(invalid_arguments(&tool.name, &problem)))?;
+    check_scopes(context, tool)?;
+    check_capabilities(tool, info)?;
+    match tool.input.validate(&value).map_err(|problem| invalid_arguments(&tool.name, &problem)) {
+        Ok(()) => {
+            let mapper = Arc::new(Calling(Arc::clone(tool)));
+            Ok(match mode(context, tool, raw)? {
+                Mode::Call => Routed::Run(mapper, arguments),
+                Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
+            })
+        }
+        Err(problem) if info.revision.supports(Feature::InputErrorsAsResults) => {
+            Ok(Routed::Answer(tool_error(context.results(), info.revision, &problem)))
+        }
+        Err(problem) => Err(RpcError::invalid_params(problem)),
+    }
+}
+
+/// AUS-10: the transport has checked the tool that the request names; middleware may have made another of it.
+fn check_scopes(context: &RequestContext, tool: &RegisteredTool) -> Result<(), RpcError> {
+    if tool.scopes.is_empty() || context.reply.grants(&tool.scopes) {
+        return Ok(());
+    }
+    let text = format!("The tool {} needs the scopes {}", tool.name, tool.scopes.join(" "));
+    Err(RpcError::invalid_request(text).with_data(json!({"error": "insufficient_scope"})))
+}
+
+/// DISC-15: what the tool needs of the client must be declared.
+fn check_capabilities(tool: &RegisteredTool, info: &RequestInfo) -> Result<(), RpcError> {
+    let Some(required) = &tool.requires else { return Ok(()) };
+    let declared: Value = info.client_capabilities.parse().unwrap_or_default();
+    if covers(&declared, required) {
+        return Ok(());
+    }
+    let mut error = lacking(info, required.clone());
+    error.message = format!("The tool {}: {}", tool.name, error.message);
+    Err(error)
+}
+
+fn unknown(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("Unknown tool: {name}"))
+}
+
+/// Whether every member of `required` is declared, at every depth.
+fn covers(declared: &Value, required: &Value) -> bool {
+    match required.as_object() {
+        Some(members) => {
+            members.iter().all(|(name, inner)| declared.get(name).is_some_and(|found| covers(found, inner)))
+        }
+        None => true,
+    }
+}
+
+/// A tool that is being called.
+struct Calling(Arc<RegisteredTool>);
+
+impl ResultMapper for Calling {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.0.handler
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let tool = ToolOf { name: &self.0.name, output: self.0.output.as_ref() };
+        render_tool(results, &tool, info.revision, outcome)
+    }
+}
+
+/// A tool that only a provider may know.
+struct ProvidedTool {
+    name: String,
+    /// Which of the providers is asked.
+    index: usize,
+    provider: Arc<RegisteredProvider>,
+}
+
+impl ProvidedTool {
+    fn at(index: usize, name: &str, snapshot: &Snapshot) -> Option<Self> {
+        let provider = Arc::clone(snapshot.providers(Category::Tools).nth(index)?);
+        Some(Self { name: name.to_owned(), index, provider })
+    }
+}
+
+impl ResultMapper for ProvidedTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.provider.handler
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        if outcome.is_null() {
+            return Err(unknown(&self.name));
+        }
+        render_tool(results, &ToolOf { name: &self.name, output: None }, info.revision, outcome)
+    }
+
+    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
+        Some(Arc::new(Self::at(self.index + 1, &self.name, snapshot)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! User interfaces of tools (the MCP Apps extension): what must hold of them is checked when they are registered.
+
+use crate::protocol::uri;
+use serde_json::Value;
+
+/// The media type of a user interface.
+const MIME_TYPE: &str = "text/html;profile=mcp-app";
+const SCHEME: &str = "ui://";
+
+/// APP-10: user interfaces lie under `ui://` and are of their media type, and nothing else does or is.
+pub(in crate::server) fn check_resource(uri: &str, mime_type: Option<&str>) -> Result<(), String> {
+    match (uri.starts_with(SCHEME), mime_type == Some(MIME_TYPE)) {
+        (true, false) => Err(format!("mimeType: what lies under {SCHEME} is a user interface and needs {MIME_TYPE}")),
+        (false, true) => Err(format!("uri: a user interface ({MIME_TYPE}) must lie under {SCHEME}")),
+        _ => Ok(()),
+    }
+}
+
+/// The user interface that a tool names, if it names any (APP-02, APP-14, APP-17).
+pub(in crate::server) fn interface_of(tool: &Value) -> Result<Option<String>, String> {
+    let Some(meta) = tool.get("_meta") else { return Ok(None) };
+    let ui = meta.get("ui");
+    if ui.is_some_and(|ui| !ui.is_object()) {
+        return Err("_meta.ui must be an object".into());
+    }
+    if let Some(visibility) = ui.and_then(|ui| ui.get("visibility")) {
+        let known = |one: &Value| matches!(one.as_str(), Some("model" | "app"));
+        if !visibility.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(known)) {
+            return Err("_meta.ui.visibility must be a list of \"model\" and \"app\"".into());
+        }
+    }
+    let named = ui.and_then(|ui| Some(("_meta.ui.resourceUri", ui.get("resourceUri")?)));
+    let Some((place, named)) = named.or_else(|| Some(("_meta[\"ui/resourceUri\"]", meta.get("ui/resourceUri")?)))
+    else {
+        return Ok(None);
+    };
+    match named.as_str().filter(|text| text.starts_with(SCHEME) && uri::check(text).is_ok()) {
+        Some(text) => Ok(Some(text.to_owned())),
+        None => Err(format!("{place} must be the URI of a user interface, which begins with {SCHEME}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{
+        Call, Category, ProviderEntry, Registration, ResourceEntry, ResourceTemplateEntry, Server, ToolEntry,
+    };
+    use serde_json::json;
+
+    #[test]
+    fn app_10_interfaces_are_known_by_their_uri_and_their_type_together() {
+        assert_eq!(check_resource("ui://a", Some(MIME_TYPE)), Ok(()));
+        assert_eq!(check_resource("test://a", None), Ok(()));
+        for (uri, mime_type) in [("ui://a", None), ("ui://a", Some("text/html")), ("test://a", Some(MIME_TYPE))] {
+            check_resource(uri, mime_type).unwrap_err();
+        }
+    }
+
+    /// APP-11 needs both sides to be there.
+    #[test]
+    fn interfaces_that_nobody_serves_are_found() {
+        let tool = |name: &str, uri: &str| {
+            ToolEntry::new(json!({"name": name, "_meta": {"ui": {"resourceUri": uri}}}), drop::<Call>)
+        };
+        let server = Server::builder("s", "1").entry(tool("a", "ui://a")).entry(tool("b", "ui://b/x")).build();
+        assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a"), ("b", "ui://b/x")]);
+        let page = json!({"uri": "ui://a", "name": "a", "mimeType": MIME_TYPE});
+        server.add_resource(ResourceEntry::new(page, drop::<Call>)).unwrap();
+        let pages = json!({"uriTemplate": "ui://b/{page}", "name": "b", "mimeType": MIME_TYPE});
+        server.add_resource_template(ResourceTemplateEntry::new(pages, drop::<Call>)).unwrap();
+        assert_eq!(server.snapshot().missing_interfaces(), []);
+        server.remove(&Registration::Item(Category::Resources, "ui://a".into()));
+        assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a")]);
+        server.add_provider(ProviderEntry::new(Category::Resources, drop::<Call>)).unwrap();
+        assert_eq!(server.snapshot().missing_interfaces(), [], "it may serve anything");
+    }
+
+    #[test]
+    fn app_02_app_14_app_17_what_a_tool_says_of_its_interface() {
+        let named = Ok(Some("ui://a/b".to_owned()));
+        assert_eq!(interface_of(&json!({"_meta": {"ui": {"resourceUri": "ui://a/b", "visibility": ["app"]}}})), named);
+        assert_eq!(interface_of(&json!({"_meta": {"ui/resourceUri": "ui://a/b"}})), named);
+        for none in [json!({}), json!({"_meta": {"ui": {"visibility": ["model", "app"], "more": 1}, "x": 1}})] {
+            assert_eq!(interface_of(&none), Ok(None));
+        }
+        for wrong in [
+            json!({"ui": "ui://a"}),
+            json!({"ui": {"resourceUri": "https://a"}}),
+            json!({"ui": {"resourceUri": 5}}),
+            json!({"ui": {"resourceUri": "ui://a b"}}),
+            json!({"ui": {"visibility": "app"}}),
+            json!({"ui": {"visibility": []}}),
+            json!({"ui": {"visibility": ["user"]}}),
+            json!({"ui/resourceUri": "file:///a"}),
+        ] {
+            interface_of(&json!({"_meta": wrong})).unwrap_err();
+        }
+    }
+}

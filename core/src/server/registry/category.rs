@@ -1,0 +1,73 @@
+//! The lists that a server may have.
+
+use super::{
+    list::Listed,
+    prompt::RegisteredPrompt,
+    resource::{RegisteredResource, RegisteredTemplate},
+    tool::RegisteredTool,
+};
+
+/// The lists that a server may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category {
+    /// Tools.
+    Tools,
+    /// Resources.
+    Resources,
+    /// Resource templates.
+    ResourceTemplates,
+    /// Prompts.
+    Prompts,
+}
+
+impl Category {
+    /// The category that a list's result member names, such as `resourceTemplates`.
+    pub fn parse(member: &str) -> Option<Self> {
+        [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts]
+            .into_iter()
+            .find(|c| c.member() == member)
+    }
+
+    /// The member of the list's result.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Tools => RegisteredTool::MEMBER,
+            Self::Resources => RegisteredResource::MEMBER,
+            Self::ResourceTemplates => RegisteredTemplate::MEMBER,
+            Self::Prompts => RegisteredPrompt::MEMBER,
+        }
+    }
+
+    /// The set of changes that a change of this list belongs to: templates are told with the resources.
+    pub(crate) fn change(self) -> ListSet {
+        match self {
+            Self::Tools => ListSet::TOOLS,
+            Self::Resources | Self::ResourceTemplates => ListSet::RESOURCES,
+            Self::Prompts => ListSet::PROMPTS,
+        }
+    }
+}
+
+/// A set of lists.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ListSet(u8);
+
+impl ListSet {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const TOOLS: Self = Self(1);
+    pub(crate) const RESOURCES: Self = Self(2);
+    pub(crate) const PROMPTS: Self = Self(4);
+    pub(crate) const ALL: [Self; 3] = [Self::TOOLS, Self::RESOURCES, Self::PROMPTS];
+
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}

@@ -1,0 +1,55 @@
+//! Completions: who suggests values for which argument of which prompt or resource template.
+
+use super::error::RegisterError;
+use crate::server::handlers::Handler;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What an argument belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum CompletionTarget {
+    /// The prompt of that name (`ref/prompt`).
+    Prompt(String),
+    /// The resource or template of that URI (`ref/resource`).
+    Resource(String),
+}
+
+impl CompletionTarget {
+    /// Reads a PromptReference or a ResourceTemplateReference.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn read(reference: &Value) -> Result<Self, &'static str> {
+        let text = |member: &str| reference.get(member).and_then(Value::as_str).map(str::to_owned);
+        match reference.get("type").and_then(Value::as_str) {
+            Some("ref/prompt") => text("name").map(Self::Prompt).ok_or("ref needs the string member name"),
+            Some("ref/resource") => text("uri").map(Self::Resource).ok_or("ref needs the string member uri"),
+            _ => Err("ref.type must be ref/prompt or ref/resource"),
+        }
+    }
+}
+
+/// A completion to register. Calls of its handler get `{"ref", "argument": {"name", "value"}, "context"?}`.
+pub struct CompletionEntry {
+    pub(in crate::server) reference: CompletionTarget,
+    pub(in crate::server) argument: String,
+    pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+impl CompletionEntry {
+    /// Suggests values for one argument of a prompt, or one variable of a resource template.
+    pub fn new(reference: CompletionTarget, argument: impl Into<String>, handler: impl Handler) -> Self {
+        Self { reference, argument: argument.into(), handler: Arc::new(handler) }
+    }
+
+    pub(in crate::server) fn key(&self) -> (CompletionTarget, String) {
+        (self.reference.clone(), self.argument.clone())
+    }
+
+    pub(in crate::server) fn taken(&self) -> RegisterError {
+        RegisterError(format!(
+            "A completion of the argument {} of {:?} is already registered",
+            self.argument, self.reference
+        ))
+    }
+}

@@ -1,0 +1,86 @@
+//! Providers and middleware: hooks that see requests which registered things do not answer alone.
+
+use super::{category::Category, error::RegisterError};
+use crate::{
+    protocol::Revision,
+    protocol::method::{self, Kind, Method, Role},
+    server::handlers::Handler,
+};
+use std::sync::Arc;
+
+/// Lists and serves what is not registered: rows of a database, say, or what one tenant may see.
+///
+/// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value `{"items": [descriptors], "nextCursor"?}`, or
+/// `{"get": {the request's params}}`, answered as a handler of that category answers; the value `null` says that there is no such thing.
+pub struct ProviderEntry {
+    pub(in crate::server) category: Category,
+    pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+impl ProviderEntry {
+    /// A provider of one category.
+    pub fn new(category: Category, handler: impl Handler) -> Self {
+        Self { category, handler: Arc::new(handler) }
+    }
+}
+
+/// A provider that is registered.
+pub(crate) struct RegisteredProvider {
+    pub(in crate::server) number: u64,
+    pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+/// Wraps requests. Calls of its handler get `{"method", "params"}`; [`crate::server::CallInfo::proceed`] runs the rest and gives its result.
+pub struct MiddlewareEntry {
+    methods: Option<Vec<String>>,
+    handler: Arc<dyn Handler>,
+}
+
+impl MiddlewareEntry {
+    /// Wraps every request that a handler or a list can answer.
+    pub fn new(handler: impl Handler) -> Self {
+        Self { methods: None, handler: Arc::new(handler) }
+    }
+
+    /// Wraps these methods only.
+    pub fn methods(mut self, methods: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.methods = Some(methods.into_iter().map(Into::into).collect());
+        self
+    }
+
+    pub(in crate::server) fn compile(self, number: u64) -> Result<RegisteredMiddleware, RegisterError> {
+        let Self { methods, handler } = self;
+        for name in methods.iter().flatten() {
+            let known = Revision::ALL
+                .iter()
+                .any(|revision| Method::find(name, Kind::Request, Role::Client, *revision).is_some());
+            if !known || !may_wrap(name) {
+                return Err(RegisterError(format!(
+                    "Middleware cannot wrap {name}: there is no such request of clients, or the core answers it alone"
+                )));
+            }
+        }
+        Ok(RegisteredMiddleware { number, methods, handler })
+    }
+}
+
+/// The core itself answers these, and how is part of the protocol.
+fn may_wrap(name: &str) -> bool {
+    !matches!(name, method::INITIALIZE | method::PING | method::DISCOVER | method::SUBSCRIPTIONS_LISTEN)
+}
+
+/// Middleware that is registered.
+pub(crate) struct RegisteredMiddleware {
+    pub(in crate::server) number: u64,
+    methods: Option<Vec<String>>,
+    pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+impl RegisteredMiddleware {
+    pub(in crate::server) fn wraps(&self, name: &str) -> bool {
+        match &self.methods {
+            Some(methods) => methods.iter().any(|method| method == name),
+            None => may_wrap(name),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The registry: the features that a server has, and how they are registered.
+
+mod app;
+mod category;
+mod completion;
+mod error;
+mod hook;
+mod list;
+mod prompt;
+mod resource;
+mod skill;
+mod snapshot;
+mod tool;
+
+pub use category::Category;
+pub use completion::{CompletionEntry, CompletionTarget};
+pub use error::RegisterError;
+pub use hook::{MiddlewareEntry, ProviderEntry};
+pub use prompt::PromptEntry;
+pub use resource::{ResourceEntry, ResourceTemplateEntry};
+pub use skill::{SkillEntry, SkillFile};
+pub use snapshot::Registration;
+pub use tool::{TaskSupport, ToolEntry};
+
+pub(super) use category::ListSet;
+pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};
+pub(super) use list::{Listed, list_members};
+pub(super) use prompt::RegisteredPrompt;
+pub(super) use resource::ReadInfo;
+pub(super) use snapshot::{Addition, Snapshot};
+pub(super) use tool::RegisteredTool;

@@ -1,0 +1,166 @@
+//! Resources and resource templates: how they are registered, and what is known of them then.
+
+use super::{
+    app,
+    error::RegisterError,
+    list::{Descriptor, Listed},
+};
+use crate::{
+    protocol::{
+        check_annotations,
+        model::{Resource, ResourceTemplate},
+        project,
+        schema::Invalid,
+        uri,
+        uri_template::UriTemplate,
+    },
+    server::{handlers::Handler, result::CacheHints},
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A resource to register: its descriptor (the specification's Resource of the newest revision) and its handler.
+pub struct ResourceEntry {
+    descriptor: Value,
+    cache: CacheHints,
+    handler: Arc<dyn Handler>,
+}
+
+/// A resource template to register: its descriptor (the specification's ResourceTemplate of the newest revision) and its handler.
+pub struct ResourceTemplateEntry {
+    descriptor: Value,
+    cache: CacheHints,
+    handler: Arc<dyn Handler>,
+}
+
+impl ResourceEntry {
+    /// A resource from its descriptor, a Resource object with `uri` and `name`. Calls of the handler get `{"uri": …}`.
+    pub fn new(descriptor: Value, handler: impl Handler) -> Self {
+        Self { descriptor, cache: CacheHints::default(), handler: Arc::new(handler) }
+    }
+
+    /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
+    pub fn with(mut self, member: &str, value: Value) -> Self {
+        self.descriptor[member] = value;
+        self
+    }
+
+    /// How long clients may keep what they read (CCH-01).
+    pub fn cache(mut self, hints: CacheHints) -> Self {
+        self.cache = hints;
+        self
+    }
+
+    pub(in crate::server) fn compile(self) -> Result<RegisteredResource, RegisterError> {
+        let Self { descriptor, cache, handler } = self;
+        let uri_text = member(&descriptor, "A resource", "uri")?;
+        uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
+        Resource::deserialize(&descriptor)
+            .map_err(|error| RegisterError(format!("Resource {uri_text}: the descriptor: {error}")))?;
+        check_annotated(&descriptor)
+            .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
+        let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
+        app::check_resource(&uri_text, mime_type.as_deref())
+            .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
+        let descriptor = Descriptor::new(descriptor, project::project_resource);
+        Ok(RegisteredResource { uri: uri_text, descriptor, read: Arc::new(ReadInfo { mime_type, cache, handler }) })
+    }
+}
+
+impl ResourceTemplateEntry {
+    /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and `name`. Calls of the handler get
+    /// `{"uri": …, "variables": {…}}`.
+    pub fn new(descriptor: Value, handler: impl Handler) -> Self {
+        Self { descriptor, cache: CacheHints::default(), handler: Arc::new(handler) }
+    }
+
+    /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
+    pub fn with(mut self, member: &str, value: Value) -> Self {
+        self.descriptor[member] = value;
+        self
+    }
+
+    /// How long clients may keep what they read (CCH-01).
+    pub fn cache(mut self, hints: CacheHints) -> Self {
+        self.cache = hints;
+        self
+    }
+
+    pub(in crate::server) fn compile(self) -> Result<RegisteredTemplate, RegisterError> {
+        let Self { descriptor, cache, handler } = self;
+        let text = member(&descriptor, "A resource template", "uriTemplate")?;
+        let wrong = |what: &str, error: &dyn std::fmt::Display| {
+            RegisterError(format!("Resource template {text}: {what}: {error}"))
+        };
+        let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
+        ResourceTemplate::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
+        let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
+        app::check_resource(&text, mime_type.as_deref())
+            .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
+        let descriptor = Descriptor::new(descriptor, project::project_resource_template);
+        let read = Arc::new(ReadInfo { mime_type, cache, handler });
+        Ok(RegisteredTemplate { text, descriptor, template, read })
+    }
+}
+
+/// RES-16
+fn check_annotated(descriptor: &Value) -> Result<(), Invalid> {
+    descriptor.get("annotations").map_or(Ok(()), check_annotations)
+}
+
+fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, RegisterError> {
+    match descriptor.get(name).and_then(Value::as_str) {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(RegisterError(format!("{what} needs the string member {name}"))),
+    }
+}
+
+/// What reading needs of a resource or of a template.
+pub(in crate::server) struct ReadInfo {
+    pub(in crate::server) mime_type: Option<String>,
+    pub(in crate::server) cache: CacheHints,
+    pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+/// A resource that is offered.
+pub(crate) struct RegisteredResource {
+    uri: String,
+    descriptor: Descriptor,
+    pub(in crate::server) read: Arc<ReadInfo>,
+}
+
+impl Listed for RegisteredResource {
+    const MEMBER: &'static str = "resources";
+    const NOUN: &'static str = "A resource";
+
+    fn key(&self) -> &str {
+        &self.uri
+    }
+
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+}
+
+/// A resource template that is offered.
+pub(crate) struct RegisteredTemplate {
+    text: String,
+    descriptor: Descriptor,
+    pub(in crate::server) template: UriTemplate,
+    pub(in crate::server) read: Arc<ReadInfo>,
+}
+
+impl Listed for RegisteredTemplate {
+    const MEMBER: &'static str = "resourceTemplates";
+    const NOUN: &'static str = "A resource template";
+
+    fn key(&self) -> &str {
+        &self.text
+    }
+
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+}

@@ -1,0 +1,170 @@
+//! The files of a skill.
+
+use crate::server::result::CacheHints;
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFile {
+    path: String,
+    bytes: Vec<u8>,
+    mime_type: Option<String>,
+}
+
+impl SkillFile {
+    /// A file by its path inside the skill, with `/` between folders.
+    pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), bytes: bytes.into(), mime_type: None }
+    }
+
+    /// The media type; without one it follows from the end of the name.
+    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    pub(in crate::server) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(in crate::server) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where the file lies below the root of its skill.
+    pub(in crate::server) fn uri(&self, root: &str) -> Result<String, String> {
+        /// What a segment of a path may hold besides letters and digits (RFC 3986, section 3.3).
+        const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
+        let mut uri = root.to_owned();
+        for segment in self.path.split('/') {
+            if matches!(segment, "" | "." | "..") || segment.contains('\\') {
+                return Err(format!(
+                    "the path {:?} must name a file inside the skill, with / between folders",
+                    self.path
+                ));
+            }
+            uri.push('/');
+            uri.extend(utf8_percent_encode(segment, SEGMENT));
+        }
+        Ok(uri)
+    }
+}
+
+/// A file that is offered.
+pub(in crate::server) struct StoredFile {
+    uri: String,
+    name: String,
+    mime_type: String,
+    size: usize,
+    digest: String,
+    contents: Value,
+    cache: CacheHints,
+}
+
+impl StoredFile {
+    pub(in crate::server) fn new(uri: &str, file: &SkillFile, cache: CacheHints) -> Self {
+        let text = std::str::from_utf8(&file.bytes).ok().filter(|text| !text.contains('\0'));
+        let guessed = media_type(&file.path, text.is_some());
+        let mime_type = file.mime_type.clone().unwrap_or_else(|| guessed.to_owned());
+        let mut contents = json!({"uri": uri, "mimeType": mime_type});
+        match text {
+            Some(text) => contents["text"] = text.into(),
+            None => contents["blob"] = STANDARD.encode(&file.bytes).into(),
+        }
+        let hash = digest(&SHA256, &file.bytes);
+        let hex: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            uri: uri.to_owned(),
+            name: file.path.rsplit('/').next().unwrap_or_default().to_owned(),
+            mime_type,
+            size: file.bytes.len(),
+            digest: format!("sha256:{hex}"),
+            contents,
+            cache,
+        }
+    }
+
+    pub(in crate::server) fn mime_type(&self) -> &str {
+        &self.mime_type
+    }
+
+    /// The ResourceContents.
+    pub(in crate::server) fn contents(&self) -> &Value {
+        &self.contents
+    }
+
+    pub(in crate::server) fn cache(&self) -> &CacheHints {
+        &self.cache
+    }
+
+    /// What the entry of the skill says of it (SKL-24).
+    pub(in crate::server) fn manifest_row(&self) -> Value {
+        json!({"uri": self.uri, "digest": self.digest, "size": self.size})
+    }
+
+    /// What a folder shows of it: a Resource.
+    pub(in crate::server) fn resource(&self) -> Value {
+        json!({"uri": self.uri, "name": self.name, "mimeType": self.mime_type, "size": self.size})
+    }
+}
+
+/// The media type of a file by the end of its name.
+fn media_type(path: &str, is_text: bool) -> &'static str {
+    let end = path.rsplit(['.', '/']).next().unwrap_or_default().to_ascii_lowercase();
+    match end.as_str() {
+        "md" | "markdown" => "text/markdown",
+        "html" | "htm" => "text/html",
+        "css" => "text/css",
+        "csv" => "text/csv",
+        "js" | "mjs" => "text/javascript",
+        "json" => "application/json",
+        "yaml" | "yml" => "application/yaml",
+        "toml" => "application/toml",
+        "xml" => "application/xml",
+        "py" => "text/x-python",
+        "sh" => "application/x-sh",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "svg" => "image/svg+xml",
+        _ if is_text => "text/plain",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skl_24_digest_and_size_are_of_the_raw_bytes() {
+        let row = StoredFile::new("skill://a/x", &SkillFile::new("x", "abc"), CacheHints::default()).manifest_row();
+        assert_eq!(row["size"], 3);
+        assert_eq!(row["digest"], "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn files_lie_below_their_skill() {
+        let uri = |path: &str| SkillFile::new(path, "").uri("skill://a");
+        assert_eq!(uri("b/c d.txt").unwrap(), "skill://a/b/c%20d.txt");
+        for bad in ["", "/a", "a/", "a//b", "../a", "a/./b", "a\\b"] {
+            assert!(uri(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_a_blob() {
+        let stored = |path: &str, bytes: &[u8]| {
+            StoredFile::new("skill://a/x", &SkillFile::new(path, bytes), CacheHints::default()).contents().clone()
+        };
+        assert_eq!(stored("a.png", b"\x89PNG")["blob"], "iVBORw==".replace("iVBORw==", &STANDARD.encode(b"\x89PNG")));
+        assert_eq!(stored("a.bin", b"\0")["mimeType"], "application/octet-stream");
+        assert_eq!(stored("notes", b"hi")["mimeType"], "text/plain");
+        assert_eq!(stored("a/SKILL.md", b"hi")["mimeType"], "text/markdown");
+    }
+}

@@ -1,0 +1,164 @@
+//! Agent skills: folders of instructions that a server offers as resources (the skills extension, SEP-2640).
+
+mod files;
+mod frontmatter;
+
+pub use files::SkillFile;
+
+pub(super) use files::StoredFile;
+
+use super::{
+    error::RegisterError,
+    list::{Descriptor, Listed},
+    resource::{RegisteredResource, ResourceEntry},
+};
+use crate::{
+    protocol::{RawJson, Revision, uri},
+    server::{
+        handlers::{Call, Outcome},
+        result::CacheHints,
+    },
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The file that makes a folder a skill.
+const MANIFEST: &str = "SKILL.md";
+/// What every client accepts (SKL-34); more is not offered (SKL-35).
+const MAX_FILES: usize = 512;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// A skill to register: its files, `SKILL.md` among them.
+pub struct SkillEntry {
+    root: Option<String>,
+    files: Vec<SkillFile>,
+    cache: CacheHints,
+}
+
+impl SkillEntry {
+    /// A skill of these files. Its URI is `skill://` and its name, unless [`Self::root`] says otherwise.
+    pub fn new(files: impl IntoIterator<Item = SkillFile>) -> Self {
+        Self { root: None, files: files.into_iter().collect(), cache: CacheHints::default() }
+    }
+
+    /// Where the skill lies: a URI whose last segment is its name, such as `skill://team/pdf-tools` (SKL-09 to SKL-12).
+    pub fn root(mut self, root: impl Into<String>) -> Self {
+        self.root = Some(root.into());
+        self
+    }
+
+    /// How long clients may keep what they read.
+    pub fn cache(mut self, hints: CacheHints) -> Self {
+        self.cache = hints;
+        self
+    }
+
+    pub(in crate::server) fn compile(self) -> Result<RegisteredSkill, RegisterError> {
+        let Self { root, files, cache } = self;
+        let manifest = files.iter().find(|file| file.path() == MANIFEST);
+        let manifest =
+            manifest.ok_or_else(|| RegisterError(format!("A skill needs the file {MANIFEST} at its root")))?;
+        let text = std::str::from_utf8(manifest.bytes())
+            .map_err(|_| RegisterError(format!("{MANIFEST} of a skill must be text in UTF-8")))?;
+        let front = frontmatter::read(text).map_err(RegisterError)?;
+        let wrong = |problem: String| RegisterError(format!("Skill {}: {problem}", front.name));
+        let root = root.unwrap_or_else(|| format!("skill://{}", front.name));
+        uri::check(&root).map_err(|problem| wrong(problem.to_string()))?;
+        if root.rsplit('/').next() != Some(front.name.as_str()) {
+            return Err(wrong(format!("its root {root} must end with its name")));
+        }
+        if files.len() > MAX_FILES || files.iter().map(|file| file.bytes().len()).sum::<usize>() > MAX_BYTES {
+            return Err(wrong(format!("more than {MAX_FILES} files, or {MAX_BYTES} bytes in all")));
+        }
+        let mut stored = BTreeMap::new();
+        for file in &files {
+            let place = file.uri(&root).map_err(wrong)?;
+            if stored.insert(place.clone(), Arc::new(StoredFile::new(&place, file, cache))).is_some() {
+                return Err(wrong(format!("the file {} is there twice", file.path())));
+            }
+        }
+        let uri = format!("{root}/{MANIFEST}");
+        let resources: Vec<_> = stored.values().map(|file| file.manifest_row()).collect();
+        let entry = json!({"uri": uri, "frontmatter": front.fields, "resources": resources});
+        let resource = manifest_resource(&uri, &front, &stored[&uri], cache)?;
+        let descriptor = Descriptor::new(entry, as_it_is);
+        Ok(RegisteredSkill { uri, root, descriptor, cache, files: stored, resource: Arc::new(resource) })
+    }
+}
+
+/// Skills exist on one revision only.
+fn as_it_is(_: &mut Value, _: Revision) {}
+
+/// What resources/list shows of a skill (SKL-15).
+fn manifest_resource(
+    uri: &str,
+    front: &frontmatter::Frontmatter,
+    file: &StoredFile,
+    cache: CacheHints,
+) -> Result<RegisteredResource, RegisterError> {
+    let contents = RawJson::from_value(file.contents()).map_err(|error| RegisterError(error.to_string()))?;
+    let descriptor =
+        json!({"uri": uri, "name": front.name, "description": front.description, "mimeType": file.mime_type()});
+    let handler = move |call: Call| {
+        call.complete(Outcome::Content(contents.clone()));
+    };
+    ResourceEntry::new(descriptor, handler).cache(cache).compile()
+}
+
+/// A skill that is offered.
+pub(crate) struct RegisteredSkill {
+    uri: String,
+    pub(in crate::server) root: String,
+    descriptor: Descriptor,
+    pub(in crate::server) cache: CacheHints,
+    pub(in crate::server) files: BTreeMap<String, Arc<StoredFile>>,
+    /// Its `SKILL.md`, as the list of resources has it.
+    pub(in crate::server) resource: Arc<RegisteredResource>,
+}
+
+impl RegisteredSkill {
+    /// A skill inside another belongs to it, so both must list the same files there (SKL-22, SKL-23).
+    pub(in crate::server) fn check_nesting(&self, other: &Self) -> Result<(), RegisterError> {
+        let inside = |inner: &Self, outer: &Self| inner.root.starts_with(&format!("{}/", outer.root));
+        let (inner, outer) = match (inside(self, other), inside(other, self)) {
+            (true, _) => (self, other),
+            (_, true) => (other, self),
+            _ => return Ok(()),
+        };
+        let folder = format!("{}/", inner.root);
+        let shared = outer.files.range(folder.clone()..).take_while(|(place, _)| place.starts_with(&folder));
+        if shared.map(|(_, file)| file.manifest_row()).eq(inner.files.values().map(|file| file.manifest_row())) {
+            return Ok(());
+        }
+        Err(RegisterError(format!(
+            "The skill {} lies inside the skill {}, which must hold exactly its files there too",
+            inner.root, outer.root
+        )))
+    }
+}
+
+impl RegisteredSkill {
+    /// Names should be unique in one list (SKL-30); different places may still hold skills of one name, if their author means it.
+    pub(in crate::server) fn warn_of_same_name(&self, other: &Self) {
+        let name = |skill: &Self| skill.root.rsplit('/').next().map(str::to_owned);
+        if name(self) == name(other) {
+            tracing::warn!(target: "trunkline", "the skills {} and {} have the same name: clients that know skills by name take one for the other", other.root, self.root);
+        }
+    }
+}
+
+impl Listed for RegisteredSkill {
+    const MEMBER: &'static str = "skills";
+    const NOUN: &'static str = "A skill";
+
+    fn key(&self) -> &str {
+        &self.uri
+    }
+
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! The registry as snapshots: one request sees one snapshot, and changing the registry makes the next.
+
+use super::{
+    category::{Category, ListSet},
+    completion::{CompletionEntry, CompletionTarget},
+    error::RegisterError,
+    hook::{ProviderEntry, RegisteredMiddleware, RegisteredProvider},
+    list::{List, Listed},
+    prompt::RegisteredPrompt,
+    resource::{RegisteredResource, RegisteredTemplate},
+    skill::{RegisteredSkill, StoredFile},
+    tool::{RegisteredTool, TaskSupport},
+};
+use crate::server::handlers::Handler;
+use std::{collections::HashMap, sync::Arc};
+
+/// What is offered at one moment.
+#[derive(Clone, Default)]
+pub(crate) struct Snapshot {
+    pub(in crate::server) tools: Arc<List<RegisteredTool>>,
+    pub(in crate::server) resources: Arc<List<RegisteredResource>>,
+    pub(in crate::server) templates: Arc<List<RegisteredTemplate>>,
+    pub(in crate::server) prompts: Arc<List<RegisteredPrompt>>,
+    pub(in crate::server) skills: Arc<List<RegisteredSkill>>,
+    completions: Arc<HashMap<(CompletionTarget, String), Arc<dyn Handler>>>,
+    providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
+    pub(in crate::server) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
+    /// The lists that have or had something to show; what was declared once stays declared.
+    pub(in crate::server) offered: ListSet,
+    /// Whether completions were ever registered.
+    pub(in crate::server) completes: bool,
+    /// Whether skills were ever registered.
+    pub(in crate::server) has_skills: bool,
+    /// Whether tools that may run as tasks were ever registered.
+    pub(in crate::server) has_tasks: bool,
+}
+
+/// One thing to put into the registry.
+pub(in crate::server) enum Addition {
+    Tool(RegisteredTool),
+    Resource(RegisteredResource),
+    Template(RegisteredTemplate),
+    Prompt(RegisteredPrompt),
+    Skill(RegisteredSkill),
+    Completion(CompletionEntry),
+    Provider(ProviderEntry, u64),
+    Middleware(RegisteredMiddleware),
+}
+
+/// Names one thing in the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Registration {
+    /// The thing of that category with that name, URI or URI template.
+    Item(Category, String),
+    /// The skill with that URI of its `SKILL.md`.
+    Skill(String),
+    /// The completion of an argument.
+    Completion(CompletionTarget, String),
+    /// A provider or middleware, by the number that its registration gave.
+    Hook(u64),
+}
+
+impl Snapshot {
+    /// The lists to declare. A server without features yet is one of tools that come later.
+    pub(in crate::server) fn offered(&self) -> ListSet {
+        if self.offered == ListSet::NONE { ListSet::TOOLS } else { self.offered }
+    }
+
+    /// The registry with one more thing, and the lists that changed by it.
+    pub(in crate::server) fn with(&self, addition: Addition) -> Result<(Self, ListSet), RegisterError> {
+        let mut next = self.clone();
+        let changed = match addition {
+            Addition::Tool(tool) => {
+                next.has_tasks |= tool.task_support != TaskSupport::Forbidden;
+                next.tools = Arc::new(self.tools.with(tool)?);
+                ListSet::TOOLS
+            }
+            Addition::Resource(resource) => {
+                next.resources = Arc::new(self.resources.with(resource)?);
+                ListSet::RESOURCES
+            }
+            Addition::Template(template) => {
+                next.templates = Arc::new(self.templates.with(template)?);
+                ListSet::RESOURCES
+            }
+            Addition::Prompt(prompt) => {
+                next.prompts = Arc::new(self.prompts.with(prompt)?);
+                ListSet::PROMPTS
+            }
+            Addition::Skill(skill) => {
+                self.skills.iter().try_for_each(|other| skill.check_nesting(other))?;
+                self.skills.iter().for_each(|other| skill.warn_of_same_name(other));
+                next.resources = Arc::new(self.resources.with_shared(&skill.resource)?);
+                next.skills = Arc::new(self.skills.with(skill)?);
+                next.has_skills = true;
+                ListSet::RESOURCES
+            }
+            Addition::Completion(entry) => {
+                let key = entry.key();
+                if self.completions.contains_key(&key) {
+                    return Err(entry.taken());
+                }
+                let mut completions = (*self.completions).clone();
+                completions.insert(key, entry.handler);
+                next.completions = Arc::new(completions);
+                next.completes = true;
+                ListSet::NONE
+            }
+            Addition::Provider(entry, number) => {
+                let mut providers = (*self.providers).clone();
+                providers.push((entry.category, Arc::new(RegisteredProvider { number, handler: entry.handler })));
+                next.providers = Arc::new(providers);
+                entry.category.change()
+            }
+            Addition::Middleware(middleware) => {
+                let mut middlewares = (*self.middlewares).clone();
+                middlewares.push(Arc::new(middleware));
+                next.middlewares = Arc::new(middlewares);
+                ListSet::NONE
+            }
+        };
+        next.offered = self.offered.with(changed);
+        Ok((next, changed))
+    }
+
+    /// The registry without one thing, and the lists that changed by it. `None`: it is not there.
+    pub(in crate::server) fn without(&self, registration: &Registration) -> Option<(Self, ListSet)> {
+        let mut next = self.clone();
+        let changed = match registration {
+            Registration::Item(category, key) => {
+                match category {
+                    Category::Tools => next.tools = Arc::new(self.tools.without(key)?),
+                    Category::Resources => next.resources = Arc::new(self.resources.without(key)?),
+                    Category::ResourceTemplates => next.templates = Arc::new(self.templates.without(key)?),
+                    Category::Prompts => next.prompts = Arc::new(self.prompts.without(key)?),
+                }
+                category.change()
+            }
+            Registration::Skill(uri) => {
+                next.skills = Arc::new(self.skills.without(uri)?);
+                next.resources = Arc::new(self.resources.without(uri)?);
+                ListSet::RESOURCES
+            }
+            Registration::Completion(reference, argument) => {
+                let mut completions = (*self.completions).clone();
+                completions.remove(&(reference.clone(), argument.clone()))?;
+                next.completions = Arc::new(completions);
+                ListSet::NONE
+            }
+            Registration::Hook(number) => {
+                let provider = self.providers.iter().position(|(_, provider)| provider.number == *number);
+                let middleware = self.middlewares.iter().position(|middleware| middleware.number == *number);
+                match (provider, middleware) {
+                    (Some(position), _) => {
+                        let mut providers = (*self.providers).clone();
+                        let (category, _) = providers.remove(position);
+                        next.providers = Arc::new(providers);
+                        category.change()
+                    }
+                    (None, Some(position)) => {
+                        let mut middlewares = (*self.middlewares).clone();
+                        middlewares.remove(position);
+                        next.middlewares = Arc::new(middlewares);
+                        ListSet::NONE
+                    }
+                    (None, None) => return None,
+                }
+            }
+        };
+        Some((next, changed))
+    }
+
+    /// What names the things of a category, in the order of its list.
+    pub(in crate::server) fn names(&self, category: Category) -> Vec<String> {
+        fn keys<T: Listed>(list: &List<T>) -> Vec<String> {
+            list.iter().map(|item| item.key().to_owned()).collect()
+        }
+        match category {
+            Category::Tools => keys(&self.tools),
+            Category::Resources => keys(&self.resources),
+            Category::ResourceTemplates => keys(&self.templates),
+            Category::Prompts => keys(&self.prompts),
+        }
+    }
+
+    /// Tools whose user interface nobody serves (APP-11), with its URI. What providers serve is not known here.
+    pub(in crate::server) fn missing_interfaces(&self) -> Vec<(&str, &str)> {
+        if self.providers(Category::Resources).next().is_some() {
+            return Vec::new();
+        }
+        let is_served = |uri: &str| {
+            self.resources.get(uri).is_some()
+                || self.templates.iter().any(|template| template.template.matches(uri).is_some())
+        };
+        let named = self.tools.iter().filter_map(|tool| Some((tool.name.as_str(), tool.interface.as_deref()?)));
+        named.filter(|(_, uri)| !is_served(uri)).collect()
+    }
+
+    /// A file of a skill.
+    pub(in crate::server) fn skill_file(&self, uri: &str) -> Option<&Arc<StoredFile>> {
+        self.skills.iter().find_map(|skill| skill.files.get(uri))
+    }
+
+    /// The providers of a category, in the order of registration.
+    pub(in crate::server) fn providers(&self, category: Category) -> impl Iterator<Item = &Arc<RegisteredProvider>> {
+        self.providers.iter().filter(move |(of, _)| *of == category).map(|(_, provider)| provider)
+    }
+
+    pub(in crate::server) fn completion(
+        &self,
+        reference: &CompletionTarget,
+        argument: &str,
+    ) -> Option<&Arc<dyn Handler>> {
+        self.completions.get(&(reference.clone(), argument.to_owned()))
+    }
+}

@@ -1,0 +1,253 @@
+//! The server's side of one call: its answer goes to the request, and its client requests go out for the request.
+
+use super::{
+    client_request::raw,
+    context::{RequestContext, Responder},
+    keys::RequestKeys,
+    mapper::ResultMapper,
+};
+use crate::{
+    engine::{Patience, Scope as RequestInfo},
+    protocol::{Feature, RawJson, RpcError, model::LoggingLevel},
+    runtime::Runtime,
+    server::{
+        handlers::{
+            CallBackend, Cancelled, ClientRequestError, InputKind, InputRequest, Outcome, PendingClientRequest,
+            RequestState, ResponseCallback, check,
+        },
+        options::ServerOptions,
+    },
+    sync::Mutex,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+};
+
+/// A call whose handler runs.
+pub(super) struct PendingCall {
+    context: Arc<RequestContext>,
+    mapper: Arc<dyn ResultMapper>,
+    /// The receiver of the result; taken by the first result.
+    responder: Mutex<Option<Responder>>,
+    keys: RequestKeys,
+}
+
+impl PendingCall {
+    pub(super) fn new(context: Arc<RequestContext>, mapper: Arc<dyn ResultMapper>, responder: Responder) -> Self {
+        Self { context, mapper, responder: Mutex::new(Some(responder)), keys: RequestKeys::default() }
+    }
+
+    fn middleware_position(&self) -> Option<usize> {
+        self.mapper.link().map(|link| link.position)
+    }
+
+    /// Requests input as the rounds of 2026-07-28 do: from the answers that came already, or by ending the call.
+    fn ask_by_rounds(
+        &self,
+        key: Option<&str>,
+        request: InputRequest,
+        checked: &InputRequest,
+        on_response: ResponseCallback,
+    ) -> Result<PendingClientRequest, ClientRequestError> {
+        let rounds = &self.context.rounds;
+        let key = self.keys.own_key(key, checked.kind, self.middleware_position())?;
+        match rounds.answer(&key).map(|answer| checked.read(answer)) {
+            None | Some(Err(ClientRequestError::Suspended)) => {
+                rounds.forget(&key);
+                rounds.note(key, request);
+                return Err(ClientRequestError::Suspended);
+            }
+            Some(answer) => on_response(answer.and_then(|answer| raw(&answer))),
+        }
+        Ok(PendingClientRequest(RequestState::Answered))
+    }
+}
+
+impl CallBackend for PendingCall {
+    fn info(&self) -> &RequestInfo {
+        &self.context.info
+    }
+
+    fn method(&self) -> &'static str {
+        self.context.method
+    }
+
+    fn name(&self) -> &str {
+        self.mapper.name()
+    }
+
+    fn options(&self) -> &ServerOptions {
+        self.context.server().options()
+    }
+
+    fn runtime(&self) -> &Arc<dyn Runtime> {
+        self.context.connection.runtime()
+    }
+
+    fn complete(self: Arc<Self>, input: &RawJson, outcome: Outcome) -> bool {
+        let Some(responder) = self.responder.lock().take() else { return false };
+        self.context.complete(&self.mapper, input, responder, outcome)
+    }
+
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.context.progress(progress, total, message);
+    }
+
+    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
+        self.context.log(level, logger, data);
+    }
+
+    fn ask(
+        &self,
+        method: &str,
+        key: Option<&str>,
+        params: Option<&RawJson>,
+        patience: Patience,
+        on_response: ResponseCallback,
+    ) -> Result<PendingClientRequest, ClientRequestError> {
+        let context = &self.context;
+        let Some(kind) = InputKind::of(method) else {
+            let id = context.send_request(patience, method, params, on_response)?;
+            return Ok(PendingClientRequest(RequestState::Sent(id)));
+        };
+        if !context.takes_input {
+            let text = format!("While {} is served, the client cannot be asked for input", context.method);
+            return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
+        }
+        let params: Option<Value> = params.map(RawJson::read).transpose().map_err(|problem| {
+            let text = format!("The params of {method} cannot be read: {problem}");
+            ClientRequestError::Refused(RpcError::invalid_params(text))
+        })?;
+        let request =
+            InputRequest::new(method, params.unwrap_or_else(|| json!({}))).map_err(ClientRequestError::Refused)?;
+        let by_rounds = context.info.revision.supports(Feature::InputRequired);
+        let task = context.task();
+        if !by_rounds && task.is_none() && !context.reply.can_ask() {
+            return Err(ClientRequestError::NotReachable);
+        }
+        let checked =
+            check(request.clone(), &context.info).map_err(|refused| ClientRequestError::Refused(refused.error))?;
+        let on_value = |on_response: ResponseCallback| {
+            Box::new(move |answer: Result<Value, ClientRequestError>| {
+                on_response(answer.and_then(|answer| raw(&answer)));
+            })
+        };
+        if let Some(task) = task {
+            if self.mapper.link().is_some() {
+                let text = "The request has become a task: its handler can ask the client, middleware no longer";
+                return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
+            }
+            let key = self.keys.key(key, kind, None);
+            let key = task.ask(&key, checked, patience, on_value(on_response))?;
+            return Ok(PendingClientRequest(RequestState::OfTask(key)));
+        }
+        if by_rounds || context.server().options().rerun_handlers {
+            return self.ask_by_rounds(key, request, &checked, on_response);
+        }
+        let id = context.send_input_request(patience, &checked, on_value(on_response))?;
+        Ok(PendingClientRequest(RequestState::Sent(id)))
+    }
+
+    fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
+        let context = &self.context;
+        match &request.0 {
+            RequestState::Sent(id) => context.connection.cancel_client_request(
+                id,
+                reason,
+                Some(&*context.reply),
+                ClientRequestError::Cancelled,
+            ),
+            RequestState::OfTask(key) => {
+                if let Some(task) = context.task() {
+                    task.withdraw(key);
+                }
+            }
+            RequestState::Answered => {}
+        }
+    }
+
+    fn proceed(
+        &self,
+        params: Option<RawJson>,
+        done: Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>,
+    ) -> Result<(), RpcError> {
+        let Some(link) = self.mapper.link() else {
+            return Err(RpcError::invalid_request("Only middleware can run the rest of a request"));
+        };
+        let params = params.or_else(|| link.params.clone());
+        self.context.step(link.position + 1, params, Responder::Inside(done));
+        Ok(())
+    }
+
+    fn input_responses(&self) -> BTreeMap<String, Value> {
+        self.context.rounds.responses()
+    }
+
+    fn input_problems(&self) -> BTreeMap<String, String> {
+        self.context.rounds.problems()
+    }
+
+    fn user_state(&self) -> Option<Value> {
+        self.context.rounds.user_state()
+    }
+
+    fn kept(&self, name: &str) -> Option<Value> {
+        self.context.rounds.kept(name)
+    }
+
+    fn all_kept(&self) -> BTreeMap<String, Value> {
+        self.context.rounds.all_kept()
+    }
+
+    fn keep(&self, name: &str, value: Value) {
+        self.context.rounds.keep(name, value);
+    }
+
+    fn close_stream(&self) {
+        self.context.reply.close_stream();
+    }
+
+    fn start_task(&self) {
+        if !self.context.may_become_task.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let waiting = {
+            let mut slot = self.responder.lock();
+            match slot.take().map(|responder| self.context.start_task(None, responder)) {
+                Some(Ok((responder, waiting))) => {
+                    *slot = Some(responder);
+                    Some(waiting)
+                }
+                Some(Err((responder, _))) => {
+                    *slot = Some(responder);
+                    None
+                }
+                None => None,
+            }
+        };
+        // Delivered with no lock held: the receiver may be a handler.
+        if let Some((responder, created)) = waiting {
+            self.context.deliver(responder, Ok(created));
+        }
+    }
+
+    fn set_task_message(&self, message: &str) {
+        if let Some(task) = self.context.task() {
+            task.set_message(message);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.context.cancellation.is_cancelled()
+    }
+
+    fn on_cancel(&self, hook: Box<dyn FnOnce(&str) + Send>) {
+        self.context.cancellation.on_cancel(hook);
+    }
+
+    fn cancelled(&self) -> Cancelled {
+        self.context.cancellation.cancelled()
+    }
+}

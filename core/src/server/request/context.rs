@@ -1,0 +1,225 @@
+//! The context of one request: its client, its snapshot of the registry, and the messages that belong to it.
+
+use super::{
+    mapper::ResultMapper,
+    request_state::{Binding, Sealer, StateKey},
+    rounds::Rounds,
+    tasks::{Owner, Task, Tasks},
+};
+use crate::{
+    engine::{CallKey, Progress, Scope as RequestInfo},
+    protocol::{Feature, RawJson, RpcError, envelope, method, model::LoggingLevel},
+    server::{
+        handlers::Cancellation,
+        registry::Snapshot,
+        result::ResultWriter,
+        session::{Connection, Outbound, Outgoing, ServerState},
+    },
+};
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
+};
+
+/// A request that is being served. One request sees one snapshot of the registry.
+pub(in crate::server) struct RequestContext {
+    pub(in crate::server) connection: Arc<Connection>,
+    pub(in crate::server) services: Arc<Services>,
+    pub(in crate::server) key: CallKey,
+    pub(in crate::server) method: &'static str,
+    pub(super) route: Route,
+    /// Whether its result may require input of the client (MRTR-01).
+    pub(super) takes_input: bool,
+    /// Whether its complete result has caching hints (CCH-01).
+    pub(super) cacheable: bool,
+    /// The parameters as they came: they are bound to the state of later rounds.
+    pub(super) params: Option<RawJson>,
+    pub(in crate::server) info: RequestInfo,
+    pub(in crate::server) snapshot: Arc<Snapshot>,
+    pub(in crate::server) reply: Arc<dyn Outbound>,
+    pub(super) cancellation: Cancellation,
+    pub(super) rounds: Rounds,
+    /// Whether the handler may make a task of it.
+    pub(super) may_become_task: AtomicBool,
+    pub(super) task: OnceLock<Arc<Task>>,
+}
+
+/// The tasks and the state keys that all requests of a server share.
+pub(in crate::server) struct Services {
+    pub(in crate::server) tasks: Arc<Tasks>,
+    pub(super) sealer: Sealer,
+}
+
+impl Services {
+    pub(in crate::server) fn new(state_keys: &[StateKey]) -> Self {
+        Self { tasks: Arc::default(), sealer: Sealer::new(state_keys) }
+    }
+}
+
+/// The function of a method.
+pub(in crate::server) type Route = fn(&RequestContext, Option<&RawJson>) -> Result<Routed, RpcError>;
+
+/// The next step of a request: a handler, or the result already.
+pub(in crate::server) enum Routed {
+    Run(Arc<dyn ResultMapper>, RawJson),
+    /// The same as a task, kept for so long if the client said so.
+    RunAsTask(Arc<dyn ResultMapper>, RawJson, Option<Duration>),
+    Answer(RawJson),
+    /// Another request or a timer answers later.
+    Deferred(Deferred),
+}
+
+/// Answers a request at some time.
+pub(in crate::server) type Deferred = Box<dyn FnOnce(&Arc<RequestContext>, Responder) + Send>;
+
+/// The receiver of a result.
+pub(in crate::server) enum Responder {
+    /// The client.
+    Client,
+    /// A part of the server, such as middleware that wrapped the request.
+    Inside(Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>),
+}
+
+impl RequestContext {
+    pub(in crate::server) fn server(&self) -> &Arc<ServerState> {
+        self.connection.server()
+    }
+
+    pub(in crate::server) fn results(&self) -> &ResultWriter {
+        self.server().results()
+    }
+
+    /// The task that this request has become, if it has.
+    pub(in crate::server) fn task(&self) -> Option<&Arc<Task>> {
+        self.task.get()
+    }
+
+    /// The owner of the tasks that this request makes or asks for: the verified principal, or else everyone of this session. The
+    /// modern era has no sessions, whatever connection its requests share with one.
+    pub(in crate::server) fn owner(&self) -> Owner {
+        let session = Task::is_core(self.info.revision).then(|| self.connection.number());
+        Owner { principal: self.info.principal(), session }
+    }
+
+    /// The values that seal the state of this request's rounds.
+    pub(super) fn binding(&self) -> Binding<'_> {
+        Binding {
+            principal: self.info.principal(),
+            method: self.method,
+            params: self.params.as_ref(),
+            now: self.connection.runtime().unix_time(),
+        }
+    }
+
+    /// The client's capabilities as a value.
+    pub(in crate::server) fn client_capabilities(&self) -> Value {
+        self.info.client_capabilities.parse().unwrap_or_default()
+    }
+
+    /// Whether there are tasks for this client.
+    pub(in crate::server) fn offers_tasks(&self) -> bool {
+        // Without sessions nobody could come back for one in the legacy era.
+        self.snapshot.has_tasks && !self.connection.is_stateless()
+    }
+
+    /// Refuses to set something for later where nothing lives on: a server without sessions, up to 2025-11-25.
+    pub(in crate::server) fn check_session(&self) -> Result<(), RpcError> {
+        if self.connection.is_stateless() { Err(RpcError::method_not_found(self.method)) } else { Ok(()) }
+    }
+
+    /// Reports progress, if the client asked for it and the value rises (PRG-02).
+    pub(super) fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        match (self.task(), &self.info.progress_token) {
+            (Some(task), Some(token)) => {
+                // PRG-07: the token of the request stays in use until its task is over.
+                if Task::is_core(self.info.revision) && task.advance(progress) {
+                    let mut params = json!({"progressToken": token, "progress": progress});
+                    if let Some(total) = total.filter(|total| total.is_finite()) {
+                        params["total"] = total.into();
+                    }
+                    if let Some(message) = message {
+                        params["message"] = message.into();
+                    }
+                    self.notify(method::PROGRESS, params);
+                }
+            }
+            (None, _) => {
+                let progress = Progress { progress, total, message };
+                let message = self.connection.conversation().progress(self.key, &self.info, &progress);
+                if let Some(message) = message {
+                    self.send(Outgoing::Notification(message), method::PROGRESS);
+                }
+            }
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Sends a log message on this request's own stream (LOG-05), unless the client wants less or reads too slowly (LOG-08).
+    pub(super) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
+        let wanted = if self.info.revision.supports(Feature::LogLevelPerRequest) {
+            // LOG-04: only clients that ask get any.
+            self.info.log_level.is_some_and(|least| level >= least)
+        } else {
+            self.connection.log_level().wants(level)
+        };
+        // LOG-01: without a session it is not declared.
+        let wanted = wanted && !self.connection.is_stateless();
+        if !wanted || self.reply.is_congested() || !self.is_wanted() {
+            return;
+        }
+        let mut params = json!({"level": level.as_str(), "data": data});
+        if let Some(logger) = logger {
+            params["logger"] = logger.into();
+        }
+        self.notify(method::LOG_MESSAGE, params);
+    }
+
+    /// Sends a notification that belongs to this request: on its stream, or as one of the task that it has become.
+    fn notify(&self, method: &str, mut params: Value) {
+        let reply = match self.task() {
+            None => &self.reply,
+            Some(task) if Task::is_core(self.info.revision) => {
+                task.relate(&mut params);
+                self.connection.unrelated()
+            }
+            // TKX-22: the extension has no place for it.
+            Some(_) => return,
+        };
+        let params = serde_json::to_vec(&params).unwrap_or_default();
+        let outgoing = Outgoing::Notification(envelope::encode_notification(method, Some(&params)));
+        self.connection.log_sent(&outgoing, (&self.info).into(), method);
+        reply.send(outgoing);
+    }
+
+    /// Sends a message on the request's own stream.
+    pub(super) fn send(&self, outgoing: Outgoing, method: &str) {
+        self.connection.log_sent(&outgoing, (&self.info).into(), method);
+        self.reply.send(outgoing);
+    }
+
+    /// Whether the result of a part of the chain can still be of use: middleware around a task answers the request with it,
+    /// though the task may be over by then.
+    pub(super) fn has_receiver(&self) -> bool {
+        self.is_wanted() || self.connection.conversation().is_open(self.key)
+    }
+
+    /// Whether the client still waits for the result.
+    pub(super) fn is_wanted(&self) -> bool {
+        match self.task() {
+            Some(task) => !task.is_final(),
+            None => self.connection.conversation().is_open(self.key),
+        }
+    }
+
+    /// Gives the result to its receiver. `false`: it is not wanted any more.
+    pub(in crate::server) fn deliver(&self, responder: Responder, result: Result<RawJson, RpcError>) -> bool {
+        match responder {
+            Responder::Client => self.connection.answer(self.key, &self.reply, result, &self.info, self.method),
+            Responder::Inside(take) => {
+                take(result);
+                true
+            }
+        }
+    }
+}

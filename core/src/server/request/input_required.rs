@@ -1,0 +1,194 @@
+//! Handlers that need input of the client first: the request for it, in the way of its era.
+
+use super::{
+    context::{RequestContext, Responder},
+    mapper::ResultMapper,
+    request_state::Contents,
+};
+use crate::{
+    engine::Patience,
+    protocol::{Feature, RawJson, RpcError},
+    server::handlers::{Answer, ClientRequestError, InputRequest, Refused, both, check},
+    sync::Mutex,
+    wire_log::Transport,
+};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+
+impl RequestContext {
+    /// The handler needs input: asks the client in the way of its era.
+    pub(super) fn require(
+        self: &Arc<Self>,
+        mapper: &Arc<dyn ResultMapper>,
+        input: &RawJson,
+        responder: Responder,
+        requests: BTreeMap<String, InputRequest>,
+        user: Option<Value>,
+    ) -> bool {
+        match self.check_requirement(requests, &user) {
+            Err(error) => self.deliver(responder, Err(error)),
+            Ok(requests) if self.info.revision.supports(Feature::InputRequired) && self.task().is_none() => {
+                let result = self.input_required(&requests, user);
+                self.deliver(responder, result)
+            }
+            Ok(requests) => {
+                self.ask_all(mapper, input, responder, requests, user);
+                true
+            }
+        }
+    }
+
+    fn check_requirement(
+        &self,
+        requests: BTreeMap<String, InputRequest>,
+        user: &Option<Value>,
+    ) -> Result<BTreeMap<String, InputRequest>, RpcError> {
+        if !self.takes_input {
+            tracing::error!(target: "trunkline", "a handler of {} asked for input, which only tools, prompts and resources can", self.method);
+            return Err(RpcError::internal());
+        }
+        if requests.is_empty() && user.is_none() {
+            tracing::error!(target: "trunkline", "a handler of {} required input, but named neither requests nor state", self.method);
+            return Err(RpcError::internal());
+        }
+        self.rounds.begin(self.server().options().max_rounds)?;
+        let (mut checked, mut refused) = (BTreeMap::new(), None);
+        for (key, request) in requests {
+            match check(request, &self.info) {
+                Ok(request) => drop(checked.insert(key, request)),
+                Err(Refused { error }) => refused = Some(both(refused, error)),
+            }
+        }
+        refused.map_or(Ok(checked), Err)
+    }
+
+    /// The result of this round on 2026-07-28 (MRTR-02). It carries no caching hints (CCH-14).
+    fn input_required(
+        &self,
+        requests: &BTreeMap<String, InputRequest>,
+        user: Option<Value>,
+    ) -> Result<RawJson, RpcError> {
+        let mut result = json!({"resultType": "input_required"});
+        if !requests.is_empty() {
+            let requests: Map<_, _> = requests.iter().map(|(key, request)| (key.clone(), request.to_json())).collect();
+            result["inputRequests"] = requests.into();
+        }
+        result["requestState"] = self.seal_state(&self.rounds.contents(requests, user))?.into();
+        Ok(self.results().seal_object(result, self.info.revision))
+    }
+
+    fn seal_state(&self, contents: &Contents) -> Result<String, RpcError> {
+        let (sealer, options) = (&self.services.sealer, self.server().options());
+        if self.connection.transport() == Transport::Http {
+            sealer.warn_of_random_key();
+        }
+        sealer.seal(contents, &self.binding(), options.state_lifetime)
+    }
+
+    /// In the legacy era: real requests on the call's stream, all at once, and the handler again when all are answered.
+    fn ask_all(
+        self: &Arc<Self>,
+        mapper: &Arc<dyn ResultMapper>,
+        input: &RawJson,
+        responder: Responder,
+        requests: BTreeMap<String, InputRequest>,
+        user: Option<Value>,
+    ) {
+        let gathering = Arc::new(Gathering {
+            context: Arc::clone(self),
+            mapper: Arc::clone(mapper),
+            state: Mutex::new(Gathered {
+                missing: requests.len() + 1,
+                answers: BTreeMap::new(),
+                waiting: Some(Waiting { input: input.clone(), responder, user }),
+            }),
+        });
+        let options = self.server().options();
+        let patience = Patience { timeout: options.input_timeout, max: options.input_timeout };
+        for (key, request) in requests {
+            let gathering = Arc::clone(&gathering);
+            let kept = Arc::clone(&gathering);
+            let name = key.clone();
+            let on_response = Box::new(move |answer| gathering.take(key, answer));
+            if let Err(error) = self.ask_one(&name, patience, request, on_response) {
+                kept.take(name, Err(error));
+            }
+        }
+        gathering.one_less();
+    }
+}
+
+impl RequestContext {
+    fn ask_one(
+        self: &Arc<Self>,
+        key: &str,
+        patience: Patience,
+        request: InputRequest,
+        on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
+    ) -> Result<(), ClientRequestError> {
+        match self.task() {
+            Some(task) => task.ask(key, request, patience, on_response).map(drop),
+            None => self.send_input_request(patience, &request, on_response).map(drop),
+        }
+    }
+}
+
+/// Collects the answers of one round.
+struct Gathering {
+    context: Arc<RequestContext>,
+    mapper: Arc<dyn ResultMapper>,
+    state: Mutex<Gathered>,
+}
+
+struct Gathered {
+    /// How many answers are missing, and one more until all questions are sent.
+    missing: usize,
+    answers: BTreeMap<String, Answer>,
+    waiting: Option<Waiting>,
+}
+
+/// What the handler is called again with.
+struct Waiting {
+    input: RawJson,
+    responder: Responder,
+    user: Option<Value>,
+}
+
+impl Gathering {
+    fn take(self: &Arc<Self>, key: String, answer: Result<Value, ClientRequestError>) {
+        let answer = match answer {
+            Ok(value) => Answer::Given(value),
+            Err(ClientRequestError::Invalid(problem)) => Answer::Unfit(problem),
+            Err(error) => Answer::Refused(error.into_rpc()),
+        };
+        self.state.lock().answers.insert(key, answer);
+        self.one_less();
+    }
+
+    fn one_less(self: &Arc<Self>) {
+        let complete = {
+            let mut state = self.state.lock();
+            state.missing -= 1;
+            if state.missing > 0 {
+                return;
+            }
+            state.waiting.take().map(|waiting| (std::mem::take(&mut state.answers), waiting))
+        };
+        let Some((answers, Waiting { input, responder, user })) = complete else { return };
+        // A refusal that nobody may look at would be asked for again and again.
+        let refused = answers.values().find_map(|answer| match answer {
+            Answer::Refused(error) => Some(error.clone()),
+            Answer::Given(_) | Answer::Unfit(_) => None,
+        });
+        if let Some(error) = refused {
+            self.context.deliver(responder, Err(error));
+            return;
+        }
+        self.context.rounds.answered(answers, user);
+        let context = Arc::clone(&self.context);
+        let mapper = Arc::clone(&self.mapper);
+        // A handler that asks again at once would otherwise run on the stack of its own answer.
+        let task = async move { context.run(mapper, input, responder) };
+        self.context.connection.runtime().spawn(Box::pin(task));
+    }
+}

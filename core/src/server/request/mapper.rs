@@ -1,0 +1,37 @@
+//! Result mappers: the handler of a request, and the mapping of its outcome to a result.
+
+use crate::{
+    engine::Scope as RequestInfo,
+    protocol::{RawJson, RpcError},
+    server::{
+        handlers::{Handler, Outcome},
+        registry::Snapshot,
+        result::ResultWriter,
+    },
+};
+use std::sync::Arc;
+
+/// Maps the outcome of one handler to a result.
+pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
+    /// The name, URI or method that the handler serves.
+    fn name(&self) -> &str;
+    /// The handler.
+    fn handler(&self) -> &Arc<dyn Handler>;
+    /// Turns an outcome into a result of the request's revision.
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError>;
+    /// The mapper to try next, with the same input, if this provider does not know the feature.
+    fn otherwise(&self, _snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
+        None
+    }
+    /// The place in the chain of middleware, if the handler is one.
+    fn link(&self) -> Option<&MiddlewareLink> {
+        None
+    }
+}
+
+/// The place of one middleware in the chain of one request.
+pub(in crate::server) struct MiddlewareLink {
+    pub(super) position: usize,
+    /// The parameters that the middleware before it passed on.
+    pub(super) params: Option<RawJson>,
+}

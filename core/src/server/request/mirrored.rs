@@ -1,0 +1,71 @@
+//! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets (H26-36, H26-37).
+
+use super::context::RequestContext;
+use crate::{
+    engine::MirroredParameters,
+    protocol::{
+        RawJson, RpcError, method,
+        schema::{HeaderParameter, HeaderType},
+    },
+    server::registry::RegisteredTool,
+};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use std::borrow::Cow;
+
+/// The parameters of `tools/call`.
+#[derive(Deserialize)]
+pub(in crate::server) struct CallParams<'a> {
+    #[serde(borrow)]
+    pub(in crate::server) name: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(in crate::server) arguments: Option<&'a RawValue>,
+}
+
+/// Compares the headers of a request with its body, whatever middleware makes of it later. Where headers repeat nothing, there is
+/// nothing to compare.
+pub(in crate::server) fn check(context: &RequestContext) -> Result<(), RpcError> {
+    let Some(headers) = &context.info.mirrored else { return Ok(()) };
+    if context.method != method::TOOLS_CALL {
+        return Ok(());
+    }
+    // What cannot be read is refused where it would be served.
+    let Some(Ok(called)) = context.params.as_ref().map(RawJson::parse::<CallParams<'_>>) else { return Ok(()) };
+    match context.snapshot.tools.get(&called.name).filter(|tool| !tool.mirrored.is_empty()) {
+        Some(tool) => match called.arguments.map(|text| serde_json::from_str(text.get())) {
+            Some(Ok(arguments)) => compare(tool, headers, &arguments),
+            Some(Err(_)) => Ok(()),
+            None => compare(tool, headers, &json!({})),
+        },
+        None => Ok(()),
+    }
+}
+
+fn compare(tool: &RegisteredTool, headers: &MirroredParameters, arguments: &Value) -> Result<(), RpcError> {
+    for parameter in &tool.mirrored {
+        let argument = match parameter.text(arguments) {
+            Ok(argument) => argument,
+            // What the schema refuses is told by the schema. It may take what no header can carry, a huge integer say (H26-28).
+            Err(_) if tool.input.validate(arguments).is_err() => continue,
+            Err(problem) => return Err(RpcError::header_mismatch(format!("The argument {problem}"))),
+        };
+        let header = headers.get(&parameter.name.to_ascii_lowercase());
+        let problem = match (argument, header) {
+            (_, Some(Err(problem))) => problem.clone(),
+            (Some(argument), Some(Ok(header))) if same(parameter, header, &argument) => continue,
+            (Some(argument), Some(Ok(header))) => format!("is {header:?}, but the argument is {argument:?}"),
+            (Some(argument), None) => format!("is missing; the argument is {argument:?}"),
+            (None, Some(Ok(header))) => format!("is {header:?}, but there is no such argument"),
+            (None, None) => continue,
+        };
+        return Err(RpcError::header_mismatch(format!("The header Mcp-Param-{} {problem}", parameter.name)));
+    }
+    Ok(())
+}
+
+/// Integers compare as numbers: `42.0` is `42` (H26-09).
+fn same(parameter: &HeaderParameter, header: &str, argument: &str) -> bool {
+    header == argument
+        || (parameter.kind == HeaderType::Integer
+            && header.parse::<f64>().is_ok_and(|header| argument.parse() == Ok(header)))
+}

@@ -1,0 +1,20 @@
+//! Requests in flight: from the middleware to the handler, and back to the client.
+
+mod call;
+mod client_request;
+mod context;
+mod input_required;
+mod keys;
+mod mapper;
+mod mirrored;
+mod request_state;
+mod rounds;
+mod serve;
+mod tasks;
+
+pub use request_state::StateKey;
+
+pub(super) use context::{RequestContext, Route, Routed, Services};
+pub(super) use mapper::ResultMapper;
+pub(super) use mirrored::CallParams;
+pub(super) use tasks::{Mode, Task, mode, visible_tasks};

@@ -1,0 +1,285 @@
+//! `requestState`: what one round leaves for the next, sealed so that the client can carry it and nothing else (MRTR-06, MRTR-07).
+
+use crate::{
+    protocol::{RawJson, RpcError},
+    server::{
+        handlers::{Answer, Question},
+        random,
+    },
+};
+use aws_lc_rs::{
+    aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey},
+    digest::{SHA256, digest},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+/// A secret that seals `requestState`: 32 bytes from a good source of randomness. Servers that share their keys can take up each
+/// other's rounds.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StateKey([u8; 32]);
+
+impl StateKey {
+    /// A key of these bytes.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    fn random() -> Option<Self> {
+        random::bytes().map(Self)
+    }
+}
+
+impl fmt::Debug for StateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StateKey(…)")
+    }
+}
+
+/// What travels from one round to the next.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Contents {
+    #[serde(rename = "r")]
+    pub(super) round: u32,
+    /// What this round asks for: only that can be answered in the next.
+    #[serde(rename = "q", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) asked: BTreeMap<String, Question>,
+    #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) answers: BTreeMap<String, Answer>,
+    #[serde(rename = "k", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) kept: BTreeMap<String, Value>,
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    pub(super) user: Option<Value>,
+}
+
+/// What the contents are bound to.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Sealed {
+    #[serde(rename = "p")]
+    principal: String,
+    /// Of the method and its parameters.
+    #[serde(rename = "d")]
+    digest: String,
+    /// Milliseconds since 1970.
+    #[serde(rename = "i")]
+    issued: u64,
+    #[serde(rename = "e")]
+    expires: u64,
+    #[serde(rename = "c")]
+    contents: Contents,
+}
+
+/// The request that a state is bound to, and the time.
+pub(super) struct Binding<'a> {
+    pub(super) principal: String,
+    pub(super) method: &'static str,
+    pub(super) params: Option<&'a RawJson>,
+    /// Since 1970.
+    pub(super) now: Duration,
+}
+
+/// The format's version; the first byte of every state.
+const VERSION: u8 = 1;
+const KEY_ID: usize = 8;
+const NONCE: usize = 12;
+/// More than this does not belong into a message that goes back and forth.
+const MAX_SEALED: usize = 256 * 1024;
+
+/// Seals and opens.
+pub(super) struct Sealer {
+    keys: Vec<(RandomizedNonceKey, [u8; KEY_ID])>,
+    /// The key lives and dies with this process, and nobody has been told yet.
+    warn: AtomicBool,
+}
+
+impl Sealer {
+    /// The first key seals, all open. Without keys, a random one; where the system has no random bytes, nothing can be sealed, and
+    /// calls that need it fail.
+    pub(super) fn new(keys: &[StateKey]) -> Self {
+        let random: Vec<_> = if keys.is_empty() { StateKey::random().into_iter().collect() } else { Vec::new() };
+        let warn = AtomicBool::new(keys.is_empty());
+        let keys = if keys.is_empty() { &random } else { keys };
+        let prepared = |key: &StateKey| {
+            let mut id = [0; KEY_ID];
+            id.copy_from_slice(&digest(&SHA256, &key.0).as_ref()[..KEY_ID]);
+            RandomizedNonceKey::new(&AES_256_GCM, &key.0).ok().map(|sealing| (sealing, id))
+        };
+        Self { keys: keys.iter().filter_map(prepared).collect(), warn }
+    }
+
+    /// Warns once if the key is random: only this process can open what it seals.
+    pub(super) fn warn_of_random_key(&self) {
+        if self.warn.swap(false, Ordering::Relaxed) {
+            tracing::warn!(target: "trunkline", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server option stateKeys");
+        }
+    }
+
+    /// Seals the contents for the next round of this request.
+    pub(super) fn seal(
+        &self,
+        contents: &Contents,
+        binding: &Binding<'_>,
+        lifetime: Duration,
+    ) -> Result<String, RpcError> {
+        let sealed = Sealed {
+            principal: binding.principal.clone(),
+            digest: digest_of(binding),
+            issued: millis(binding.now),
+            expires: millis(binding.now.saturating_add(lifetime)),
+            contents: contents.clone(),
+        };
+        self.seal_text(&sealed).ok_or_else(|| {
+            tracing::error!(target: "trunkline", "the state of {} is larger than {MAX_SEALED} bytes, or cannot be sealed", binding.method);
+            RpcError::internal()
+        })
+    }
+
+    fn seal_text(&self, sealed: &Sealed) -> Option<String> {
+        let (key, id) = self.keys.first()?;
+        let mut text = serde_json::to_vec(sealed).ok()?;
+        if text.len() > MAX_SEALED {
+            return None;
+        }
+        let mut head = vec![VERSION];
+        head.extend_from_slice(id);
+        let nonce = key.seal_in_place_append_tag(Aad::from(&head[..]), &mut text).ok()?;
+        let mut out = head;
+        out.extend_from_slice(nonce.as_ref());
+        out.extend_from_slice(&text);
+        Some(URL_SAFE_NO_PAD.encode(out))
+    }
+
+    /// Opens what an earlier round sealed, if it belongs to this request.
+    pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<Contents, RpcError> {
+        let refused = |why: &str| RpcError::invalid_params(format!("{}: requestState {why}", binding.method));
+        let sealed = self.open_text(text).ok_or_else(|| refused("was not made by this server, or was changed"))?;
+        let now = millis(binding.now);
+        if now >= sealed.expires {
+            return Err(refused("has expired; call again without it"));
+        }
+        // Which of them differs is nobody's business.
+        if sealed.principal != binding.principal || sealed.digest != digest_of(binding) {
+            return Err(refused("belongs to another request"));
+        }
+        Ok(sealed.contents)
+    }
+
+    fn open_text(&self, text: &str) -> Option<Sealed> {
+        // Base64 needs four letters for three bytes.
+        if text.len() > (MAX_SEALED + 64) / 3 * 4 {
+            return None;
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (head, rest) = bytes.split_at_checked(1 + KEY_ID)?;
+        let (nonce, rest) = rest.split_at_checked(NONCE)?;
+        if head[0] != VERSION {
+            return None;
+        }
+        let (key, _) = self.keys.iter().find(|(_, id)| id == &head[1..])?;
+        let mut text = rest.to_vec();
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let plain = key.open_in_place(nonce, Aad::from(head), &mut text).ok()?;
+        serde_json::from_slice(plain).ok()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The method and the parameters without what differs from round to round.
+fn digest_of(binding: &Binding<'_>) -> String {
+    let mut text = binding.method.as_bytes().to_vec();
+    text.push(b' ');
+    let params: Option<Value> = binding.params.and_then(|params| params.parse().ok());
+    if let Some(Value::Object(mut members)) = params {
+        for passing in ["inputResponses", "requestState", "_meta"] {
+            members.shift_remove(passing);
+        }
+        canonical(&Value::Object(members), &mut text);
+    }
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, &text))
+}
+
+/// The same text for the same value, whatever the order of its members.
+fn canonical(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(members) => {
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_unstable_by_key(|(name, _)| *name);
+            out.push(b'{');
+            for (name, member) in sorted {
+                out.extend_from_slice(Value::from(name.as_str()).to_string().as_bytes());
+                out.push(b':');
+                canonical(member, out);
+                out.push(b',');
+            }
+            out.push(b'}');
+        }
+        Value::Array(items) => {
+            out.push(b'[');
+            for item in items {
+                canonical(item, out);
+                out.push(b',');
+            }
+            out.push(b']');
+        }
+        plain => out.extend_from_slice(plain.to_string().as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sealed() -> Sealed {
+        let contents = Contents { round: 2, user: Some(json!("x")), ..Contents::default() };
+        Sealed { principal: "me".into(), digest: "d".into(), issued: 1, expires: 2, contents }
+    }
+
+    #[test]
+    fn mrtr_06_only_what_was_sealed_here_opens() {
+        let sealer = Sealer::new(&[]);
+        let text = sealer.seal_text(&sealed()).unwrap();
+        assert_eq!(sealer.open_text(&text), Some(sealed()));
+        assert_eq!(Sealer::new(&[]).open_text(&text), None, "another key");
+        for position in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[position] = if changed[position] == b'A' { b'B' } else { b'A' };
+            assert_eq!(sealer.open_text(&String::from_utf8(changed).unwrap()), None, "byte {position}");
+        }
+        assert_eq!(sealer.open_text(&text[..text.len() - 1]), None);
+        assert_eq!(sealer.open_text(""), None);
+        assert_eq!(sealer.open_text(&"A".repeat(1 << 20)), None);
+    }
+
+    #[test]
+    fn keys_can_be_changed_while_old_states_are_on_their_way() {
+        let (old, new) = (StateKey::new([1; 32]), StateKey::new([2; 32]));
+        let text = Sealer::new(std::slice::from_ref(&old)).seal_text(&sealed()).unwrap();
+        assert!(Sealer::new(&[new.clone(), old]).open_text(&text).is_some());
+        assert!(Sealer::new(std::slice::from_ref(&new)).open_text(&text).is_none());
+        assert_eq!(format!("{new:?}"), "StateKey(…)");
+    }
+
+    #[test]
+    fn the_order_of_members_does_not_matter() {
+        let text = |value: &Value| {
+            let mut out = Vec::new();
+            canonical(value, &mut out);
+            out
+        };
+        let one: Value = serde_json::from_str(r#"{"a":1,"b":[{"c":2,"d":3}]}"#).unwrap();
+        let other: Value = serde_json::from_str(r#"{"b":[{"d":3,"c":2}],"a":1}"#).unwrap();
+        assert_eq!(text(&one), text(&other));
+        assert_ne!(text(&one), text(&json!({"a": 1, "b": [{"c": 2, "d": "3"}]})));
+    }
+}

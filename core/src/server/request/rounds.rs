@@ -1,0 +1,188 @@
+//! Multi round-trip requests: the answers so far, the values that handlers kept, and the requests for input of the next round.
+//!
+//! On 2026-07-28 each round is a request of its own, and everything between the rounds travels in the sealed `requestState`. In
+//! the legacy era the client's request stays open, and the same is kept here.
+
+use super::request_state::{Binding, Contents, Sealer};
+use crate::{
+    protocol::{RawJson, RpcError, error::code},
+    server::handlers::{Answer, InputRequest},
+    sync::Mutex,
+};
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use std::collections::BTreeMap;
+
+/// The rounds of one request so far.
+#[derive(Default)]
+pub(super) struct Rounds {
+    state: Mutex<RoundsState>,
+}
+
+#[derive(Default)]
+struct RoundsState {
+    /// How many rounds of input there were.
+    round: u32,
+    /// The answers of this round, to what the one before asked for.
+    fresh: BTreeMap<String, Answer>,
+    /// Input responses sent without a prior request. Validated when first used; never sealed into the state.
+    unasked: BTreeMap<String, Value>,
+    /// Answers that the handler has asked for; they are carried to later rounds.
+    used: BTreeMap<String, Answer>,
+    kept: BTreeMap<String, Value>,
+    user: Option<Value>,
+    noted: BTreeMap<String, InputRequest>,
+}
+
+impl Rounds {
+    /// Takes up what an earlier round left: the answers and the sealed state in the parameters (MRTR-05).
+    pub(super) fn resume<'a>(
+        &self,
+        params: &RawJson,
+        sealer: &Sealer,
+        binding: impl FnOnce() -> Binding<'a>,
+    ) -> Result<(), RpcError> {
+        if !mentions_rounds(params) {
+            return Ok(());
+        }
+        let binding = binding();
+        #[derive(Deserialize)]
+        struct Retry<'a> {
+            #[serde(borrow, rename = "inputResponses")]
+            responses: Option<&'a RawValue>,
+            #[serde(rename = "requestState")]
+            state: Option<Value>,
+        }
+        let wrong = |text: &str| RpcError::invalid_params(format!("{}: {text}", binding.method));
+        let retry: Retry<'_> = params.parse().map_err(|_| wrong("the parameters cannot be read"))?;
+        let mut state = self.state.lock();
+        let mut asked = None;
+        match retry.state {
+            None => {}
+            Some(Value::String(sealed)) => {
+                let contents = sealer.open(&sealed, &binding)?;
+                state.round = contents.round;
+                state.used = contents.answers;
+                state.kept = contents.kept;
+                state.user = contents.user;
+                asked = Some(contents.asked);
+            }
+            Some(_) => return Err(wrong("requestState must be a string")),
+        }
+        if let Some(responses) = retry.responses {
+            // MRTR-12: what is malformed is an error; what nobody asked for does not matter (MRTR-11).
+            let responses: BTreeMap<String, Value> =
+                serde_json::from_str(responses.get()).map_err(|_| wrong("inputResponses must be an object"))?;
+            if let Some((key, _)) = responses.iter().find(|(_, response)| !response.is_object()) {
+                return Err(wrong(&format!("inputResponses.{key} must be an object")));
+            }
+            match asked {
+                None => state.unasked = responses,
+                Some(asked) => {
+                    let answer = |(key, response)| Some((asked.get(&key)?.answer(response)?, key));
+                    state.fresh = responses.into_iter().filter_map(answer).map(|(answer, key)| (key, answer)).collect();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer to a question. What was used is sealed into later rounds, and no client can change it there (MRTR-05).
+    pub(super) fn answer(&self, key: &str) -> Option<Answer> {
+        let mut state = self.state.lock();
+        if !state.used.contains_key(key) {
+            let unasked = state.unasked.get(key).cloned().map(Answer::Given);
+            if let Some(answer) = state.fresh.get(key).cloned().or(unasked) {
+                state.used.insert(key.to_owned(), answer);
+            }
+        }
+        state.used.get(key).cloned()
+    }
+
+    /// An answer is no use: the question is asked again.
+    pub(super) fn forget(&self, key: &str) {
+        let mut state = self.state.lock();
+        state.fresh.remove(key);
+        state.unasked.remove(key);
+        state.used.remove(key);
+    }
+
+    pub(super) fn note(&self, key: String, request: InputRequest) {
+        self.state.lock().noted.insert(key, request);
+    }
+
+    pub(super) fn take_noted(&self) -> Option<BTreeMap<String, InputRequest>> {
+        let mut state = self.state.lock();
+        (!state.noted.is_empty()).then(|| std::mem::take(&mut state.noted))
+    }
+
+    /// The answers of this round that can be used.
+    pub(super) fn responses(&self) -> BTreeMap<String, Value> {
+        self.of_fresh(|answer| match answer {
+            Answer::Given(value) => Some(value.clone()),
+            Answer::Unfit(_) | Answer::Refused(_) => None,
+        })
+    }
+
+    /// What is wrong with the other answers of this round.
+    pub(super) fn problems(&self) -> BTreeMap<String, String> {
+        self.of_fresh(|answer| match answer {
+            Answer::Unfit(problem) => Some(problem.clone()),
+            Answer::Given(_) | Answer::Refused(_) => None,
+        })
+    }
+
+    fn of_fresh<T>(&self, pick: impl Fn(&Answer) -> Option<T>) -> BTreeMap<String, T> {
+        self.state.lock().fresh.iter().filter_map(|(key, answer)| Some((key.clone(), pick(answer)?))).collect()
+    }
+
+    pub(super) fn user_state(&self) -> Option<Value> {
+        self.state.lock().user.clone()
+    }
+
+    pub(super) fn kept(&self, name: &str) -> Option<Value> {
+        self.state.lock().kept.get(name).cloned()
+    }
+
+    pub(super) fn all_kept(&self) -> BTreeMap<String, Value> {
+        self.state.lock().kept.clone()
+    }
+
+    pub(super) fn keep(&self, name: &str, value: Value) {
+        self.state.lock().kept.insert(name.to_owned(), value);
+    }
+
+    /// Begins another round, unless there were too many.
+    pub(super) fn begin(&self, limit: u32) -> Result<(), RpcError> {
+        let mut state = self.state.lock();
+        if state.round >= limit {
+            return Err(RpcError::new(
+                code::INTERNAL_ERROR,
+                format!("The request asked for input in {limit} rounds and is not done; that is the limit"),
+            ));
+        }
+        state.round += 1;
+        Ok(())
+    }
+
+    /// What the next round has to know.
+    pub(super) fn contents(&self, requests: &BTreeMap<String, InputRequest>, user: Option<Value>) -> Contents {
+        let state = self.state.lock();
+        let asked = requests.iter().map(|(key, request)| (key.clone(), request.question())).collect();
+        Contents { round: state.round, asked, answers: state.used.clone(), kept: state.kept.clone(), user }
+    }
+
+    /// In the legacy era: the answers of a round came.
+    pub(super) fn answered(&self, answers: BTreeMap<String, Answer>, user: Option<Value>) {
+        let mut state = self.state.lock();
+        state.fresh = answers;
+        state.user = user;
+    }
+}
+
+/// Most requests are first rounds; they are not parsed once more for it.
+fn mentions_rounds(params: &RawJson) -> bool {
+    let text = params.as_bytes();
+    memmem::find(text, b"\"inputResponses\"").is_some() || memmem::find(text, b"\"requestState\"").is_some()
+}

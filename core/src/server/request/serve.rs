@@ -1,0 +1,206 @@
+//! The way of a request: through the middleware, to the function of its method, to a handler, and back.
+
+use super::{
+    call::PendingCall,
+    context::{RequestContext, Responder, Route, Routed, Services},
+    mapper::{MiddlewareLink, ResultMapper},
+    mirrored,
+    rounds::Rounds,
+};
+use crate::{
+    engine::{IncomingCall, Scope as RequestInfo},
+    protocol::{Feature, RawJson, RpcError, method, project},
+    server::{
+        handlers::{Call, Cancellation, Handler, Outcome},
+        registry::RegisteredMiddleware,
+        result::{CacheHints, ResultWriter, error_of, project_errors, tool_error},
+        session::{Connection, Outbound},
+    },
+};
+use serde_json::{Value, json};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+};
+
+impl RequestContext {
+    pub(in crate::server) fn begin(
+        connection: &Arc<Connection>,
+        services: &Arc<Services>,
+        route: Route,
+        call: IncomingCall,
+        reply: &Arc<dyn Outbound>,
+        cancellation: Cancellation,
+    ) {
+        let context = Arc::new(Self {
+            connection: Arc::clone(connection),
+            services: Arc::clone(services),
+            key: call.key,
+            method: call.method.name,
+            route,
+            takes_input: call.method.takes_input,
+            cacheable: call.method.cacheable,
+            params: call.params,
+            info: call.scope,
+            snapshot: connection.server().snapshot(),
+            reply: Arc::clone(reply),
+            cancellation,
+            rounds: Rounds::default(),
+            may_become_task: AtomicBool::new(false),
+            task: OnceLock::new(),
+        });
+        match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
+            Ok(()) => context.step(0, context.params.clone(), Responder::Client),
+            Err(error) => {
+                context.deliver(Responder::Client, Err(error));
+            }
+        }
+    }
+
+    /// Takes up the rounds that an earlier request left (MRTR-05).
+    fn resume_rounds(&self) -> Result<(), RpcError> {
+        match &self.params {
+            Some(params) if self.takes_input && self.info.revision.supports(Feature::InputRequired) => {
+                self.rounds.resume(params, &self.services.sealer, || self.binding())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs the chain from a link on: the next middleware that wants the method, or else the function of the method.
+    pub(super) fn step(self: &Arc<Self>, from: usize, params: Option<RawJson>, responder: Responder) {
+        let wraps = |(_, middleware): &(usize, &Arc<RegisteredMiddleware>)| middleware.wraps(self.method);
+        let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
+        if let Some((position, middleware)) = found {
+            let input = json!({"method": self.method, "params": params.clone().unwrap_or_else(RawJson::empty_object)});
+            let input = RawJson::from_value(&input);
+            let (middleware, cacheable) = (Arc::clone(middleware), self.cacheable);
+            let link = MiddlewareLink { position, params };
+            let mapper = Arc::new(Wrapping { link, middleware, method: self.method, cacheable });
+            return match input {
+                Ok(input) => self.run(mapper, input, responder),
+                Err(_) => drop(self.deliver(responder, Err(RpcError::internal()))),
+            };
+        }
+        let routed = catch_unwind(AssertUnwindSafe(|| (self.route)(self, params.as_ref())));
+        match routed {
+            Ok(Ok(Routed::Run(mapper, input))) => self.run(mapper, input, responder),
+            Ok(Ok(Routed::RunAsTask(mapper, input, ttl))) => match self.start_task(ttl, responder) {
+                Ok((responder, (waiting, created))) => {
+                    self.deliver(waiting, Ok(created));
+                    self.run(mapper, input, responder);
+                }
+                Err((responder, error)) => drop(self.deliver(responder, Err(error))),
+            },
+            Ok(Ok(Routed::Deferred(answer))) => answer(self, responder),
+            Ok(Ok(Routed::Answer(result))) => {
+                self.deliver(responder, Ok(result));
+            }
+            Ok(Err(error)) => {
+                self.deliver(responder, Err(error));
+            }
+            Err(_) => {
+                tracing::error!(target: "trunkline", "a panic while {} was served", self.method);
+                self.deliver(responder, Err(RpcError::internal()));
+            }
+        }
+    }
+
+    /// Hands the request to a handler.
+    pub(super) fn run(self: &Arc<Self>, mapper: Arc<dyn ResultMapper>, input: RawJson, responder: Responder) {
+        let handler = Arc::clone(mapper.handler());
+        let call = Arc::new(PendingCall::new(Arc::clone(self), mapper, responder));
+        // A handler that panics drops its call, which fails it.
+        let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(call, input))));
+        if called.is_err() {
+            tracing::error!(target: "trunkline", "a handler of {} panicked", self.method);
+        }
+    }
+
+    /// Takes the outcome of a handler. `false`: the request is not wanted any more.
+    pub(super) fn complete(
+        self: &Arc<Self>,
+        mapper: &Arc<dyn ResultMapper>,
+        input: &RawJson,
+        responder: Responder,
+        outcome: Outcome,
+    ) -> bool {
+        if !self.has_receiver() {
+            // A receiver inside, such as middleware, must not wait for ever.
+            if let Responder::Inside(take) = responder {
+                take(Err(RpcError::invalid_request("The request was cancelled")));
+            }
+            return false;
+        }
+        // Client requests without an answer decide, whatever the handler returned.
+        let outcome = match self.rounds.take_noted() {
+            Some(requests) => Outcome::InputRequired { requests, state: None },
+            None => project_errors(outcome, self.info.revision, self.takes_input),
+        };
+        match outcome {
+            Outcome::InputRequired { requests, state } => self.require(mapper, input, responder, requests, state),
+            outcome => {
+                if outcome.is_null()
+                    && let Some(other) = mapper.otherwise(&self.snapshot)
+                {
+                    self.run(other, input.clone(), responder);
+                    return true;
+                }
+                let rendered = mapper.render(self.results(), &self.info, outcome);
+                self.deliver(responder, rendered)
+            }
+        }
+    }
+}
+
+/// One middleware around one request.
+struct Wrapping {
+    link: MiddlewareLink,
+    middleware: Arc<RegisteredMiddleware>,
+    method: &'static str,
+    cacheable: bool,
+}
+
+impl ResultMapper for Wrapping {
+    fn name(&self) -> &str {
+        self.method
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.middleware.handler
+    }
+
+    /// A result may be the middleware's own, so it is projected to the revision; the middleware's own tool error becomes one of
+    /// the tool.
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        match outcome {
+            Outcome::Result(result) => {
+                let unread =
+                    |error: serde_json::Error| error_of(results, "a middleware", Outcome::Internal(error.to_string()));
+                let mut result = result.parse().map_err(unread)?;
+                project::project_result(self.method, &mut result, info.revision);
+                if self.cacheable && info.revision.supports(Feature::CacheHints) {
+                    complete_hints(&mut result, results.cache());
+                }
+                Ok(results.seal_object(result, info.revision))
+            }
+            Outcome::ToolError(message) if self.method == method::TOOLS_CALL => {
+                Ok(tool_error(results, info.revision, &message))
+            }
+            other => Err(error_of(results, "a middleware", other)),
+        }
+    }
+
+    fn link(&self) -> Option<&MiddlewareLink> {
+        Some(&self.link)
+    }
+}
+
+/// CCH-01, CCH-14: complete results of these methods have caching hints, whatever made them.
+fn complete_hints(result: &mut Value, hints: &CacheHints) {
+    let Some(members) = result.as_object_mut() else { return };
+    if members.get("resultType").is_none_or(|kind| kind == "complete") {
+        members.entry("ttlMs").or_insert_with(|| hints.ttl_ms().into());
+        members.entry("cacheScope").or_insert_with(|| hints.scope.as_str().into());
+    }
+}

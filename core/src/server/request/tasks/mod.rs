@@ -1,0 +1,14 @@
+//! Tasks: calls of tools that outlast their requests. One kind of task behind both forms of the protocol: the core one of
+//! 2025-11-25 and the extension of 2026-07-28.
+
+mod starting;
+mod table;
+mod task;
+mod timestamp;
+
+pub(in crate::server) use starting::{Mode, mode, visible_tasks};
+pub(in crate::server) use table::Tasks;
+pub(in crate::server) use task::{Owner, Task};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! How a call becomes a task.
+
+use super::{
+    table::Tasks,
+    task::{Holder, NewTask, Owner, Task},
+};
+use crate::{
+    engine::{Scope as RequestInfo, later},
+    protocol::{Feature, RawJson, RpcError, extension, project},
+    server::{
+        random,
+        registry::{RegisteredTool, TaskSupport},
+        request::context::{RequestContext, Responder},
+    },
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+/// How a call of a tool runs.
+pub(in crate::server) enum Mode {
+    /// Its result answers the request.
+    Call,
+    /// As a task from the start, kept for so long if the client said so.
+    Task(Option<Duration>),
+}
+
+/// How a call of this tool runs for this client.
+pub(in crate::server) fn mode(
+    context: &RequestContext,
+    tool: &RegisteredTool,
+    params: &RawJson,
+) -> Result<Mode, RpcError> {
+    let revision = context.info.revision;
+    if revision.supports(Feature::CoreTasks) {
+        return core_mode(context, tool, params);
+    }
+    // TKX-47: what the client writes into `task` does not matter here.
+    if !revision.supports(Feature::TasksExtension) || tool.task_support == TaskSupport::Forbidden {
+        return Ok(Mode::Call);
+    }
+    let declared = extension::TASKS.is_in(&context.client_capabilities());
+    match (declared, tool.task_support) {
+        (true, _) if tool.defers_task => {
+            context.may_become_task.store(true, Ordering::Relaxed);
+            Ok(Mode::Call)
+        }
+        (true, _) => Ok(Mode::Task(None)),
+        // TKX-05
+        (false, TaskSupport::Required) => Err(RpcError::missing_client_capability(extension::TASKS.required())),
+        (false, _) => Ok(Mode::Call),
+    }
+}
+
+/// 2025-11-25: the client decides, as far as the tool lets it.
+fn core_mode(context: &RequestContext, tool: &RegisteredTool, params: &RawJson) -> Result<Mode, RpcError> {
+    #[derive(Deserialize)]
+    struct Augmented {
+        task: Option<Value>,
+    }
+    // TSK-08: a server without tasks does not know the field.
+    if !context.offers_tasks() {
+        return Ok(Mode::Call);
+    }
+    let given: Augmented = params.parse().map_err(|_| RpcError::internal())?;
+    let refuse = |problem: &str| {
+        let mut error = RpcError::method_not_found(context.method);
+        error.message = format!("The tool {} {problem}", tool.name);
+        Err(error)
+    };
+    match (given.task, tool.task_support) {
+        (None, TaskSupport::Required) => refuse("can only be called as a task"),
+        (None, _) => Ok(Mode::Call),
+        (Some(_), TaskSupport::Forbidden) => refuse("cannot be called as a task"),
+        (Some(task), _) if !task.is_object() => Err(RpcError::invalid_params("tools/call: task must be an object")),
+        (Some(task), _) => match task.get("ttl") {
+            None => Ok(Mode::Task(None)),
+            Some(ttl) => match ttl.as_u64() {
+                Some(ttl) => Ok(Mode::Task(Some(Duration::from_millis(ttl)))),
+                None => Err(RpcError::invalid_params("tools/call: task.ttl must be a whole number of milliseconds")),
+            },
+        },
+    }
+}
+
+/// The tasks of `ids` whose status a client may see (TKX-21).
+pub(in crate::server) fn visible_tasks(
+    tasks: &Tasks,
+    info: &RequestInfo,
+    mut ids: BTreeSet<String>,
+) -> Result<BTreeSet<String>, RpcError> {
+    let declared: Value = info.client_capabilities.parse().unwrap_or_default();
+    if !extension::TASKS.is_in(&declared) {
+        return Err(RpcError::missing_client_capability(extension::TASKS.required()));
+    }
+    let owner = Owner { principal: info.principal(), session: None };
+    ids.retain(|id| tasks.find(id, &owner).is_ok());
+    Ok(ids)
+}
+
+impl RequestContext {
+    /// From here on the request is a task, which gets the result: by the first responder of the answer. Who waited for it, the second, is
+    /// to get the task instead.
+    ///
+    /// # Errors
+    /// If too many tasks are kept; the responder comes back.
+    pub(in crate::server) fn start_task(
+        self: &Arc<Self>,
+        ttl: Option<Duration>,
+        responder: Responder,
+    ) -> Result<(Responder, (Responder, RawJson)), (Responder, RpcError)> {
+        let server = self.server();
+        let options = server.options();
+        let runtime = self.connection.runtime();
+        let owner = self.owner();
+        let holder = match &*owner.principal {
+            "" => Holder::Conversation(self.connection.number()),
+            principal => Holder::Principal(principal.to_owned()),
+        };
+        let Some(id) = random::unguessable() else { return Err((responder, RpcError::internal())) };
+        let new = NewTask {
+            id,
+            number: server.next_number(),
+            owner,
+            holder,
+            ends_with: self.connection.tasks_end_with(),
+            cancellation: self.cancellation.clone(),
+            ttl: ttl.unwrap_or(options.task_ttl).min(options.task_ttl),
+            poll_interval: options.task_poll_interval,
+        };
+        let until = later(runtime.now(), new.ttl);
+        let task = Task::new(new, Arc::downgrade(server), Arc::clone(runtime));
+        // TKX-08: it can be asked for before anyone knows its id.
+        if let Err(error) = self.services.tasks.insert(&task, options) {
+            return Err((responder, error));
+        }
+        let _ = self.task.set(Arc::clone(&task));
+        self.expire(&task, until);
+        let created = project::created_task(task.to_json(self.info.revision), self.info.revision);
+        let created = self.results().seal_object(created, self.info.revision);
+        Ok((Responder::Inside(Box::new(move |result| task.finish(result))), (responder, created)))
+    }
+
+    /// A task is kept until its time is over, and then no longer (TKX-38).
+    fn expire(&self, task: &Arc<Task>, until: std::time::Instant) {
+        let runtime = Arc::clone(self.connection.runtime());
+        let tasks = Arc::downgrade(&self.services.tasks);
+        let task = Arc::downgrade(task);
+        self.connection.runtime().spawn(Box::pin(async move {
+            runtime.sleep_until(until).await;
+            if let (Some(tasks), Some(task)) = (tasks.upgrade(), task.upgrade()) {
+                task.cancel("its time is over");
+                tasks.remove(&task);
+            }
+        }));
+    }
+}

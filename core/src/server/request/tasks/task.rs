@@ -1,0 +1,430 @@
+//! One task: its status, its result, and what it waits for.
+
+use super::timestamp::iso_8601;
+use crate::{
+    engine::{Patience, later},
+    protocol::{Feature, RawJson, Revision, RpcError, meta, model::TaskStatus, project},
+    runtime::Runtime,
+    server::{
+        handlers::{Answer, Cancellation, ClientRequestError, InputRequest},
+        request::{
+            context::{RequestContext, Responder},
+            keys::unused_key,
+        },
+        session::{ServerState, TaskChange},
+    },
+    sync::Mutex,
+};
+use serde_json::{Map, Value, json};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+/// Who made a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) struct Owner {
+    pub(in crate::server) principal: String,
+    /// The session of the legacy era.
+    pub(in crate::server) session: Option<u64>,
+}
+
+/// Whose share of the room a task takes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::server) enum Holder {
+    Principal(String),
+    /// Where nobody is asked for a token.
+    Conversation(u64),
+}
+
+/// A task. Its handler runs in this process.
+pub(in crate::server) struct Task {
+    id: String,
+    number: u64,
+    owner: Owner,
+    holder: Holder,
+    ends_with: Option<u64>,
+    /// The server keeps its tasks, so a task does not keep its server.
+    server: Weak<ServerState>,
+    runtime: Arc<dyn Runtime>,
+    cancellation: Cancellation,
+    created: Duration,
+    ttl: Duration,
+    poll_interval: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    status: TaskStatus,
+    message: Option<String>,
+    updated: Duration,
+    outcome: Option<Result<RawJson, RpcError>>,
+    progress: Option<f64>,
+    questions: BTreeMap<String, Question>,
+    /// Keys are never used again (TKX-12).
+    used: BTreeSet<String>,
+    /// Requests for the result, which wait for it (TSK-20).
+    fetchers: Vec<Fetcher>,
+}
+
+/// What the task asks its client.
+struct Question {
+    request: InputRequest,
+    patience: Patience,
+    on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
+    /// In the legacy era: it is on its way to the client.
+    sent: bool,
+}
+
+struct Fetcher {
+    context: Arc<RequestContext>,
+    responder: Responder,
+}
+
+/// What a new task is made of.
+pub(in crate::server) struct NewTask {
+    pub(in crate::server) id: String,
+    pub(in crate::server) number: u64,
+    pub(in crate::server) owner: Owner,
+    pub(in crate::server) holder: Holder,
+    /// The listener, or conversation, without which it does not go on.
+    pub(in crate::server) ends_with: Option<u64>,
+    pub(in crate::server) cancellation: Cancellation,
+    pub(in crate::server) ttl: Duration,
+    pub(in crate::server) poll_interval: Duration,
+}
+
+impl Task {
+    pub(in crate::server) fn new(new: NewTask, server: Weak<ServerState>, runtime: Arc<dyn Runtime>) -> Arc<Self> {
+        let NewTask { id, number, owner, holder, ends_with, cancellation, ttl, poll_interval } = new;
+        let created = runtime.unix_time();
+        let state = State {
+            status: TaskStatus::Working,
+            message: None,
+            updated: created,
+            outcome: None,
+            progress: None,
+            questions: BTreeMap::new(),
+            used: BTreeSet::new(),
+            fetchers: Vec::new(),
+        };
+        let state = Mutex::new(state);
+        Arc::new(Self {
+            id,
+            number,
+            owner,
+            holder,
+            ends_with,
+            server,
+            runtime,
+            cancellation,
+            created,
+            ttl,
+            poll_interval,
+            state,
+        })
+    }
+
+    /// Notifies the clients that want to know of the task's change.
+    fn notify(&self) {
+        if let Some(server) = self.server.upgrade() {
+            let render = |revision| self.to_json(revision);
+            let (id, session, latest) = (&*self.id, self.owner.session, OnceCell::new());
+            server.listeners().task_changed(&TaskChange { id, session, render: &render, latest });
+        }
+    }
+
+    pub(in crate::server) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(in crate::server) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(in crate::server) fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
+    pub(in crate::server) fn ends_with(&self) -> Option<u64> {
+        self.ends_with
+    }
+
+    /// With a principal, its tasks; without, in a session its own, and elsewhere whatever id is known: ids cannot be guessed (TSK-33).
+    pub(in crate::server) fn is_visible_to(&self, owner: &Owner) -> bool {
+        let same_session = owner.session.is_none() || owner.session == self.owner.session;
+        self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
+    }
+
+    /// Whether nobody but that session can see it.
+    pub(in crate::server) fn belongs_only_to(&self, session: u64) -> bool {
+        self.owner.session == Some(session) && self.owner.principal.is_empty()
+    }
+
+    pub(in crate::server) fn is_final(&self) -> bool {
+        self.state.lock().status.is_final()
+    }
+
+    /// The task as the extension shows it (TKX-10, TKX-27), projected to a revision.
+    pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
+        let state = self.state.lock();
+        let mut task = json!({
+            "taskId": self.id,
+            "status": state.status.as_str(),
+            "createdAt": iso_8601(self.created),
+            "lastUpdatedAt": iso_8601(state.updated),
+            "ttlMs": self.ttl.as_millis() as u64,
+            "pollIntervalMs": self.poll_interval.as_millis() as u64,
+        });
+        if let Some(message) = &state.message {
+            task["statusMessage"] = message.as_str().into();
+        }
+        match (&state.status, &state.outcome) {
+            (TaskStatus::InputRequired, _) => {
+                let open: Map<_, _> =
+                    state.questions.iter().map(|(key, question)| (key.clone(), question.request.to_json())).collect();
+                task["inputRequests"] = open.into();
+            }
+            (TaskStatus::Completed, Some(Ok(result))) => task["result"] = result.parse().unwrap_or_default(),
+            (TaskStatus::Failed, Some(Err(error))) => task["error"] = json!(error),
+            _ => {}
+        }
+        project::project_task(&mut task, revision);
+        task
+    }
+
+    /// Says what the task does now.
+    pub(in crate::server) fn set_message(&self, message: &str) {
+        {
+            let mut state = self.state.lock();
+            if state.status.is_final() {
+                return;
+            }
+            state.message = Some(message.to_owned());
+            state.updated = self.runtime.unix_time();
+        }
+        self.notify();
+    }
+
+    /// Whether a value of progress may be told: it rises, and the task goes on (PRG-07).
+    pub(in crate::server) fn advance(&self, progress: f64) -> bool {
+        let mut state = self.state.lock();
+        let rises = progress.is_finite() && state.progress.is_none_or(|last| progress > last);
+        if state.status.is_final() || !rises {
+            return false;
+        }
+        state.progress = Some(progress);
+        true
+    }
+
+    /// The task has come to its result. A task that is over stays as it is (TSK-13).
+    pub(in crate::server) fn finish(self: &Arc<Self>, outcome: Result<RawJson, RpcError>) {
+        let status = if outcome.is_ok() { TaskStatus::Completed } else { TaskStatus::Failed };
+        self.end(status, outcome);
+    }
+
+    /// The task is no longer wanted: it is cancelled now, and its handler is told (TSK-30). `false`: it was over already.
+    pub(in crate::server) fn cancel(self: &Arc<Self>, reason: &str) -> bool {
+        let ended = self.end(TaskStatus::Cancelled, Err(RpcError::invalid_request("The task was cancelled")));
+        if ended {
+            self.cancellation.cancel(reason);
+        }
+        ended
+    }
+
+    fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
+        let (fetchers, questions) = {
+            let mut state = self.state.lock();
+            if !state.status.may_become(status) {
+                return false;
+            }
+            state.status = status;
+            state.updated = self.runtime.unix_time();
+            if let Err(error) = &outcome {
+                state.message = Some(error.message.clone());
+            }
+            state.outcome = Some(outcome);
+            (std::mem::take(&mut state.fetchers), std::mem::take(&mut state.questions))
+        };
+        for question in questions.into_values() {
+            (question.on_response)(Err(ClientRequestError::Cancelled));
+        }
+        self.notify();
+        for Fetcher { context, responder } in fetchers {
+            context.deliver(responder, self.payload(&context));
+        }
+        true
+    }
+
+    /// What the request would have given, tied to the task (TSK-18, TSK-21).
+    fn payload(&self, context: &RequestContext) -> Result<RawJson, RpcError> {
+        let outcome = self.state.lock().outcome.clone().ok_or_else(RpcError::internal)?;
+        let mut result: Value = outcome?.parse().map_err(|_| RpcError::internal())?;
+        self.relate(&mut result);
+        Ok(context.results().seal_object(result, context.info.revision))
+    }
+
+    /// Ties a message to the task (TSK-15).
+    pub(in crate::server) fn relate(&self, message: &mut Value) {
+        if !message["_meta"].is_object() {
+            message["_meta"] = json!({});
+        }
+        message["_meta"][meta::RELATED_TASK] = json!({"taskId": self.id});
+    }
+
+    /// Answers `tasks/result` as soon as the task is over.
+    pub(in crate::server) fn fetch(self: &Arc<Self>, context: &Arc<RequestContext>, responder: Responder) {
+        {
+            let mut state = self.state.lock();
+            if !state.status.is_final() {
+                state.fetchers.push(Fetcher { context: Arc::clone(context), responder });
+                drop(state);
+                let task = Arc::downgrade(self);
+                let gone = Arc::downgrade(context);
+                context.cancellation.on_cancel(Box::new(move |_| {
+                    if let Some(task) = task.upgrade() {
+                        task.forget_fetcher(&gone);
+                    }
+                }));
+                self.send_questions();
+                return;
+            }
+        }
+        context.deliver(responder, self.payload(context));
+    }
+
+    fn forget_fetcher(&self, gone: &Weak<RequestContext>) {
+        // Dropped with no lock held.
+        let _gone = {
+            let fetchers = &mut self.state.lock().fetchers;
+            let is_gone = |fetcher: &Fetcher| std::ptr::eq(Arc::as_ptr(&fetcher.context), gone.as_ptr());
+            fetchers.iter().position(is_gone).map(|position| fetchers.remove(position))
+        };
+    }
+
+    /// Asks the client; the task waits for it (TSK-14). Gives the key of the question.
+    pub(in crate::server) fn ask(
+        self: &Arc<Self>,
+        key: &str,
+        mut request: InputRequest,
+        patience: Patience,
+        on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
+    ) -> Result<String, ClientRequestError> {
+        let key = {
+            let mut state = self.state.lock();
+            if state.status.is_final() {
+                return Err(ClientRequestError::Cancelled);
+            }
+            let key = unused_key(&mut state.used, key);
+            if self.is_of_session() {
+                self.relate(&mut request.params);
+            }
+            state.questions.insert(key.clone(), Question { request, patience, on_response, sent: false });
+            state.status = TaskStatus::InputRequired;
+            state.updated = self.runtime.unix_time();
+            key
+        };
+        self.notify();
+        self.send_questions();
+        self.give_up_later(key.clone(), patience);
+        Ok(key)
+    }
+
+    fn give_up_later(self: &Arc<Self>, key: String, patience: Patience) {
+        let task = Arc::downgrade(self);
+        let runtime = Arc::clone(&self.runtime);
+        let until = later(runtime.now(), patience.timeout);
+        self.runtime.spawn(Box::pin(async move {
+            runtime.sleep_until(until).await;
+            if let Some(task) = task.upgrade() {
+                task.answered(&key, Err(ClientRequestError::Timeout));
+            }
+        }));
+    }
+
+    /// In the legacy era, questions go out on the stream of a request for the result (TSK-19).
+    fn send_questions(self: &Arc<Self>) {
+        let (context, questions) = {
+            let mut state = self.state.lock();
+            let is_open = |fetcher: &&Fetcher| {
+                let RequestContext { connection, reply, cancellation, .. } = &*fetcher.context;
+                !connection.is_closed() && reply.can_ask() && !cancellation.is_cancelled()
+            };
+            let way_back = state.fetchers.iter().find(is_open);
+            let Some(context) = way_back.map(|fetcher| Arc::clone(&fetcher.context)) else { return };
+            let unsent = state.questions.iter_mut().filter(|(_, question)| !question.sent);
+            let questions: Vec<_> = unsent
+                .map(|(key, question)| {
+                    question.sent = true;
+                    (key.clone(), question.request.clone(), question.patience)
+                })
+                .collect();
+            (context, questions)
+        };
+        for (key, request, patience) in questions {
+            let task = Arc::clone(self);
+            let name = key.clone();
+            let on_response = Box::new(move |answer| task.answered_or_unsent(&name, answer));
+            if let Err(error) = context.send_input_request(patience, &request, on_response) {
+                self.answered_or_unsent(&key, Err(error));
+            }
+        }
+    }
+
+    /// A question whose stream went away goes out on another, now or later.
+    fn answered_or_unsent(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
+        match answer {
+            Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
+                if let Some(question) = self.state.lock().questions.get_mut(key) {
+                    question.sent = false;
+                }
+                self.send_questions();
+            }
+            answer => self.answered(key, answer),
+        }
+    }
+
+    /// A question has its answer; with the last one the task goes on.
+    fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
+        let question = {
+            let mut state = self.state.lock();
+            let Some(question) = state.questions.remove(key) else { return };
+            if state.questions.is_empty() && state.status == TaskStatus::InputRequired {
+                state.status = TaskStatus::Working;
+            }
+            state.updated = self.runtime.unix_time();
+            question
+        };
+        self.notify();
+        (question.on_response)(answer);
+    }
+
+    /// Takes the answers of `tasks/update`. Keys that are not open are ignored (TKX-18), and so is what answers something else.
+    pub(in crate::server) fn update(self: &Arc<Self>, responses: Map<String, Value>) {
+        for (key, response) in responses {
+            let request = self.state.lock().questions.get(&key).map(|question| question.request.clone());
+            let Some(request) = request else { continue };
+            match request.read(Answer::Given(response)) {
+                Err(ClientRequestError::Suspended) => {}
+                answer => self.answered(&key, answer),
+            }
+        }
+    }
+
+    /// A question that the handler does not wait for any more.
+    pub(in crate::server) fn withdraw(self: &Arc<Self>, key: &str) {
+        self.answered(key, Err(ClientRequestError::Cancelled));
+    }
+
+    /// Whether it was made in a session of the legacy era.
+    pub(in crate::server) fn is_of_session(&self) -> bool {
+        self.owner.session.is_some()
+    }
+
+    /// Whether the core form of a task is told to this revision.
+    pub(in crate::server) fn is_core(revision: Revision) -> bool {
+        revision.supports(Feature::CoreTasks)
+    }
+}

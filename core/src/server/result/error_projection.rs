@@ -1,0 +1,76 @@
+//! Error projection: two codes of handlers' errors exist in some revisions only (RPC-27, ELI-30).
+
+use crate::{
+    protocol::{Feature, Revision, RpcError, error::code, method},
+    server::handlers::{InputRequest, Outcome},
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The outcome as this revision can say it.
+pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, takes_input: bool) -> Outcome {
+    let Outcome::Protocol(error) = outcome else { return outcome };
+    match error.code {
+        code::RESOURCE_NOT_FOUND if revision.supports(Feature::ResultType) => {
+            Outcome::Protocol(RpcError { code: code::INVALID_PARAMS, ..error })
+        }
+        code::URL_ELICITATION_REQUIRED if !revision.supports(Feature::ElicitationIds) => {
+            match required_pages(&error).filter(|_| takes_input && revision.supports(Feature::InputRequired)) {
+                Some(requests) => Outcome::InputRequired { requests, state: None },
+                None => Outcome::Protocol(RpcError::invalid_request(error.message)),
+            }
+        }
+        _ => Outcome::Protocol(error),
+    }
+}
+
+/// The pages that -32042 sends the user to, as requests for input: the same without its ids.
+fn required_pages(error: &RpcError) -> Option<BTreeMap<String, InputRequest>> {
+    let pages = error.data.as_ref()?.get("elicitations")?.as_array()?;
+    let mut requests = BTreeMap::new();
+    for (position, page) in pages.iter().enumerate() {
+        let mut params = page.clone();
+        let id = params.as_object_mut()?.shift_remove("elicitationId");
+        let key =
+            id.as_ref().and_then(Value::as_str).map_or_else(|| format!("elicitation-{}", position + 1), str::to_owned);
+        requests.insert(key, InputRequest::new(method::ELICITATION_CREATE, params).ok()?);
+    }
+    (!requests.is_empty()).then_some(requests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pages() -> Outcome {
+        let page = json!({"mode": "url", "elicitationId": "e1", "url": "https://example.com/", "message": "Sign in"});
+        Outcome::Protocol(RpcError::url_elicitation_required(vec![page]))
+    }
+
+    fn code_of(outcome: &Outcome) -> Option<i64> {
+        match outcome {
+            Outcome::Protocol(error) => Some(error.code),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn rpc_27_codes_of_the_handshake_era_stay_there() {
+        for revision in Revision::ALL {
+            let missing = project_errors(Outcome::Protocol(RpcError::new(-32002, "gone")), revision, true);
+            let modern = revision == Revision::LATEST;
+            assert_eq!(code_of(&missing), Some(if modern { -32602 } else { -32002 }), "{revision}");
+            let code = code_of(&project_errors(pages(), revision, true));
+            assert_eq!(code == Some(-32042), revision == Revision::V2025_11_25, "ELI-30: {revision}");
+        }
+    }
+
+    #[test]
+    fn eli_33_what_required_a_page_requires_input_on_2026_07_28() {
+        let Outcome::InputRequired { requests, .. } = project_errors(pages(), Revision::LATEST, true) else { panic!() };
+        let params = &requests["e1"].to_json()["params"];
+        assert_eq!((&params["url"], params.get("elicitationId")), (&json!("https://example.com/"), None));
+        assert_eq!(code_of(&project_errors(pages(), Revision::LATEST, false)), Some(-32600));
+    }
+}

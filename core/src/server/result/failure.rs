@@ -1,0 +1,35 @@
+//! Failures of handlers where a result cannot tell them.
+
+use super::writer::ResultWriter;
+use crate::{
+    protocol::{RawJson, RpcError, error::code},
+    server::handlers::Outcome,
+};
+use std::fmt;
+
+/// The JSON-RPC error of a failed outcome, for every method but `tools/call`, whose results can say it themselves. A
+/// successful outcome here has a shape that the method does not support.
+pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: Outcome) -> RpcError {
+    let detail = match outcome {
+        Outcome::Protocol(error) => return error,
+        Outcome::ToolError(message) => return RpcError::new(code::INTERNAL_ERROR, message),
+        Outcome::InvalidArguments(problem) => return RpcError::invalid_params(problem),
+        Outcome::Internal(detail) => detail,
+        _ => "it returned something that it cannot be made of".to_owned(),
+    };
+    tracing::error!(target: "trunkline", "{what} failed: {detail}");
+    if results.debug() {
+        RpcError::new(code::INTERNAL_ERROR, format!("Internal error: {detail}"))
+    } else {
+        RpcError::internal()
+    }
+}
+
+/// The failure of a handler whose answer cannot be read: invalid JSON, or nested too deep.
+pub(super) fn unreadable(error: impl fmt::Display) -> Outcome {
+    Outcome::Internal(format!("what it returned cannot be read: {error}"))
+}
+
+pub(super) fn lossy(raw: &RawJson) -> String {
+    String::from_utf8_lossy(raw.as_bytes()).into_owned()
+}

@@ -1,0 +1,22 @@
+//! From the outcome of a handler to the result of a revision: one mapping for every language.
+
+mod cache_hints;
+mod completion;
+mod error_projection;
+mod failure;
+mod output_schema;
+mod prompt;
+mod resource;
+mod tool;
+mod writer;
+
+pub use cache_hints::{CacheHints, CacheScope};
+
+pub(super) use completion::render_completion;
+pub(super) use error_projection::project_errors;
+pub(super) use failure::error_of;
+pub(super) use output_schema::OutputSchema;
+pub(super) use prompt::render_prompt;
+pub(super) use resource::{ReadOf, render_read};
+pub(super) use tool::{ToolOf, invalid_arguments, render_tool, tool_error};
+pub(super) use writer::ResultWriter;

@@ -1,0 +1,257 @@
+//! What a tool's outcome becomes.
+
+use super::{
+    failure::{self, lossy},
+    output_schema::OutputSchema,
+    writer::ResultWriter,
+};
+use crate::{
+    protocol::{Feature, RawJson, Revision, RpcError, project},
+    server::handlers::Outcome,
+};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json, value::RawValue};
+use std::fmt;
+
+const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
+
+/// What a tool's result has to fit.
+pub(in crate::server) struct ToolOf<'a> {
+    pub(in crate::server) name: &'a str,
+    pub(in crate::server) output: Option<&'a OutputSchema>,
+}
+
+impl ToolOf<'_> {
+    /// Why the output schema refuses a value.
+    fn output_problem(&self, structured: &Value) -> Option<String> {
+        self.output?.problem(structured)
+    }
+}
+
+/// Turns the outcome of a tool into a result for a revision.
+pub(in crate::server) fn render_tool(
+    results: &ResultWriter,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    outcome: Outcome,
+) -> Result<RawJson, RpcError> {
+    match outcome {
+        Outcome::Text(text) => {
+            let structured = tool.output.map(|output| {
+                let text = Value::from(text.as_str());
+                Structured::of(if output.takes_objects { json!({"result": text}) } else { text })
+            });
+            finish(results, tool, revision, text_block(&text), structured, false)
+        }
+        Outcome::Content(raw) => content(results, tool, revision, &raw),
+        Outcome::Object(raw) => value(results, tool, revision, &raw, false),
+        Outcome::Value(raw) => {
+            let wrap = tool.output.is_some_and(|output| output.wrap || output.takes_objects);
+            value(results, tool, revision, &raw, wrap)
+        }
+        Outcome::Result(raw) => full_result(results, tool, revision, &raw),
+        Outcome::ToolError(message) => finish(results, tool, revision, text_block(&message), None, true),
+        Outcome::InvalidArguments(problem) => {
+            let message = invalid_arguments(tool.name, &problem);
+            if revision.supports(Feature::InputErrorsAsResults) {
+                finish(results, tool, revision, text_block(&message), None, true)
+            } else {
+                Err(RpcError::invalid_params(message))
+            }
+        }
+        Outcome::Protocol(error) => Err(error),
+        Outcome::InputRequired { .. } => Err(RpcError::internal()),
+        Outcome::Internal(detail) => {
+            tracing::error!(target: "trunkline", "the tool {} failed: {detail}", tool.name);
+            let text = if results.debug() { format!("{GENERIC_FAILURE} {detail}") } else { GENERIC_FAILURE.into() };
+            finish(results, tool, revision, text_block(&text), None, true)
+        }
+    }
+}
+
+/// What is said of arguments that do not fit, whoever checked them.
+pub(in crate::server) fn invalid_arguments(name: &str, problem: &dyn fmt::Display) -> String {
+    format!("Invalid arguments for tool {name}: {problem}")
+}
+
+/// `[{"type":"text","text":…}]`: what most calls answer, so it is written straight.
+fn text_block(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 32);
+    out.extend_from_slice(br#"[{"type":"text","text":"#);
+    if serde_json::to_writer(&mut out, text).is_err() {
+        out.extend_from_slice(b"\"\"");
+    }
+    out.extend_from_slice(b"}]");
+    out
+}
+
+/// Structured content: as it is checked, and as it was written. Numbers beyond those of the machine are told exactly.
+struct Structured {
+    value: Value,
+    text: Vec<u8>,
+}
+
+impl Structured {
+    fn of(value: Value) -> Self {
+        Self { text: value.to_string().into(), value }
+    }
+
+    fn read(text: &[u8]) -> serde_json::Result<Self> {
+        let value = serde_json::from_slice(text)?;
+        // Between tokens, where alone JSON has line breaks, any space will do; on a pipe a line is a message.
+        let text = text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
+        Ok(Self { value, text })
+    }
+
+    fn wrapped(self) -> Self {
+        Self { value: json!({"result": self.value}), text: [br#"{"result":"#, &self.text[..], b"}"].concat() }
+    }
+}
+
+/// What a handler gave cannot be read: a fault of the tool.
+fn unreadable(
+    results: &ResultWriter,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    error: &dyn fmt::Display,
+) -> Result<RawJson, RpcError> {
+    render_tool(results, tool, revision, failure::unreadable(error))
+}
+
+/// The text of a value and, if there is a schema of it, the value.
+fn value(
+    results: &ResultWriter,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    raw: &RawJson,
+    wrap: bool,
+) -> Result<RawJson, RpcError> {
+    let structured = match tool.output.map(|_| Structured::read(raw.as_bytes())).transpose() {
+        Ok(structured) => structured.map(|structured| if wrap { structured.wrapped() } else { structured }),
+        Err(error) => return unreadable(results, tool, revision, &error),
+    };
+    finish(results, tool, revision, text_block(&lossy(raw)), structured, false)
+}
+
+fn finish(
+    results: &ResultWriter,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    content: Vec<u8>,
+    structured: Option<Structured>,
+    is_error: bool,
+) -> Result<RawJson, RpcError> {
+    let mut members = Vec::with_capacity(content.len() + 256);
+    members.extend_from_slice(br#""content":"#);
+    members.extend_from_slice(&content);
+    if let Some(structured) = structured {
+        if let Some(problem) = tool.output_problem(&structured.value) {
+            return output_failed(results, tool, revision, &problem);
+        }
+        if may_carry(revision, &structured.value) {
+            members.extend_from_slice(br#","structuredContent":"#);
+            members.extend_from_slice(&structured.text);
+        }
+    }
+    if is_error {
+        members.extend_from_slice(br#","isError":true"#);
+    }
+    Ok(results.seal(members, revision))
+}
+
+/// TOOL-16, TOOL-17: objects from 2025-06-18, anything from 2026-07-28.
+fn may_carry(revision: Revision, structured: &Value) -> bool {
+    revision.supports(Feature::AnyStructuredContent)
+        || (structured.is_object() && revision.supports(Feature::StructuredContent))
+}
+
+/// TOOL-13: what does not conform to the output schema is not sent.
+fn output_failed(
+    results: &ResultWriter,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    problem: &str,
+) -> Result<RawJson, RpcError> {
+    let text = format!("The tool {} returned what its output schema refuses: {problem}", tool.name);
+    tracing::error!(target: "trunkline", "{text}");
+    finish(results, tool, revision, text_block(&text), None, true)
+}
+
+fn content(results: &ResultWriter, tool: &ToolOf<'_>, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
+    match raw.parse() {
+        Ok(Value::Array(blocks)) => complete(results, tool, revision, json!({"content": blocks}), None),
+        Ok(block) => complete(results, tool, revision, json!({"content": [block]}), None),
+        Err(error) => unreadable(results, tool, revision, &error),
+    }
+}
+
+fn full_result(
+    results: &ResultWriter,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    raw: &RawJson,
+) -> Result<RawJson, RpcError> {
+    #[derive(Deserialize)]
+    struct Whole<'a> {
+        #[serde(borrow, default, rename = "structuredContent", deserialize_with = "present")]
+        structured: Option<&'a RawValue>,
+    }
+    // `null` is a value as others are.
+    fn present<'de, D: Deserializer<'de>>(text: D) -> Result<Option<&'de RawValue>, D::Error> {
+        Deserialize::deserialize(text).map(Some)
+    }
+    let read = || -> serde_json::Result<_> {
+        let structured = raw.parse::<Whole<'_>>()?.structured;
+        Ok((raw.parse()?, structured.map(|text| Structured::read(text.get().as_bytes())).transpose()?))
+    };
+    match read() {
+        Ok((result, structured)) => complete(results, tool, revision, result, structured),
+        Err(error) => unreadable(results, tool, revision, &error),
+    }
+}
+
+fn complete(
+    results: &ResultWriter,
+    tool: &ToolOf<'_>,
+    revision: Revision,
+    mut result: Value,
+    structured: Option<Structured>,
+) -> Result<RawJson, RpcError> {
+    let Some(members) = result.as_object_mut() else {
+        return unreadable(results, tool, revision, &"a result is an object");
+    };
+    if !members.contains_key("content") {
+        // TOOL-15: structured content is also told as text.
+        let block = |given: &Structured| json!([{"type": "text", "text": String::from_utf8_lossy(&given.text)}]);
+        members.insert("content".into(), structured.as_ref().map_or_else(|| json!([]), block));
+    }
+    let failed = members.get("isError") == Some(&Value::Bool(true));
+    let problem = match &structured {
+        Some(structured) => tool.output_problem(&structured.value),
+        None => tool.output.map(|_| "there is no structured content, though the tool has an output schema".to_owned()),
+    };
+    if let Some(problem) = problem.filter(|_| !failed) {
+        return output_failed(results, tool, revision, &problem);
+    }
+    project::project_tool_result(&mut result, revision);
+    let carried = result.as_object_mut().and_then(|members| members.shift_remove("structuredContent")).and(structured);
+    let sealed = results.seal_object(result, revision);
+    Ok(match carried {
+        Some(structured) => with_structured(&sealed, &structured),
+        None => sealed,
+    })
+}
+
+/// The same with structured content as it was written; a result has other members always.
+fn with_structured(sealed: &RawJson, structured: &Structured) -> RawJson {
+    let members = sealed.as_bytes().strip_suffix(b"}").unwrap_or_default();
+    RawJson::trusted([members, br#","structuredContent":"#, &structured.text, b"}"].concat().into())
+}
+
+/// A result that says to the model why the tool failed.
+pub(in crate::server) fn tool_error(results: &ResultWriter, revision: Revision, message: &str) -> RawJson {
+    let mut members = br#""content":"#.to_vec();
+    members.extend_from_slice(&text_block(message));
+    members.extend_from_slice(br#","isError":true"#);
+    results.seal(members, revision)
+}

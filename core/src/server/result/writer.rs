@@ -1,0 +1,70 @@
+//! The end of every result: its type, and the server that gives it.
+
+use super::cache_hints::CacheHints;
+use crate::protocol::{Feature, RawJson, Revision, meta, project};
+use serde_json::{Value, json};
+
+/// Finishes results, as the options of one server say.
+pub(in crate::server) struct ResultWriter {
+    /// The server's Implementation object.
+    info: Value,
+    /// The last members of each result of the modern era: its type and its server (DISC-09).
+    tail: String,
+    cache: CacheHints,
+    debug: bool,
+}
+
+impl ResultWriter {
+    pub(in crate::server) fn new(info: Value, cache: CacheHints, debug: bool) -> Self {
+        let mut named = info.clone();
+        project::project_implementation(&mut named, Revision::LATEST);
+        let tail = format!(r#""resultType":"complete","_meta":{{"{}":{named}}}"#, meta::SERVER_INFO);
+        Self { info, tail, cache, debug }
+    }
+
+    /// The server's Implementation object as a revision knows it.
+    pub(in crate::server) fn implementation(&self, revision: Revision) -> Value {
+        let mut info = self.info.clone();
+        project::project_implementation(&mut info, revision);
+        info
+    }
+
+    /// The caching hints of lists and of discovery.
+    pub(in crate::server) fn cache(&self) -> &CacheHints {
+        &self.cache
+    }
+
+    /// Whether clients see the detail of internal failures.
+    pub(in crate::server) fn debug(&self) -> bool {
+        self.debug
+    }
+
+    /// Closes the object `members` (without its braces) as a result of `revision`.
+    pub(in crate::server) fn seal(&self, mut members: Vec<u8>, revision: Revision) -> RawJson {
+        if revision.supports(Feature::ResultType) {
+            if !members.is_empty() {
+                members.push(b',');
+            }
+            members.extend_from_slice(self.tail.as_bytes());
+        }
+        let mut text = Vec::with_capacity(members.len() + 2);
+        text.push(b'{');
+        text.extend_from_slice(&members);
+        text.push(b'}');
+        RawJson::trusted(text.into())
+    }
+
+    /// The same for an object that may have a `_meta` of its own, which stays.
+    pub(in crate::server) fn seal_object(&self, mut result: Value, revision: Revision) -> RawJson {
+        if revision.supports(Feature::ResultType)
+            && let Some(members) = result.as_object_mut()
+        {
+            members.entry("resultType").or_insert_with(|| "complete".into());
+            let meta = members.entry("_meta").or_insert_with(|| json!({}));
+            if let Some(meta) = meta.as_object_mut() {
+                meta.insert(meta::SERVER_INFO.into(), self.implementation(revision));
+            }
+        }
+        RawJson::from_value(&result).unwrap_or_else(|_| RawJson::empty_object())
+    }
+}

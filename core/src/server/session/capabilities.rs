@@ -1,0 +1,64 @@
+//! The capabilities that a server declares.
+
+use crate::{
+    protocol::{Era, Feature, Revision, extension, project},
+    server::{
+        options::ServerOptions,
+        registry::{ListSet, Snapshot},
+    },
+};
+use serde_json::{Value, json};
+
+/// The capabilities that are declared now to a client of this revision: only those that answer. `comes_back`: the client
+/// has a session.
+pub(super) fn capabilities(
+    options: &ServerOptions,
+    snapshot: &Snapshot,
+    revision: Revision,
+    comes_back: bool,
+) -> Value {
+    let offered = snapshot.offered();
+    let mut declared = json!({});
+    // Without a session nothing that a client sets, a log level say, lives on, and there is nowhere to tell it of changes.
+    let tells = comes_back || revision.era() == Era::Modern;
+    if tells {
+        declared["logging"] = json!({});
+    }
+    let list = || if tells { json!({"listChanged": true}) } else { json!({}) };
+    if offered.has(ListSet::TOOLS) {
+        declared["tools"] = list();
+    }
+    if offered.has(ListSet::RESOURCES) {
+        declared["resources"] = list();
+        if tells {
+            declared["resources"]["subscribe"] = true.into();
+        }
+    }
+    if offered.has(ListSet::PROMPTS) {
+        declared["prompts"] = list();
+    }
+    if snapshot.completes {
+        declared["completions"] = json!({});
+    }
+    if snapshot.has_tasks {
+        // EXT-05: whoever registers a tool that may run as a task opts in, in the form of the revision (TKX-48).
+        if comes_back {
+            // TSK-34: without a session nobody could come back for a task, or be told apart from others.
+            declared["tasks"] = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+        }
+        if revision.supports(Feature::TasksExtension) {
+            declared["extensions"][extension::TASKS.id] = json!({});
+        }
+    }
+    if snapshot.has_skills && revision.supports(Feature::SkillsExtension) {
+        declared["extensions"][extension::SKILLS.id] = json!({"directoryRead": true});
+    }
+    for (name, settings) in &options.extensions {
+        declared["extensions"][name.as_str()] = settings.clone();
+    }
+    if !options.experimental.is_empty() {
+        declared["experimental"] = options.experimental.clone().into();
+    }
+    project::project_server_capabilities(&mut declared, revision);
+    declared
+}

@@ -1,0 +1,70 @@
+//! The end of client requests that are no longer wanted, or whose time is over.
+
+use super::{
+    connection::{Connection, LogContext},
+    outbound::{Outbound, Outgoing},
+};
+use crate::{protocol::RequestId, server::handlers::ClientRequestError};
+use std::{
+    sync::{Arc, Weak},
+    time::Instant,
+};
+
+impl Connection {
+    /// Ends the request when its time is over. Progress may have moved the deadline meanwhile. The stream is not kept for it:
+    /// when the call is over, it may go.
+    pub(in crate::server) fn watch_deadline(
+        self: &Arc<Self>,
+        id: RequestId,
+        deadline: Instant,
+        reply: Weak<dyn Outbound>,
+    ) {
+        let connection: Weak<Self> = Arc::downgrade(self);
+        let runtime = Arc::clone(self.runtime());
+        let task = {
+            let runtime = Arc::clone(&runtime);
+            async move {
+                let mut deadline = deadline;
+                loop {
+                    runtime.sleep_until(deadline).await;
+                    let Some(connection) = connection.upgrade() else { return };
+                    let moved = connection.conversation().deadline_of(&id);
+                    match moved {
+                        None => return,
+                        Some(later) if later > runtime.now() => deadline = later,
+                        Some(_) => {
+                            let (reply, error) = (reply.upgrade(), ClientRequestError::Timeout);
+                            return connection.cancel_client_request(&id, "timed out", reply.as_deref(), error);
+                        }
+                    }
+                }
+            }
+        };
+        runtime.spawn(Box::pin(task));
+    }
+
+    /// Ends a client request that is no longer wanted, and notifies the client.
+    pub(in crate::server) fn cancel_client_request(
+        &self,
+        id: &RequestId,
+        reason: &str,
+        reply: Option<&dyn Outbound>,
+        error: ClientRequestError,
+    ) {
+        let on_response = {
+            let _in_order = self.client_requests.lock();
+            let cancelled = self.conversation().cancel_asked(id, reason);
+            cancelled.map(|(on_response, notification)| {
+                if let Some(reply) = reply {
+                    let outgoing = Outgoing::Notification(notification);
+                    self.log_sent(&outgoing, LogContext::default(), "");
+                    reply.send(outgoing);
+                }
+                on_response
+            })
+        };
+        if let Some(on_response) = on_response {
+            on_response(Err(error));
+        }
+    }
+}

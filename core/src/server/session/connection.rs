@@ -1,0 +1,574 @@
+//! One conversation with a client: a pipe, an HTTP session, or a single HTTP exchange.
+
+use super::{
+    batch::BatchReply,
+    listeners::ChangeListener,
+    log_level::SessionLevel,
+    outbound::{Outbound, Outgoing},
+    pending::SessionNotifications,
+    server_state::ServerState,
+    subscriptions::Subscription,
+};
+use crate::{
+    engine::{CallKey, Claim, IncomingCall, Mirror, Received, Refusal, Scope as RequestInfo, ServerConversation},
+    protocol::{
+        Feature, RawJson, RequestId, Revision, RpcError,
+        envelope::{self, Frame, Malformed, Message},
+        meta::RequestMeta,
+        method,
+    },
+    runtime::Runtime,
+    server::{
+        handlers::{Cancellation, ClientRequestError, ResponseCallback},
+        registry::ListSet,
+    },
+    sync::Mutex,
+    wire_log::{Direction, Exchange, Side, Transport},
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    future::poll_fn,
+    sync::{
+        Arc, MutexGuard, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Poll, Waker},
+};
+
+/// How a conversation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// With `initialize`, or with modern requests that need no opening.
+    Session,
+    /// With any request: the transport knows the revision, and there is no session.
+    Stateless(Revision),
+}
+
+/// What the tasks that are made in a conversation end with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// With the server: whoever knows their ids may come back for them in another conversation.
+    Server,
+    /// With the listener of that number ([`Server::end_tasks_of`]), for the same reason.
+    Listener(u64),
+    /// With the conversation, for nobody could come back.
+    Conversation,
+}
+
+/// Serves the requests of conversations.
+pub(in crate::server) trait Dispatch: Send + Sync + 'static {
+    /// Begins to serve a request. Its result goes back with [`Connection::answer`].
+    fn begin(
+        &self,
+        connection: &Arc<Connection>,
+        call: IncomingCall,
+        reply: &Arc<dyn Outbound>,
+        cancellation: Cancellation,
+    );
+
+    /// The tasks of `ids` whose status this client may see (TKX-21); `None` where there are no tasks.
+    ///
+    /// # Errors
+    /// If the client did not declare tasks.
+    fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>;
+
+    /// A conversation has ended; its tasks end with it if `ends_tasks` is set.
+    fn connection_closed(&self, number: u64, ends_tasks: bool);
+}
+
+/// A conversation. Transports give it frames; it sends answers where the frame came from.
+pub(crate) struct Connection {
+    server: Arc<ServerState>,
+    dispatch: Arc<dyn Dispatch>,
+    number: u64,
+    runtime: Arc<dyn Runtime>,
+    transport: Transport,
+    stateless: bool,
+    origin: Origin,
+    unrelated: Arc<dyn Outbound>,
+    conversation: Mutex<ServerConversation<Reply, ResponseCallback>>,
+    /// Held while a client request, or the notification that cancels it, is sent: the one leaves before the other, and both
+    /// before the call that they belong to is over.
+    pub(in crate::server) client_requests: Mutex<()>,
+    calls: Mutex<HashMap<CallKey, Started>>,
+    subscriptions: Mutex<HashMap<CallKey, Subscription>>,
+    idle: Mutex<Vec<Waker>>,
+    initialized: AtomicBool,
+    /// The lists that `initialize` declared.
+    declared: OnceLock<ListSet>,
+    log_level: SessionLevel,
+    notifications: SessionNotifications,
+    listening: AtomicBool,
+    closed: AtomicBool,
+}
+
+type Reply = Arc<dyn Outbound>;
+
+/// A call that was started: how to tell that it is not wanted any more.
+struct Started {
+    cancellation: Cancellation,
+    reply: Reply,
+}
+
+impl Started {
+    fn cancel(self, reason: &str) {
+        self.cancellation.cancel(reason);
+        self.reply.send(Outgoing::Abandoned);
+    }
+}
+
+impl Connection {
+    pub(in crate::server) fn new(
+        server: Arc<ServerState>,
+        dispatch: Arc<dyn Dispatch>,
+        runtime: Arc<dyn Runtime>,
+        transport: Transport,
+        unrelated: Reply,
+        opening: Opening,
+        origin: Origin,
+    ) -> Arc<Self> {
+        let limits = &server.options().limits;
+        let conversation = match opening {
+            Opening::Session => ServerConversation::new(limits),
+            Opening::Stateless(revision) => ServerConversation::stateless(limits, revision),
+        };
+        Arc::new(Self {
+            number: server.next_number(),
+            conversation: Mutex::new(conversation),
+            client_requests: Mutex::default(),
+            server,
+            dispatch,
+            runtime,
+            transport,
+            stateless: matches!(opening, Opening::Stateless(_)),
+            origin,
+            unrelated,
+            calls: Mutex::default(),
+            subscriptions: Mutex::default(),
+            idle: Mutex::default(),
+            initialized: AtomicBool::new(false),
+            declared: OnceLock::new(),
+            log_level: SessionLevel::default(),
+            notifications: SessionNotifications::default(),
+            listening: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(in crate::server) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(in crate::server) fn server(&self) -> &Arc<ServerState> {
+        &self.server
+    }
+
+    pub(in crate::server) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.runtime
+    }
+
+    pub(in crate::server) fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// Whether this is one exchange of the legacy era without its session.
+    pub(in crate::server) fn is_stateless(&self) -> bool {
+        self.stateless
+    }
+
+    /// The listener, or conversation, with which tasks that are made here end.
+    pub(in crate::server) fn tasks_end_with(&self) -> Option<u64> {
+        match self.origin {
+            Origin::Server => None,
+            Origin::Listener(number) => Some(number),
+            Origin::Conversation => Some(self.number),
+        }
+    }
+
+    /// Where messages go that belong to no request.
+    pub(in crate::server) fn unrelated(&self) -> &Reply {
+        &self.unrelated
+    }
+
+    pub(in crate::server) fn log_level(&self) -> &SessionLevel {
+        &self.log_level
+    }
+
+    pub(super) fn notifications(&self) -> &SessionNotifications {
+        &self.notifications
+    }
+
+    pub(in crate::server) fn is_initialized(&self) -> bool {
+        self.initialized.load(Ordering::Acquire)
+    }
+
+    /// The lists that this session was told of.
+    pub(in crate::server) fn declared(&self) -> ListSet {
+        self.declared.get().copied().unwrap_or_default()
+    }
+
+    pub(in crate::server) fn conversation(&self) -> MutexGuard<'_, ServerConversation<Reply, ResponseCallback>> {
+        self.conversation.lock()
+    }
+
+    /// Whether the conversation has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// The revision that the handshake fixed.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        self.conversation.lock().revision()
+    }
+
+    /// Whether no call runs or waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.conversation.lock().is_idle()
+    }
+
+    /// Takes a frame in; answers go to `reply`. Gives how many responses (or [`Outgoing::Abandoned`]) `reply` gets in all;
+    /// a batch counts as one.
+    ///
+    /// # Errors
+    /// If the frame as a whole is refused; the refusal is not sent yet.
+    pub(crate) fn receive(
+        self: &Arc<Self>,
+        frame: Frame,
+        mirror: Option<&Mirror>,
+        reply: &Reply,
+    ) -> Result<usize, Refusal> {
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(0);
+        }
+        match frame {
+            Frame::Single(Ok(message)) => {
+                let expected = usize::from(matches!(message, Message::Request(_)));
+                self.message(message, mirror, reply);
+                Ok(expected)
+            }
+            Frame::Single(Err(Malformed { id, error })) => Err(Refusal { id, error }),
+            Frame::Batch(elements) => self.batch(elements, reply),
+        }
+    }
+
+    fn batch(self: &Arc<Self>, elements: Vec<Result<Message, Malformed>>, reply: &Reply) -> Result<usize, Refusal> {
+        let legal = self.revision().is_some_and(|revision| revision.supports(Feature::Batches));
+        let refuse = |message: &str| Err(Refusal { id: None, error: RpcError::invalid_request(message) });
+        if !legal {
+            return refuse("Batches exist only in revision 2025-03-26");
+        }
+        let forbidden = elements.iter().flatten().any(|message| match message {
+            Message::Request(request) => {
+                let (_, meta) = RequestMeta::of(request.params.as_ref());
+                Claim::of(request, &meta, None) != Claim::Legacy
+            }
+            _ => false,
+        });
+        if forbidden {
+            return refuse("A batch cannot hold initialize or a request of the modern era");
+        }
+        let expects = |element: &Result<Message, Malformed>| matches!(element, Ok(Message::Request(_)) | Err(_));
+        let expected = elements.iter().filter(|element| expects(element)).count();
+        let batch: Reply = Arc::new(BatchReply::new(Arc::clone(reply), expected));
+        for element in elements {
+            match element {
+                Ok(message) => self.message(message, None, &batch),
+                Err(Malformed { id, error }) => batch.send(Outgoing::error(id.as_ref(), &error, true)),
+            }
+        }
+        Ok(usize::from(expected > 0))
+    }
+
+    fn message(self: &Arc<Self>, message: Message, mirror: Option<&Mirror>, reply: &Reply) {
+        let id = match &message {
+            Message::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let log = self.runtime.wire_log().map(|log| (log, message.clone()));
+        if let Message::Notification(notification) = &message
+            && &*notification.method == method::INITIALIZED
+        {
+            self.initialized.store(true, Ordering::Release);
+            self.send_missed();
+        }
+        let received = match &message {
+            // Answers that wait to be read count as calls that wait; pings and cancellations pass.
+            Message::Request(request) if reply.is_congested() && &*request.method != method::PING => {
+                let error = RpcError::busy("too many answers wait to be read");
+                Received::Refuse(Refusal { id: Some(request.id.clone()), error })
+            }
+            _ => self.conversation.lock().receive(self.runtime.now(), message, mirror, Arc::clone(reply)),
+        };
+        if let Some((log, message)) = log {
+            let revision = match &received {
+                Received::Call(call, _) => Some(call.scope.revision),
+                Received::Initialize(_, revision) => Some(*revision),
+                _ => self.revision(),
+            };
+            let client_capabilities = match &received {
+                Received::Call(call, _) => Some(&call.scope.client_capabilities),
+                _ => None,
+            };
+            let refused = matches!(received, Received::Refuse(_));
+            let (side, direction, transport) = (Side::Server, Direction::Received, self.transport);
+            log.message(
+                &Exchange { side, direction, transport, revision, client_capabilities, method: None, refused },
+                &message,
+            );
+        }
+        match received {
+            Received::Initialize(id, revision) => {
+                let snapshot = self.server.snapshot();
+                let _ = self.declared.set(snapshot.offered());
+                let result = RawJson::from_value(&self.server.initialize_result(&snapshot, revision, !self.stateless));
+                self.listen();
+                let result = result.map_err(|_| RpcError::internal());
+                self.respond(reply, &id, result, revision.into(), method::INITIALIZE);
+            }
+            Received::Pong(id) => {
+                let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
+                self.respond(reply, &id, Ok(RawJson::empty_object()), revision.into(), method::PING);
+            }
+            Received::Call(call, reply) => self.start(call, &reply),
+            Received::Refuse(Refusal { id, error }) => {
+                let outgoing = Outgoing::error(id.as_ref(), &error, true);
+                self.log_sent(&outgoing, LogContext::default(), "");
+                reply.send(outgoing);
+            }
+            Received::Cancelled { key, reason, waiting, next } => {
+                let reason = reason.as_deref().unwrap_or("");
+                // CAN-09
+                tracing::debug!(target: "trunkline", "the client cancelled a request: {reason:?}");
+                self.cancel(key, reason);
+                if let Some(reply) = waiting {
+                    reply.send(Outgoing::Abandoned);
+                }
+                self.start_next(next);
+            }
+            Received::Answered(on_response, outcome) => on_response(outcome.map_err(ClientRequestError::from)),
+            Received::Nothing(why) => {
+                tracing::debug!(target: "trunkline", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
+            }
+        }
+    }
+
+    fn start(self: &Arc<Self>, mut call: IncomingCall, reply: &Reply) {
+        call.scope.auth = reply.auth().cloned();
+        let cancellation = Cancellation::default();
+        let started = Started { cancellation: cancellation.clone(), reply: Arc::clone(reply) };
+        self.calls.lock().insert(call.key, started);
+        // A call that had waited may have been cancelled on its way here, before anyone could tell it.
+        if self.closed.load(Ordering::Acquire) || !self.conversation.lock().is_open(call.key) {
+            let started = self.calls.lock().remove(&call.key);
+            if let Some(started) = started {
+                started.cancel("");
+            }
+            return;
+        }
+        if call.method.name == method::SUBSCRIPTIONS_LISTEN {
+            self.subscribe(call, reply);
+        } else {
+            self.dispatch.begin(self, call, reply, cancellation);
+        }
+    }
+
+    /// Opens a stream of change notifications.
+    fn subscribe(self: &Arc<Self>, call: IncomingCall, reply: &Reply) {
+        let client_capabilities = call.scope.client_capabilities.clone();
+        let logged = LoggedReply { connection: Arc::downgrade(self), client_capabilities, reply: Arc::clone(reply) };
+        self.listen();
+        let offered = self.server.snapshot().offered();
+        let opened = {
+            // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
+            let mut subscriptions = self.subscriptions.lock();
+            let visible_tasks = |ids| self.dispatch.visible_tasks(&call.scope, ids);
+            Subscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged))
+                .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
+        };
+        if let Err(error) = opened {
+            self.answer(call.key, reply, Err(error), &call.scope, call.method.name);
+        }
+    }
+
+    pub(in crate::server) fn answer(
+        self: &Arc<Self>,
+        key: CallKey,
+        reply: &Reply,
+        result: Result<RawJson, RpcError>,
+        info: &RequestInfo,
+        method: &str,
+    ) -> bool {
+        self.calls.lock().remove(&key);
+        let (id, next) = self.conversation.lock().finish(key);
+        let answered = id.is_some();
+        if let Some(id) = id {
+            self.respond(reply, &id, result, info.into(), method);
+        }
+        self.start_next(next);
+        self.wake_if_idle();
+        answered
+    }
+
+    fn start_next(self: &Arc<Self>, next: Option<(IncomingCall, Reply)>) {
+        if let Some((call, reply)) = next {
+            // A handler that answers at once would otherwise start its successor on the same stack, and so on.
+            let connection = Arc::clone(self);
+            self.runtime.spawn(Box::pin(async move { connection.start(call, &reply) }));
+        }
+    }
+
+    fn respond(
+        &self,
+        reply: &Reply,
+        id: &RequestId,
+        result: Result<RawJson, RpcError>,
+        log_context: LogContext<'_>,
+        method: &str,
+    ) {
+        let outgoing = match result {
+            Ok(result) => Outgoing::result(envelope::encode_result(id, result.as_bytes())),
+            Err(error) => Outgoing::error(Some(id), &error, false),
+        };
+        self.log_sent(&outgoing, log_context, method);
+        reply.send(outgoing);
+    }
+
+    fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
+        self.subscriptions.lock().remove(&key);
+        let started = self.calls.lock().remove(&key);
+        if let Some(started) = started {
+            started.cancel(reason);
+        }
+        self.wake_if_idle();
+    }
+
+    pub(in crate::server) fn listen(self: &Arc<Self>) {
+        if !self.listening.swap(true, Ordering::AcqRel) {
+            let listener: Weak<dyn ChangeListener> = Arc::<Self>::downgrade(self);
+            self.server.listeners().insert(self.number, listener);
+        }
+    }
+
+    /// Runs `act` on each stream of change notifications.
+    pub(super) fn for_subscriptions(&self, act: impl FnMut(&mut Subscription)) {
+        self.subscriptions.lock().values_mut().for_each(act);
+    }
+
+    /// Ends the conversation: subscriptions get their final result, calls are cancelled, later messages are dropped. Idempotent.
+    pub(crate) fn close(self: &Arc<Self>) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.server.listeners().remove(self.number);
+        self.dispatch.connection_closed(self.number, self.origin == Origin::Conversation);
+        self.end_subscriptions();
+        self.conversation.lock().finish_all();
+        let calls: Vec<_> = self.calls.lock().drain().collect();
+        for (_, started) in calls {
+            started.cancel("the connection is closed");
+        }
+        let pending = self.conversation.lock().drain_asked();
+        pending.into_iter().for_each(|on_response| on_response(Err(ClientRequestError::Closed)));
+        self.wake_if_idle();
+    }
+
+    /// Tells the streams of change notifications that they end (SUB-06); for an orderly shutdown before [`Self::close`].
+    pub(crate) fn end_subscriptions(self: &Arc<Self>) {
+        let subscriptions: Vec<_> = self.subscriptions.lock().drain().collect();
+        for (key, subscription) in subscriptions {
+            let result = self.server.results().seal_object(subscription.ended(), Revision::LATEST);
+            let (id, _) = self.conversation.lock().finish(key);
+            self.calls.lock().remove(&key);
+            if let Some(id) = id {
+                let listen = method::SUBSCRIPTIONS_LISTEN;
+                self.respond(subscription.reply(), &id, Ok(result), Revision::LATEST.into(), listen);
+                // CAN-11: where no stream of its own is closed, the end is said in so many words.
+                if self.transport != Transport::Http {
+                    subscription.cancelled();
+                }
+            }
+        }
+    }
+
+    /// Completes when no call runs or waits.
+    pub(crate) async fn drain(&self) {
+        poll_fn(|context| {
+            let mut idle = self.idle.lock();
+            if self.is_idle() {
+                return Poll::Ready(());
+            }
+            idle.push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn wake_if_idle(&self) {
+        let wakers = {
+            let mut idle = self.idle.lock();
+            if idle.is_empty() || !self.is_idle() {
+                return;
+            }
+            std::mem::take(&mut *idle)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(in crate::server) fn log_sent(&self, outgoing: &Outgoing, log_context: LogContext<'_>, method: &str) {
+        let Some(log) = self.runtime.wire_log() else { return };
+        let (text, refused) = match outgoing {
+            Outgoing::Response { message, failure } => (message, failure.is_some_and(|failure| failure.refused)),
+            Outgoing::Notification(message) | Outgoing::Request(message) => (message, false),
+            Outgoing::Abandoned => return,
+        };
+        let LogContext { revision, client_capabilities } = log_context;
+        let revision = revision.or_else(|| self.revision());
+        let (side, direction, transport) = (Side::Server, Direction::Sent, self.transport);
+        let method = Some(method);
+        log.text(&Exchange { side, direction, transport, revision, client_capabilities, method, refused }, text);
+    }
+}
+
+/// The revision and capabilities that govern a recorded message.
+#[derive(Clone, Copy, Default)]
+pub(in crate::server) struct LogContext<'a> {
+    /// `None`: that of the session.
+    revision: Option<Revision>,
+    client_capabilities: Option<&'a RawJson>,
+}
+
+impl<'a> From<&'a RequestInfo> for LogContext<'a> {
+    fn from(info: &'a RequestInfo) -> Self {
+        Self { revision: Some(info.revision), client_capabilities: Some(&info.client_capabilities) }
+    }
+}
+
+impl From<Revision> for LogContext<'_> {
+    fn from(revision: Revision) -> Self {
+        Self { revision: Some(revision), client_capabilities: None }
+    }
+}
+
+/// The stream of a subscription, with its notifications recorded.
+struct LoggedReply {
+    connection: Weak<Connection>,
+    client_capabilities: RawJson,
+    reply: Reply,
+}
+
+impl Outbound for LoggedReply {
+    fn send(&self, outgoing: Outgoing) {
+        if let (Outgoing::Notification(_), Some(connection)) = (&outgoing, self.connection.upgrade()) {
+            let client_capabilities = Some(&self.client_capabilities);
+            let log_context = LogContext { revision: Some(Revision::LATEST), client_capabilities };
+            connection.log_sent(&outgoing, log_context, "");
+        }
+        self.reply.send(outgoing);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.server.listeners().remove(self.number);
+    }
+}

@@ -1,0 +1,24 @@
+//! The log level of a session.
+
+use crate::protocol::model::LoggingLevel;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The least severe level that a session wants (LOG-02).
+pub(in crate::server) struct SessionLevel(AtomicU8);
+
+impl Default for SessionLevel {
+    /// A client that has set no level gets what it would see on a terminal.
+    fn default() -> Self {
+        Self(AtomicU8::new(LoggingLevel::Info as u8))
+    }
+}
+
+impl SessionLevel {
+    pub(in crate::server) fn set(&self, level: LoggingLevel) {
+        self.0.store(level as u8, Ordering::Release);
+    }
+
+    pub(in crate::server) fn wants(&self, level: LoggingLevel) -> bool {
+        level as u8 >= self.0.load(Ordering::Acquire)
+    }
+}

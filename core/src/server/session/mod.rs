@@ -1,0 +1,23 @@
+//! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
+
+mod batch;
+mod capabilities;
+mod client_requests;
+mod connection;
+mod listeners;
+mod log_level;
+mod names;
+mod notifications;
+mod outbound;
+mod pending;
+mod server_state;
+mod subscriptions;
+
+pub use outbound::{Failure, Outbound, Outgoing};
+
+pub(crate) use connection::{Connection, Opening, Origin};
+
+pub(super) use connection::Dispatch;
+pub(super) use listeners::TaskChange;
+pub(super) use pending::PendingNotifications;
+pub(super) use server_state::ServerState;

@@ -1,0 +1,144 @@
+//! Notifications that belong to no request: changed lists, updated resources, complete elicitations, tasks.
+
+use super::{
+    connection::{Connection, LogContext},
+    listeners::{ChangeListener, TaskChange},
+    outbound::Outgoing,
+    pending::{PendingNotifications, changed_method},
+};
+use crate::{
+    protocol::{Feature, RpcError, envelope, method},
+    server::registry::ListSet,
+};
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+/// Changes made within this time are sent once.
+const COALESCE: Duration = Duration::from_millis(5);
+
+impl ChangeListener for Connection {
+    fn notify(self: Arc<Self>, changes: &PendingNotifications) {
+        // LIFE-05: a session is sent nothing before it is initialized; then it is sent what it missed.
+        let for_session = self.add_for_session(changes) && self.is_initialized();
+        if self.add_for_subscriptions(changes) || for_session {
+            self.send_soon();
+        }
+    }
+
+    fn elicitation_complete(&self, id: &str) -> bool {
+        if !self.notifications().elicitations.lock().remove(id) {
+            return false;
+        }
+        let params = json!({"elicitationId": id}).to_string();
+        self.notify_session(method::ELICITATION_COMPLETE, Some(params.as_bytes()));
+        true
+    }
+
+    fn task_changed(&self, change: &TaskChange<'_>) {
+        self.for_subscriptions(|subscription| {
+            if subscription.names_task(change.id) {
+                subscription.send_task_status(change.latest());
+            }
+        });
+        if let Some(revision) = self.revision().filter(|revision| revision.supports(Feature::CoreTasks))
+            && change.session == Some(self.number())
+        {
+            let params = (change.render)(revision).to_string();
+            self.notify_session(method::TASKS_STATUS, Some(params.as_bytes()));
+        }
+    }
+}
+
+impl Connection {
+    /// Subscribes the session to a resource.
+    pub(in crate::server) fn subscribe_to_resource(&self, uri: &str) -> Result<(), RpcError> {
+        self.notifications().resources.lock().insert(uri)
+    }
+
+    pub(in crate::server) fn unsubscribe_from_resource(&self, uri: &str) {
+        self.notifications().resources.lock().remove(uri);
+        self.notifications().pending.lock().resources.remove(uri);
+    }
+
+    /// Remembers an elicitation by URL that goes to this client: its completion is announced by id.
+    pub(in crate::server) fn remember_elicitation(self: &Arc<Self>, params: &Value) {
+        if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
+            self.listen();
+            if self.notifications().elicitations.lock().insert(id).is_err() {
+                tracing::warn!(target: "trunkline", "too many elicitations are open: the client will not hear that {id} is complete");
+            }
+        }
+    }
+
+    fn add_for_session(&self, changes: &PendingNotifications) -> bool {
+        if self.revision().is_none_or(|revision| revision.supports(Feature::ResultType)) {
+            return false;
+        }
+        let notifications = self.notifications();
+        let resources = notifications.resources.lock();
+        notifications.pending.lock().add_wanted(changes, self.declared(), resources.set())
+    }
+
+    /// Adds the changes for each stream that asked for them. Gives whether any did.
+    fn add_for_subscriptions(&self, changes: &PendingNotifications) -> bool {
+        let mut any = false;
+        self.for_subscriptions(|subscription| any |= subscription.add(changes));
+        any
+    }
+
+    /// Sends what a session missed before it was initialized.
+    pub(super) fn send_missed(self: &Arc<Self>) {
+        if !self.notifications().pending.lock().is_empty() {
+            self.send_soon();
+        }
+    }
+
+    fn send_soon(self: &Arc<Self>) {
+        if self.notifications().scheduled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let connection = Arc::clone(self);
+        self.runtime().spawn(Box::pin(async move {
+            let at = connection.runtime().now() + COALESCE;
+            connection.runtime().sleep_until(at).await;
+            connection.notifications().scheduled.store(false, Ordering::Release);
+            if connection.is_closed() {
+                return;
+            }
+            connection.send_now();
+        }));
+    }
+
+    fn send_now(self: &Arc<Self>) {
+        // LIFE-05: whatever streams of the other era are open.
+        if self.is_initialized() {
+            self.send_to_session();
+        }
+        self.for_subscriptions(|subscription| subscription.send_pending());
+    }
+
+    fn send_to_session(&self) {
+        let changes = std::mem::take(&mut *self.notifications().pending.lock());
+        for list in ListSet::ALL {
+            if changes.lists.has(list) {
+                self.notify_session(changed_method(list), None);
+            }
+        }
+        for uri in changes.resources {
+            let params = json!({"uri": uri}).to_string();
+            self.notify_session(method::RESOURCES_UPDATED, Some(params.as_bytes()));
+        }
+    }
+
+    fn notify_session(&self, method: &str, params: Option<&[u8]>) {
+        let outgoing = Outgoing::Notification(envelope::encode_notification(method, params));
+        self.log_sent(&outgoing, LogContext::default(), method);
+        self.unrelated().send(outgoing);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! Who hears of what, and who does not.
+
+use crate::{
+    protocol::Revision,
+    server::{
+        ResourceEntry, Server,
+        tests::{Peer, modern, server},
+    },
+};
+use serde_json::{Value, json};
+
+fn of_two() -> Server {
+    let resource = |uri| ResourceEntry::typed(uri, "r", || async { Ok("text") });
+    server().resource_entry(resource("a:1")).resource_entry(resource("a:2")).build()
+}
+
+async fn listen(peer: &Peer, uris: &[&str]) -> u64 {
+    let id = peer
+        .request("subscriptions/listen", modern(json!({"notifications": {"resourceSubscriptions": uris}}), json!({})));
+    peer.told("notifications/subscriptions/acknowledged").await;
+    id
+}
+
+fn uris(told: &[Value]) -> Vec<&str> {
+    told.iter().map(|message| message["params"]["uri"].as_str().unwrap_or_else(|| panic!("{message}"))).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn sub_02_a_stream_hears_of_what_changes_after_it_was_opened() {
+    let server = of_two();
+    let peer = Peer::of(&server);
+    let id = listen(&peer, &["a:1"]).await;
+    peer.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    server.resource_updated("a:1");
+    listen(&peer, &["a:1", "a:2"]).await;
+    server.resource_updated("a:2");
+    assert_eq!(uris(&peer.rest().await), ["a:2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn life_05_what_a_session_misses_is_not_told_again_to_streams() {
+    let server = of_two();
+    let peer = Peer::of(&server);
+    let info = json!({"name": "raw", "version": "1"});
+    let params = json!({"protocolVersion": Revision::V2025_11_25.as_str(), "capabilities": {}, "clientInfo": info});
+    peer.ask("initialize", params).await;
+    listen(&peer, &["a:1", "a:2"]).await;
+    for uri in ["a:1", "a:2"] {
+        server.resource_updated(uri);
+        assert_eq!(uris(&peer.rest().await), [uri]);
+    }
+    peer.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    assert_eq!(peer.rest().await, [] as [Value; 0], "it has subscribed to nothing");
+}
+
+/// What nobody asked for is not kept, however long nobody can be told.
+#[tokio::test(start_paused = true)]
+async fn only_what_is_watched_is_kept() {
+    let server = of_two();
+    let (before, after) = (Peer::of(&server), Peer::of(&server));
+    let info = json!({"name": "raw", "version": "1"});
+    let params = json!({"protocolVersion": Revision::V2025_11_25.as_str(), "capabilities": {}, "clientInfo": info});
+    before.ask("initialize", params).await;
+    let subscribed = before.ask("resources/subscribe", json!({"uri": "a:1"})).await;
+    assert!(subscribed["result"].is_object(), "{subscribed}");
+    let after = after.in_session(Revision::V2025_11_25, json!({})).await;
+    listen(&after, &[]).await;
+    for number in 0..1000 {
+        server.resource_updated(&format!("a:{number}"));
+    }
+    let kept = |peer: &Peer| peer.connection.notifications().pending.lock().resources.len();
+    assert_eq!((kept(&before), kept(&after)), (1, 0));
+}

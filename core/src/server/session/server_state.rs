@@ -1,0 +1,143 @@
+//! The state of a server, as its conversations and their requests share it.
+
+use super::{capabilities::capabilities, listeners::Listeners, pending::PendingNotifications};
+use crate::{
+    protocol::Revision,
+    server::{
+        options::ServerOptions,
+        registry::{Addition, Category, RegisterError, Registration, Snapshot},
+        result::ResultWriter,
+    },
+    sync::Mutex,
+};
+use arc_swap::ArcSwap;
+use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+/// The state of a server.
+pub(in crate::server) struct ServerState {
+    instructions: Option<String>,
+    options: ServerOptions,
+    results: ResultWriter,
+    registry: ArcSwap<Snapshot>,
+    /// Held while the registry is changed; readers never wait for it.
+    edit: Mutex<()>,
+    listeners: Listeners,
+    next_number: AtomicU64,
+    /// Whether the author was warned of user interfaces that are not registered.
+    warned: AtomicBool,
+}
+
+impl ServerState {
+    pub(in crate::server) fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
+        let options = options.bounded();
+        Self {
+            instructions,
+            results: ResultWriter::new(info, options.cache, options.debug),
+            options,
+            registry: ArcSwap::from_pointee(Snapshot::default()),
+            edit: Mutex::new(()),
+            listeners: Listeners::default(),
+            next_number: AtomicU64::new(1),
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    pub(in crate::server) fn options(&self) -> &ServerOptions {
+        &self.options
+    }
+
+    pub(in crate::server) fn results(&self) -> &ResultWriter {
+        &self.results
+    }
+
+    pub(in crate::server) fn listeners(&self) -> &Listeners {
+        &self.listeners
+    }
+
+    pub(in crate::server) fn snapshot(&self) -> Arc<Snapshot> {
+        self.registry.load_full()
+    }
+
+    /// The keys of a category's features, in the order of the list.
+    pub(in crate::server) fn names(&self, category: Category) -> Vec<String> {
+        self.registry.load().names(category)
+    }
+
+    /// A number that nothing else of this server has.
+    pub(in crate::server) fn next_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Registers a feature, and notifies clients of lists that change by it.
+    pub(in crate::server) fn add(&self, addition: Addition) -> Result<(), RegisterError> {
+        let changed = {
+            let _edit = self.edit.lock();
+            let (next, changed) = self.registry.load().with(addition)?;
+            self.registry.store(Arc::new(next));
+            changed
+        };
+        self.listeners.notify(&PendingNotifications::of_lists(changed));
+        Ok(())
+    }
+
+    /// Removes a feature, and notifies clients of lists that change by it. `false`: it is not there.
+    pub(in crate::server) fn remove(&self, registration: &Registration) -> bool {
+        // Handlers in the old snapshot may notify their owner when they are dropped: not under the lock.
+        let (changed, _old) = {
+            let _edit = self.edit.lock();
+            let Some((next, changed)) = self.registry.load().without(registration) else { return false };
+            (changed, self.registry.swap(Arc::new(next)))
+        };
+        self.listeners.notify(&PendingNotifications::of_lists(changed));
+        true
+    }
+
+    /// Warns the author once of tools whose user interface is not registered.
+    fn warn_of_missing_interfaces(&self, snapshot: &Snapshot) {
+        let missing = snapshot.missing_interfaces();
+        if !missing.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
+            for (tool, uri) in missing {
+                tracing::warn!(target: "trunkline", "the tool {tool} names the user interface {uri}, which is not registered");
+            }
+        }
+    }
+
+    /// The result of `initialize` (LIFE-02).
+    pub(in crate::server) fn initialize_result(
+        &self,
+        snapshot: &Snapshot,
+        revision: Revision,
+        has_session: bool,
+    ) -> Value {
+        self.warn_of_missing_interfaces(snapshot);
+        let mut result = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": capabilities(&self.options, snapshot, revision, has_session),
+            "serverInfo": self.results.implementation(revision),
+        });
+        if let Some(instructions) = &self.instructions {
+            result["instructions"] = instructions.as_str().into();
+        }
+        result
+    }
+
+    /// The result of `server/discover` (DISC-01, DISC-21).
+    pub(in crate::server) fn discover_result(&self, snapshot: &Snapshot, revision: Revision) -> Value {
+        self.warn_of_missing_interfaces(snapshot);
+        let versions: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+        let mut result = json!({
+            "supportedVersions": versions,
+            "capabilities": capabilities(&self.options, snapshot, revision, false),
+            "ttlMs": self.options.cache.ttl_ms(),
+            "cacheScope": self.options.cache.scope.as_str(),
+        });
+        if let Some(instructions) = &self.instructions {
+            result["instructions"] = instructions.as_str().into();
+        }
+        result
+    }
+}

@@ -1,0 +1,147 @@
+//! `subscriptions/listen` (2026-07-28): streams of change notifications that clients opt in to.
+
+use super::{
+    names::Names,
+    outbound::{Outbound, Outgoing},
+    pending::{PendingNotifications, changed_method},
+};
+use crate::{
+    protocol::{RawJson, RequestId, RpcError, envelope, meta, method},
+    server::registry::ListSet,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeSet, sync::Arc};
+
+/// One open stream.
+pub(super) struct Subscription {
+    id: RequestId,
+    lists: ListSet,
+    resources: BTreeSet<String>,
+    tasks: BTreeSet<String>,
+    /// The changes since the stream was opened that were not sent yet.
+    pending: PendingNotifications,
+    reply: Arc<dyn Outbound>,
+}
+
+/// The lists that a filter can name.
+const FILTERS: [(&str, ListSet); 3] = [
+    ("toolsListChanged", ListSet::TOOLS),
+    ("resourcesListChanged", ListSet::RESOURCES),
+    ("promptsListChanged", ListSet::PROMPTS),
+];
+
+impl Subscription {
+    /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is honoured.
+    pub(super) fn open(
+        id: RequestId,
+        params: Option<&RawJson>,
+        offered: ListSet,
+        seen_tasks: impl Fn(BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>,
+        reply: Arc<dyn Outbound>,
+    ) -> Result<Self, RpcError> {
+        #[derive(Deserialize)]
+        struct ListenParams {
+            // As a map, because a struct would be read from an array too.
+            notifications: Map<String, Value>,
+        }
+        let wrong =
+            |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("subscriptions/listen: {problem}"));
+        let params =
+            params.ok_or_else(|| RpcError::invalid_params("subscriptions/listen needs the parameter notifications"))?;
+        let filter = params.read::<ListenParams>().map_err(|problem| wrong(&problem))?.notifications;
+        let mut lists = ListSet::NONE;
+        let mut honoured = json!({});
+        for (name, list) in FILTERS {
+            match filter.get(name) {
+                None | Some(Value::Bool(false)) => {}
+                Some(Value::Bool(true)) if offered.has(list) => {
+                    lists = lists.with(list);
+                    honoured[name] = true.into();
+                }
+                Some(Value::Bool(true)) => {}
+                Some(_) => return Err(wrong(&format!("notifications.{name} must be true or false"))),
+            }
+        }
+        let texts = |name: &str| -> Result<BTreeSet<String>, RpcError> {
+            let no_strings = || wrong(&format!("notifications.{name} must be an array of strings"));
+            let mut names = Names::default();
+            for text in
+                filter.get(name).map_or(Ok(&[][..]), |it| it.as_array().map(Vec::as_slice).ok_or_else(no_strings))?
+            {
+                names.insert(text.as_str().ok_or_else(no_strings)?)?;
+            }
+            Ok(names.into_set())
+        };
+        let resources = texts("resourceSubscriptions")?;
+        let resources = if offered.has(ListSet::RESOURCES) { resources } else { BTreeSet::new() };
+        if !resources.is_empty() {
+            honoured["resourceSubscriptions"] = json!(resources);
+        }
+        let mut tasks = BTreeSet::new();
+        if filter.contains_key("taskIds")
+            && let Some(seen) = seen_tasks(texts("taskIds")?)?
+        {
+            // TKX-42
+            honoured["taskIds"] = json!(seen);
+            tasks = seen;
+        }
+        let subscription = Self { id, lists, resources, tasks, pending: PendingNotifications::default(), reply };
+        subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
+        Ok(subscription)
+    }
+
+    /// Adds the changes that the stream asked for (SUB-01). Gives whether there were any.
+    pub(super) fn add(&mut self, changes: &PendingNotifications) -> bool {
+        self.pending.add_wanted(changes, self.lists, &self.resources)
+    }
+
+    /// Sends the notifications that are still to be sent.
+    pub(super) fn send_pending(&mut self) {
+        let notifications = std::mem::take(&mut self.pending);
+        for list in ListSet::ALL {
+            if notifications.lists.has(list) {
+                self.send(changed_method(list), json!({}));
+            }
+        }
+        for uri in notifications.resources {
+            self.send(method::RESOURCES_UPDATED, json!({"uri": uri}));
+        }
+    }
+
+    /// Whether the stream asked for a task (TKX-42, TKX-43).
+    pub(super) fn names_task(&self, id: &str) -> bool {
+        self.tasks.contains(id)
+    }
+
+    /// Sends the status of a task.
+    pub(super) fn send_task_status(&self, task: &Value) {
+        self.send(method::TASKS_CHANGED, task.clone());
+    }
+
+    /// Where the stream's messages go.
+    pub(super) fn reply(&self) -> &Arc<dyn Outbound> {
+        &self.reply
+    }
+
+    /// The members of the result that ends the stream from this side (SUB-06).
+    pub(super) fn ended(&self) -> Value {
+        json!({"_meta": self.tag()})
+    }
+
+    /// Announces the end of the stream.
+    pub(super) fn cancelled(&self) {
+        self.send(method::CANCELLED, json!({"requestId": self.id}));
+    }
+
+    /// Every message of the stream names it (SUB-03).
+    fn send(&self, method: &str, mut params: Value) {
+        params["_meta"] = self.tag();
+        let params = serde_json::to_vec(&params).unwrap_or_default();
+        self.reply.send(Outgoing::Notification(envelope::encode_notification(method, Some(&params))));
+    }
+
+    fn tag(&self) -> Value {
+        json!({meta::SUBSCRIPTION_ID: self.id})
+    }
+}

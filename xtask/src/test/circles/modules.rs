@@ -1,0 +1,465 @@
+//! The modules of a crate and the imports among them, as its sources name them.
+//!
+//! A name leads to the module that defines it, through any number of re-exports: `use super::Call` beside `pub use call::Call` is an
+//! import of `call`; the re-export itself is a door and imports nothing. Paths in code count like imports, also in the arguments
+//! of macros. Test modules are left out. A call of an inherent method needs no import, so the place of the method is not seen.
+
+use std::collections::{HashMap, HashSet};
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree, token_stream::IntoIter};
+
+/// How many imports one name may lead through.
+const MAX_STEPS: usize = 64;
+
+/// The modules of a crate; the first is its root.
+pub(super) struct Tree {
+    modules: Vec<Module>,
+}
+
+#[derive(Default)]
+struct Module {
+    /// The names of the module and of its parents, below the root.
+    path: Vec<String>,
+    parent: Option<usize>,
+    children: HashMap<String, usize>,
+    imports: Vec<Import>,
+    /// The paths of two or more names in the code.
+    paths: Vec<Vec<String>>,
+    /// The names that the module itself defines.
+    items: HashSet<String>,
+}
+
+/// One name of a `use` declaration.
+#[derive(Debug, PartialEq, Eq)]
+struct Import {
+    path: Vec<String>,
+    /// The name in this module; `None` for `*`.
+    name: Option<String>,
+    is_reexport: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Entity {
+    Module(usize),
+    /// Something that the module defines.
+    Item(usize),
+}
+
+type Tokens = Peekable<IntoIter>;
+
+impl Tree {
+    /// Reads the crate in a folder, from its `lib.rs` or `main.rs`.
+    pub(super) fn read(folder: &Path) -> Result<Self> {
+        let roots = ["lib.rs", "main.rs"].map(|name| folder.join(name));
+        let root = roots
+            .into_iter()
+            .find(|root| root.exists())
+            .ok_or_else(|| anyhow!("{} has neither lib.rs nor main.rs", folder.display()))?;
+        let mut tree = Self { modules: vec![Module::default()] };
+        tree.read_file(0, &root, folder.to_path_buf())?;
+        Ok(tree)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// The path of a module in its crate.
+    pub(super) fn name(&self, module: usize) -> String {
+        let path = self.modules[module].path.join("::");
+        if path.is_empty() { "crate".into() } else { path }
+    }
+
+    /// The modules that each module imports from.
+    pub(super) fn edges(&self) -> Vec<Vec<usize>> {
+        (0..self.modules.len()).map(|module| self.edges_of(module)).collect()
+    }
+
+    fn edges_of(&self, module: usize) -> Vec<usize> {
+        let of = &self.modules[module];
+        let imported =
+            of.imports.iter().filter_map(|import| match (self.resolve(module, &import.path, 0)?, &import.name) {
+                (Entity::Item(target), _) | (Entity::Module(target), None) => Some(target),
+                // The paths that begin with its name count.
+                (Entity::Module(_), Some(_)) => None,
+            });
+        let named = of.paths.iter().filter_map(|path| match self.resolve(module, path, 0)? {
+            Entity::Item(target) => Some(target),
+            Entity::Module(_) => None,
+        });
+        let mut edges: Vec<_> = imported.chain(named).filter(|target| *target != module).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        edges
+    }
+
+    /// The entity that a path names in a module. `None`: nothing of this crate.
+    fn resolve(&self, module: usize, path: &[String], steps: usize) -> Option<Entity> {
+        if steps > MAX_STEPS {
+            return None;
+        }
+        let (first, mut rest) = path.split_first()?;
+        let mut entity = match first.as_str() {
+            "crate" => Entity::Module(0),
+            "self" => Entity::Module(module),
+            "super" => {
+                let mut parent = self.modules[module].parent?;
+                while let Some(("super", further)) = rest.split_first().map(|(name, further)| (name.as_str(), further))
+                {
+                    parent = self.modules[parent].parent?;
+                    rest = further;
+                }
+                Entity::Module(parent)
+            }
+            name => self.lookup(module, name, path, steps)?,
+        };
+        while let Some((name, further)) = rest.split_first() {
+            rest = further;
+            entity = match entity {
+                // A function may have the name of a module beside it: the last name of a path is the function's.
+                Entity::Module(of) if rest.is_empty() => {
+                    let item = self.lookup_item(of, name, path, steps);
+                    item.or_else(|| self.child(of, name)).unwrap_or(Entity::Item(of))
+                }
+                Entity::Module(of) => self.lookup(of, name, path, steps).unwrap_or(Entity::Item(of)),
+                item @ Entity::Item(_) => item,
+            };
+        }
+        Some(entity)
+    }
+
+    /// The entity of a name in a module. `None`: it is neither a child nor imported nor defined there. `within`: the path that
+    /// is being resolved, which cannot lead to itself.
+    fn lookup(&self, module: usize, name: &str, within: &[String], steps: usize) -> Option<Entity> {
+        self.child(module, name).or_else(|| self.lookup_item(module, name, within, steps))
+    }
+
+    fn child(&self, module: usize, name: &str) -> Option<Entity> {
+        self.modules[module].children.get(name).map(|child| Entity::Module(*child))
+    }
+
+    /// The same without the children of the module.
+    fn lookup_item(&self, module: usize, name: &str, within: &[String], steps: usize) -> Option<Entity> {
+        let of = &self.modules[module];
+        if of.items.contains(name) {
+            return Some(Entity::Item(module));
+        }
+        let import = of.imports.iter().find(|import| import.name.as_deref() == Some(name) && import.path != within);
+        if let Some(import) = import {
+            return self.resolve(module, &import.path, steps + 1);
+        }
+        of.imports.iter().filter(|import| import.name.is_none() && import.path != within).find_map(|import| match self
+            .resolve(
+            module,
+            &import.path,
+            steps + 1,
+        )? {
+            Entity::Module(target) if steps < MAX_STEPS => self.lookup(target, name, &import.path, steps + 1),
+            _ => None,
+        })
+    }
+
+    /// Reads the file of a module; the files of its children lie in `folder`.
+    fn read_file(&mut self, module: usize, file: &Path, folder: PathBuf) -> Result<()> {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let tokens: TokenStream =
+            text.parse().map_err(|error| anyhow!("cannot read the tokens of {}: {error}", file.display()))?;
+        self.scan(module, tokens, &folder)
+    }
+
+    fn add(&mut self, parent: usize, name: &str) -> usize {
+        let number = self.modules.len();
+        let mut path = self.modules[parent].path.clone();
+        path.push(name.to_owned());
+        self.modules.push(Module { path, parent: Some(parent), ..Module::default() });
+        self.modules[parent].children.insert(name.to_owned(), number);
+        number
+    }
+
+    fn scan(&mut self, module: usize, tokens: TokenStream, folder: &Path) -> Result<()> {
+        let mut tokens = tokens.into_iter().peekable();
+        // The token before an identifier tells whether a path begins there.
+        let mut after_joint = false;
+        let mut after_pub = false;
+        while let Some(token) = tokens.next() {
+            let joint = matches!(&token, TokenTree::Punct(punct) if matches!(punct.as_char(), ':' | '.'));
+            let public = match &token {
+                TokenTree::Ident(word) => word == "pub",
+                TokenTree::Group(group) => after_pub && group.delimiter() == Delimiter::Parenthesis,
+                _ => false,
+            };
+            match token {
+                TokenTree::Punct(punct) if punct.as_char() == '#' => skip_attribute(&mut tokens),
+                TokenTree::Group(group) => self.scan(module, group.stream(), folder)?,
+                TokenTree::Ident(ident) => {
+                    let word = ident.to_string();
+                    match word.as_str() {
+                        "use" if !is_punct(tokens.peek(), '<') => {
+                            let declared = until_semicolon(&mut tokens);
+                            let imports = &mut self.modules[module].imports;
+                            read_use(&mut declared.into_iter().peekable(), &[], after_pub, imports);
+                        }
+                        "mod" => self.read_mod(module, &mut tokens, folder)?,
+                        "fn" | "struct" | "enum" | "union" | "trait" | "type" | "const" | "static" => {
+                            if let Some(TokenTree::Ident(name)) = tokens.peek() {
+                                let name = name.to_string();
+                                self.modules[module].items.insert(name);
+                            }
+                        }
+                        _ if !after_joint => {
+                            let path = read_path(word, &mut tokens);
+                            if path.len() > 1 {
+                                self.modules[module].paths.push(path);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+            after_joint = joint;
+            after_pub = public;
+        }
+        Ok(())
+    }
+
+    fn read_mod(&mut self, module: usize, tokens: &mut Tokens, folder: &Path) -> Result<()> {
+        let Some(TokenTree::Ident(name)) = tokens.next() else { return Ok(()) };
+        let name = name.to_string();
+        let inner = folder.join(name.trim_start_matches("r#"));
+        match tokens.next() {
+            Some(TokenTree::Group(body)) => {
+                let child = self.add(module, &name);
+                self.scan(child, body.stream(), &inner)
+            }
+            _ => {
+                let child = self.add(module, &name);
+                let files = [inner.with_extension("rs"), inner.join("mod.rs")];
+                let file = files.iter().find(|file| file.exists()).with_context(|| {
+                    format!("the module {} has no file below {}", self.name(child), folder.display())
+                })?;
+                self.read_file(child, file, inner)
+            }
+        }
+    }
+}
+
+/// Skips the attribute after a `#`, and the item after it if that exists in tests only.
+fn skip_attribute(tokens: &mut Tokens) {
+    if is_punct(tokens.peek(), '!') {
+        tokens.next();
+    }
+    let Some(TokenTree::Group(group)) = tokens.peek() else { return };
+    let is_for_tests = is_for_tests(group);
+    tokens.next();
+    if !is_for_tests {
+        return;
+    }
+    while is_punct(tokens.peek(), '#') {
+        tokens.next();
+        tokens.next();
+    }
+    let mut is_use = false;
+    for token in tokens.by_ref() {
+        match token {
+            TokenTree::Ident(word) if word == "use" => is_use = true,
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && !is_use => return,
+            TokenTree::Punct(punct) if punct.as_char() == ';' => return,
+            _ => {}
+        }
+    }
+}
+
+/// Whether an attribute is `cfg(test)`, or a `cfg` that cannot hold without it.
+fn is_for_tests(attribute: &Group) -> bool {
+    fn needs_test(condition: &[TokenTree]) -> bool {
+        match condition {
+            [TokenTree::Ident(word)] => word == "test",
+            [TokenTree::Ident(word), TokenTree::Group(all)] if word == "all" => {
+                let all: Vec<_> = all.stream().into_iter().collect();
+                all.split(|token| is_punct(Some(token), ',')).any(needs_test)
+            }
+            _ => false,
+        }
+    }
+    let tokens: Vec<_> = attribute.stream().into_iter().collect();
+    match tokens.as_slice() {
+        [TokenTree::Ident(word), TokenTree::Group(condition)] if word == "cfg" => {
+            needs_test(&condition.stream().into_iter().collect::<Vec<_>>())
+        }
+        _ => false,
+    }
+}
+
+fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
+}
+
+fn until_semicolon(tokens: &mut Tokens) -> TokenStream {
+    tokens.take_while(|token| !is_punct(Some(token), ';')).collect()
+}
+
+/// Takes `::` off the tokens, if it comes next.
+fn take_separator(tokens: &mut Tokens) -> bool {
+    if !is_punct(tokens.peek(), ':') {
+        return false;
+    }
+    let mut ahead = tokens.clone();
+    ahead.next();
+    let is_separator = is_punct(ahead.peek(), ':');
+    if is_separator {
+        tokens.next();
+        tokens.next();
+    }
+    is_separator
+}
+
+/// The rest of a path that begins with a name.
+fn read_path(first: String, tokens: &mut Tokens) -> Vec<String> {
+    let mut path = vec![first];
+    while take_separator(tokens) {
+        match tokens.peek() {
+            Some(TokenTree::Ident(name)) => {
+                path.push(name.to_string());
+                tokens.next();
+            }
+            _ => break,
+        }
+    }
+    path
+}
+
+/// Reads the tree of a `use` declaration.
+fn read_use(tokens: &mut Tokens, prefix: &[String], is_reexport: bool, imports: &mut Vec<Import>) {
+    let mut path = prefix.to_vec();
+    // A leading `::` names another crate.
+    if take_separator(tokens) {
+        return;
+    }
+    loop {
+        match tokens.next() {
+            Some(TokenTree::Ident(name)) => {
+                let name = name.to_string();
+                if name == "as" {
+                    if let Some(TokenTree::Ident(renamed)) = tokens.next() {
+                        imports.push(Import { path, name: Some(renamed.to_string()), is_reexport });
+                    }
+                    return;
+                }
+                // `self` in a group is the module of the group.
+                if name != "self" || path.is_empty() {
+                    path.push(name);
+                }
+                if !take_separator(tokens) && !matches!(tokens.peek(), Some(TokenTree::Ident(word)) if word == "as") {
+                    let name = path.last().cloned();
+                    imports.push(Import { path, name, is_reexport });
+                    return;
+                }
+            }
+            Some(TokenTree::Group(group)) => {
+                let members: Vec<_> = group.stream().into_iter().collect();
+                for member in members.split(|token| is_punct(Some(token), ',')) {
+                    let member: TokenStream = member.iter().cloned().collect();
+                    read_use(&mut member.into_iter().peekable(), &path, is_reexport, imports);
+                }
+                return;
+            }
+            Some(TokenTree::Punct(star)) if star.as_char() == '*' => {
+                imports.push(Import { path, name: None, is_reexport });
+                return;
+            }
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn imports(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        read_use(&mut text.parse::<TokenStream>().unwrap().into_iter().peekable(), &[], false, &mut found);
+        found
+            .iter()
+            .map(|import| format!("{} = {}", import.name.as_deref().unwrap_or("*"), import.path.join("::")))
+            .collect()
+    }
+
+    #[test]
+    fn a_declaration_is_read_with_its_groups_names_and_stars() {
+        let read = imports("crate::{a::{self, B as C}, super::d::*, e}");
+        assert_eq!(read, ["a = crate::a", "C = crate::a::B", "* = crate::super::d", "e = crate::e"]);
+        assert_eq!(imports("a::B as _"), ["_ = a::B"]);
+        assert_eq!(imports("::std::fmt"), [] as [&str; 0]);
+    }
+
+    /// A crate of files in a folder of its own.
+    fn edges(test: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let folder = std::env::temp_dir().join(format!("trunkline-circles-{}-{test}", std::process::id()));
+        for (name, text) in files {
+            let file = folder.join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        let tree = Tree::read(&folder);
+        std::fs::remove_dir_all(&folder).unwrap();
+        let tree = tree.unwrap();
+        let mut edges: Vec<_> = tree
+            .edges()
+            .iter()
+            .enumerate()
+            .flat_map(|(from, to)| to.iter().map(move |to| (from, *to)))
+            .map(|(from, to)| format!("{} -> {}", tree.name(from), tree.name(to)))
+            .collect();
+        edges.sort();
+        edges
+    }
+
+    #[test]
+    fn names_lead_through_reexports_to_the_module_that_defines_them() {
+        let files = [
+            ("lib.rs", "mod a; mod b; pub use a::Deep; use std::fmt::Debug;"),
+            ("a/mod.rs", "mod deep; mod other; pub use deep::Deep; pub(crate) use other::*;"),
+            ("a/deep.rs", "pub struct Deep;"),
+            ("a/other.rs", "pub fn other() {} use super::Deep;"),
+            ("b.rs", "use crate::{Deep, a}; fn b() { a::other(); Deep::new() }"),
+        ];
+        let expected = [
+            "a -> a::deep",
+            "a -> a::other",
+            "a::other -> a::deep",
+            "b -> a::deep",
+            "b -> a::other",
+            "crate -> a::deep",
+        ];
+        assert_eq!(edges("reexports", &files), expected);
+    }
+
+    #[test]
+    fn paths_in_code_and_in_macros_count_and_tests_do_not() {
+        let files = [
+            ("lib.rs", "mod a; mod b; mod c { pub mod inner { pub fn f() {} } }"),
+            ("a.rs", "fn a() { println!(\"{}\", crate::b::x::<u8>()); let y = z.b::<u8>(); super::c::inner::f(); }"),
+            (
+                "b.rs",
+                "#[cfg(test)] #[allow(x)] mod tests { use crate::a::A; } #[cfg(test)] use crate::c::{inner::f}; \
+                 #[cfg(all(unix, test))] fn g() { crate::a::a() } #[cfg(not(test))] fn h() { self::x(); crate::c::k() }",
+            ),
+        ];
+        assert_eq!(edges("paths", &files), ["a -> b", "a -> c::inner", "b -> c"]);
+    }
+
+    #[test]
+    fn children_of_files_lie_in_a_folder_of_the_same_name() {
+        let files = [
+            ("lib.rs", "mod a;"),
+            ("a.rs", "mod b; pub struct A(b::B);"),
+            ("a/b.rs", "use super::super::a::A; pub struct B(Box<A>);"),
+        ];
+        assert_eq!(edges("children", &files), ["a -> a::b", "a::b -> a"]);
+    }
+}
