@@ -260,7 +260,7 @@ impl Client {
     }
 }
 
-/// Discovery is the liveness check of the era that has no `ping` (VERSIONS 2.5).
+/// Discovery is the liveness check of the era that has no `ping` (docs/versions.md, 2.5).
 fn spoken(method: &str, revision: Option<Revision>) -> &str {
     match revision {
         Some(revision) if method == method::PING && revision.era() == Era::Modern => method::DISCOVER,

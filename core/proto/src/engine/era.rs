@@ -1,4 +1,4 @@
-//! Which era a request belongs to (VERSIONS 2.2): told here, and nowhere else.
+//! Which era a request belongs to (docs/versions.md, 2.2): told here, and nowhere else.
 
 use crate::protocol::{Era, envelope::Request, meta::RequestMeta, method};
 

@@ -74,7 +74,7 @@ fn answer_to(offered: &str) -> Revision {
     Revision::parse(offered).filter(|revision| revision.era() == Era::Legacy).unwrap_or(Revision::LATEST_LEGACY)
 }
 
-/// The refusal of a request that comes before `initialize` (VERSIONS 2.2, step 5): the code that a modern request without its
+/// The refusal of a request that comes before `initialize` (docs/versions.md, 2.2, step 5): the code that a modern request without its
 /// version gets, naming every version, so that clients of both eras learn what to do.
 pub(crate) fn not_initialized(method: &str) -> RpcError {
     let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();

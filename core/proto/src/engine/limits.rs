@@ -1,4 +1,4 @@
-//! The bounds of one conversation, all options with defaults (DESIGN: every queue has a bound, every wait a deadline).
+//! The bounds of one conversation, all options with defaults: every queue has a bound, every wait a deadline.
 
 use crate::protocol::envelope::FrameBounds;
 use std::time::Duration;

@@ -27,7 +27,7 @@ pub struct Mirror {
 /// The values of `Mcp-Param-*` headers by the rest of their name in lower case, decoded as `Mcp-Name` is.
 pub type MirroredParameters = BTreeMap<String, Result<String, String>>;
 
-/// Checks a request in the order that VERSIONS 2.2 gives, and says where it comes from.
+/// Checks a request in the order that docs/versions.md, 2.2 gives, and says where it comes from.
 pub(crate) fn check(
     request: &Request,
     raw_meta: Option<&RawValue>,

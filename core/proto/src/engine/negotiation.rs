@@ -1,4 +1,4 @@
-//! How a client finds out which revision to speak (VERSIONS 2.3), without ever falling back for the wrong reason.
+//! How a client finds out which revision to speak (docs/versions.md, 2.3), without ever falling back for the wrong reason.
 
 use crate::protocol::{Era, RawJson, Revision, RpcError, error::code};
 use serde::Deserialize;
@@ -193,7 +193,7 @@ impl Negotiation {
     fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> Step {
         match outcome {
             ProbeOutcome::Result(result) => self.handshake_answered(revision, result),
-            // A server of both eras whose first request, slow to answer, fixed its era: that code proves it (VERSIONS 2.3).
+            // A server of both eras whose first request, slow to answer, fixed its era: that code proves it (docs/versions.md, 2.3).
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
                 match newest(&supported_in(&error), Era::Modern) {
                     Some(modern) if self.choice == RevisionChoice::Auto && !self.corrected => {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// Error codes (the specification's base protocol and schema pages; VERSIONS part 1.5).
+/// Error codes (the specification's base protocol and schema pages; docs/versions.md, 1.5).
 pub mod code {
     /// The text is not JSON.
     pub const PARSE_ERROR: i64 = -32700;
@@ -133,7 +133,7 @@ impl RpcError {
             .with_data(json!({"supported": supported, "requested": requested}))
     }
 
-    /// Returns whether the code is one of the three that only a server of the modern era sends (VERSIONS 2.3).
+    /// Returns whether the code is one of the three that only a server of the modern era sends (docs/versions.md, 2.3).
     pub fn is_modern(&self) -> bool {
         matches!(self.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION)
     }

@@ -232,7 +232,7 @@ impl Shared {
 }
 
 /// Refused authorization says nothing of the protocol, nor does a failing server that is asked which era it is of
-/// (VERSIONS 2.3, step 4).
+/// (docs/versions.md, 2.3, step 4).
 fn says_what_the_server_is(status: StatusCode, request: &RequestHead) -> bool {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,

@@ -1,5 +1,5 @@
 //! Who may come in: the one place where the HTTP server asks for access tokens. It comes after `Host` and `Origin` and before
-//! anything of the message (VERSIONS 2.2).
+//! anything of the message (docs/versions.md, 2.2).
 
 use super::{body::HttpBody, reply};
 use crate::{

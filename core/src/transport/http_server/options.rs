@@ -29,7 +29,7 @@ pub struct HttpOptions {
     pub allowed_origins: Vec<String>,
     /// Where clients of HTTP+SSE, the transport of 2024-11-05, find their stream. Default `/sse`; `None` serves none, as
     /// does a server without sessions. The path of the endpoint may be shared: then who asks for a stream without a session
-    /// gets this one (VERSIONS 2.2).
+    /// gets this one (docs/versions.md, 2.2).
     pub sse: Option<String>,
     /// Where clients of HTTP+SSE post their messages. Default `/messages`; where the path is shared, they post there.
     pub messages: String,

@@ -1,4 +1,4 @@
-//! How the client finds out what to speak (VERSIONS 2.3), with each kind of server.
+//! How the client finds out what to speak (docs/versions.md, 2.3), with each kind of server.
 
 use super::*;
 use trunkline::{client::ErrorKind, engine::RevisionChoice};

@@ -1,0 +1,69 @@
+//! The side that is under test in a file: a server, a client, or the words that both share.
+
+use std::fmt;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    Server,
+    Client,
+    /// Messages and their parts without a conversation, or conversations with both ends under test.
+    Both,
+}
+
+/// Parts of paths and the side that their files test. The first one that fits decides; any other file tests a server.
+const SIDES: [(&str, Side); 24] = {
+    use Side::{Both, Client, Server};
+    [
+        ("tests/vectors/client/", Client),
+        ("tests/vectors/", Server),
+        ("tests/wire/", Both),
+        // The rules of client input are applied by servers, and those of header parameters by both sides.
+        ("core/proto/src/protocol/", Both),
+        ("core/proto/src/engine/client", Client),
+        ("core/proto/src/engine/negotiation", Client),
+        ("core/proto/src/engine/outgoing", Both),
+        ("core/proto/src/engine/params", Client),
+        ("core/proto/src/http/mirror", Both),
+        ("core/proto/src/http/event_stream", Both),
+        ("core/src/client/", Client),
+        ("core/src/transport/http_client/", Client),
+        ("core/src/transport/child", Client),
+        ("core/src/transport/", Both),
+        ("core/tests/it/client", Client),
+        ("core/tests/it/memory", Both),
+        ("core/tests/it/envelope", Both),
+        ("core/tests/http_client", Client),
+        ("core/tests/typed", Both),
+        ("core/bridge/", Both),
+        // The clients of the bindings.
+        ("client", Client),
+        ("test_connecting", Client),
+        ("test_lifecycle", Both),
+        ("bindings-c/", Both),
+    ]
+};
+
+impl Side {
+    pub(super) fn of_file(file: &str) -> Self {
+        SIDES.iter().find(|(part, _)| file.contains(part)).map_or(Self::Server, |(_, side)| *side)
+    }
+
+    /// Whether a test of this side can prove a requirement on `client`, `server` or `both`.
+    pub(super) fn proves(self, side: &str) -> bool {
+        match side {
+            "client" => self != Self::Server,
+            "server" => self != Self::Client,
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::Both => "both",
+        })
+    }
+}
