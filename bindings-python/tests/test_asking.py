@@ -265,7 +265,7 @@ def test_root_08_roots_of_the_client(asking: list[str], revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", SINCE_ELICITATION)
-def test_mrtr_08_what_has_an_effect_happens_once(asking: list[str], revision: str) -> None:
+def test_what_has_an_effect_happens_once(asking: list[str], revision: str) -> None:
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=Answers()) as peer:
         assert peer.call("booking") == f"77 Ada Ada after {3 if peer.modern else 1} runs"
         assert len(peer.rounds) == (2 if peer.modern else 0)

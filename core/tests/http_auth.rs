@@ -190,6 +190,13 @@ async fn auth_of(response: Response) -> Value {
 
 // ---- metadata and challenges ----
 
+#[test]
+fn aus_13_offline_access_is_no_scope_of_a_tool() {
+    let tool = ToolEntry::typed("write", "Needs more.", || async { Ok("written") }).scopes(["offline_access"]);
+    let error = server().add_tool(tool).err().unwrap();
+    assert!(error.to_string().contains("offline_access"), "{error}");
+}
+
 #[tokio::test]
 async fn aus_01_and_aus_03_metadata_is_served_without_a_token() {
     let issuer = Issuer::start().await;
@@ -225,6 +232,7 @@ async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_says_what_is_nee
     ] {
         // SEC-02: a session id is no authentication.
         let answer = fixture.send(method.clone(), path, &[("mcp-session-id", "x")], None).await;
+        // AUS-06
         assert_eq!(answer.status(), 401, "{method} {path}");
         assert_eq!(challenges(&answer), std::slice::from_ref(&challenge));
     }
@@ -315,6 +323,7 @@ async fn aus_10_aus_11_and_sec_21_insufficient_scope_names_all_that_is_needed() 
         match needed {
             None => assert_eq!(answer.status(), 200, "{scope} {tool}"),
             Some(needed) => {
+                // AUS-06
                 assert_eq!(answer.status(), 403, "{scope} {tool}");
                 // A page may read why.
                 assert_eq!(answer.headers()["access-control-allow-origin"], "http://localhost:1");

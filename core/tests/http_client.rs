@@ -234,7 +234,7 @@ async fn http_09_every_revision_over_json_and_streams() {
 }
 
 #[tokio::test]
-async fn http_24_http_23_a_cancelled_call_ends_on_the_server_in_both_eras() {
+async fn http_23_a_cancelled_call_ends_on_the_server_in_both_eras() {
     let (server, mut drops) = server();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     for choice in [RevisionChoice::Modern, RevisionChoice::Legacy] {
@@ -329,7 +329,7 @@ fn annotated(name: &str, kind: &str, header: &str) -> Value {
 }
 
 #[tokio::test]
-async fn h26_23_and_36_annotated_parameters_travel_in_headers() {
+async fn h26_23_annotated_parameters_travel_in_headers() {
     let server = Server::builder("routing", "1").build();
     let answer = |call: trunkline::server::Call| {
         let arguments = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
@@ -434,6 +434,7 @@ async fn http_45_http_49_http_51_a_session_is_named_until_it_is_ended() {
         assert_eq!(seen.header("mcp-session-id"), Some("s-1").filter(|_| !first));
         assert_eq!(seen.header("mcp-protocol-version"), Some("2025-11-25").filter(|_| !first));
         assert!(seen.header("mcp-method").is_none());
+        // HTTP-31
         let accept = if seen.method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
         assert_eq!(seen.header("accept"), Some(accept));
     }

@@ -125,7 +125,8 @@ impl AuthorizationBuilder {
         self
     }
 
-    /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2).
+    /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not those that other
+    /// options give.
     pub fn metadata(mut self, members: Map<String, Value>) -> Self {
         self.metadata.extend(members);
         self
@@ -138,6 +139,9 @@ impl AuthorizationBuilder {
     pub fn build(self) -> Result<Authorization, ConfigError> {
         let resource = endpoint_url("resource", &self.resource)?;
         let public_url = self.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
+        if let Some(name) = Metadata::OWN_MEMBERS.iter().find(|name| self.metadata.contains_key(**name)) {
+            return Err(ConfigError::new("metadata", format!("has {name}, which the document has from other options")));
+        }
         if self.authorization_servers.is_empty() {
             return Err(ConfigError::new(
                 "authorizationServers",
@@ -226,6 +230,7 @@ fn check_scopes<'a>(option: &'static str, scopes: impl IntoIterator<Item = &'a S
 mod tests {
     use super::*;
     use crate::auth::{Refusal, Verification};
+    use serde_json::json;
 
     fn builder(resource: &str) -> AuthorizationBuilder {
         let verifier = |token: Verification| {
@@ -269,5 +274,20 @@ mod tests {
         for builder in [good().scopes(["offline_access"]), good().required_scopes(["offline_access"])] {
             assert!(builder.build().unwrap_err().to_string().contains("offline_access"));
         }
+    }
+
+    #[test]
+    fn aus_01_aus_13_further_metadata_replaces_nothing() {
+        for (name, value) in [
+            ("resource", json!("https://evil.example")),
+            ("authorization_servers", json!([])),
+            ("scopes_supported", json!(["offline_access"])),
+            ("dpop_bound_access_tokens_required", json!(false)),
+        ] {
+            let members = Map::from_iter([(name.to_owned(), value)]);
+            let error = good().metadata(members).build().unwrap_err().to_string();
+            assert!(error.contains("metadata") && error.contains(name), "{error}");
+        }
+        assert!(good().metadata(Map::from_iter([("resource_name".to_owned(), json!("Weather"))])).build().is_ok());
     }
 }

@@ -30,6 +30,16 @@ pub(super) struct Contents<'a> {
 }
 
 impl Metadata {
+    /// The members that the document has from other options.
+    pub(super) const OWN_MEMBERS: [&str; 6] = [
+        "resource",
+        "authorization_servers",
+        "bearer_methods_supported",
+        "scopes_supported",
+        "dpop_signing_alg_values_supported",
+        "dpop_bound_access_tokens_required",
+    ];
+
     pub(super) fn new(resource: &Url, contents: &Contents<'_>) -> Self {
         let path = resource.path().trim_end_matches('/');
         let mut url = resource.clone();

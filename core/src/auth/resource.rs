@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn sec_12_plain_http_is_for_this_machine() {
+    fn plain_http_is_for_this_machine() {
         for (url, safe) in [
             ("https://auth.example", true),
             ("http://localhost:9", true),

@@ -30,7 +30,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn http_26_http_27_http_29_a_call_is_polled_for_its_answer() {
+async fn http_26_and_27_a_call_is_polled_for_its_answer() {
     let (fixture, gate) = polling().await;
     let id = fixture.session("2025-11-25").await;
     for progress in [false, true] {
@@ -81,7 +81,7 @@ async fn http_20_streams_are_closed_early_only_where_that_is_defined() {
 }
 
 #[tokio::test]
-async fn http_22_http_38_to_40_what_a_broken_connection_missed_is_sent_again() {
+async fn http_22_39_and_40_what_a_broken_connection_missed_is_sent_again() {
     let (fixture, gate) = polling().await;
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let id = fixture.session(revision).await;

@@ -53,7 +53,7 @@ fn at(sse: &str) -> HttpOptions {
 }
 
 #[tokio::test]
-async fn sse_01_to_05_a_session_of_every_revision_of_the_handshake() {
+async fn sse_01_02_04_and_05_a_session_of_every_revision_of_the_handshake() {
     let fixture = Fixture::new().await;
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         for path in ["/sse", "/sse/"] {
@@ -107,7 +107,7 @@ async fn sse_05_a_session_ends_with_its_stream() {
 }
 
 #[tokio::test]
-async fn sse_03_what_cannot_be_taken_is_refused_with_a_status() {
+async fn what_cannot_be_taken_is_refused_with_a_status() {
     let fixture = Fixture::new().await;
     let mut session = Session::open(&fixture, "/sse").await;
     session.initialize("2025-06-18").await;

@@ -273,10 +273,27 @@ async fn http_11_modern_notifications_are_accepted_and_responses_are_not() {
     assert!(answer.json().get("id").is_none());
 }
 
+#[tokio::test]
+async fn http_11_legacy_notifications_and_responses_get_202_without_a_body() {
+    let fixture = Fixture::new().await;
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let id = fixture.session(revision).await;
+        let session = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", revision)];
+        for message in [
+            notification("notifications/roots/list_changed"),
+            json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
+            json!({"jsonrpc": "2.0", "id": "late", "error": {"code": -32600, "message": "no"}}),
+        ] {
+            let answer = fixture.post(&session, &message).await;
+            assert_eq!((answer.status, &answer.body[..]), (202, ""), "{revision} {message}");
+        }
+    }
+}
+
 // ---- legacy sessions ----
 
 #[tokio::test]
-async fn http_41_to_47_a_session_lives_from_initialize_to_delete() {
+async fn http_41_to_43_http_46_and_47_a_session_lives_from_initialize_to_delete() {
     let fixture = Fixture::new().await;
     // SEC-03: from servers that have done the same, ids that have as little in common as chance gives. A counter, a clock or a seed
     // that all share would show.
@@ -432,7 +449,7 @@ async fn http_23_an_explicit_cancellation_ends_the_call_and_its_exchange() {
 
 /// HTTP-01
 #[tokio::test]
-async fn http_30_to_33_the_get_stream_carries_what_belongs_to_no_request() {
+async fn http_32_and_33_the_get_stream_carries_what_belongs_to_no_request() {
     let fixture = Fixture::new().await;
     let id = fixture.session("2025-11-25").await;
     let get = || fixture.ask("GET").header("Mcp-Session-Id", &id).header("Accept", "text/event-stream");
@@ -756,7 +773,26 @@ async fn whoever_stops_to_wait_for_the_end_does_not_stop_the_end() {
     eventually("the socket is still there", || std::net::TcpStream::connect(fixture.address).is_err()).await;
 }
 
-/// HTTP-05
+#[tokio::test]
+async fn http_05_a_server_listens_on_loopback_unless_an_address_is_given() {
+    let options = HttpOptions::default();
+    assert_eq!(options.host, "127.0.0.1");
+    let (server, _) = server(ServerOptions::default());
+    let listener = server.listen_with(HttpOptions { port: 0, ..options }).await.unwrap();
+    let url = listener.url().unwrap();
+    let address: std::net::SocketAddr = url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();
+    assert!(address.ip().is_loopback(), "{address}");
+    // No other address of this machine answers. A socket without a peer has the one that leads outside; nothing is sent.
+    let outside = std::net::UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    if let Some(outside) = outside.ok().map(|outside| outside.ip()).filter(|ip| !ip.is_loopback()) {
+        let refused = std::net::TcpStream::connect_timeout(&(outside, address.port()).into(), PATIENCE).unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+    }
+}
+
 #[tokio::test]
 async fn an_address_that_cannot_be_had_is_named() {
     let fixture = Fixture::new().await;

@@ -242,6 +242,7 @@ fn mrtr_05_to_07_a_state_that_was_changed_or_belongs_elsewhere_or_is_old_is_refu
     let (_, state) = asked(&wire.ask(1, "tools/call", first.clone()));
     std::thread::sleep(Duration::from_millis(60));
     let late = wire.ask(2, "tools/call", retry(first, &state, responses()));
+    // SEC-06: it has expired.
     assert_eq!(code(&late), -32602);
     assert!(late["error"]["message"].as_str().unwrap().contains("expired"), "{late}");
 }

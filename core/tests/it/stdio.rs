@@ -134,7 +134,7 @@ fn rpc_14_batches_are_answered_where_their_revision_governs() {
     );
     assert_eq!(wire.rest(), [] as [Value; 0], "nothing in it asks for an answer");
 
-    // RPC-17, and no request of the other era either.
+    // An `initialize` in a batch opens nothing, and no request of the other era is answered there either.
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
     let modern = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": modern(json!({}))});
     for element in [initialize, modern] {

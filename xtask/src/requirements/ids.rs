@@ -1,7 +1,7 @@
 //! Reads ids out of text (`HTTP-07`) and out of names (`http_07_…`).
 
-/// The ids in a text: `HTTP-07`, `SUB-01 to SUB-03`.
-pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<String> {
+/// The ids in a text: `HTTP-07`, `SUB-01 to SUB-03`. Those of one range stand together.
+pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<Vec<String>> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();
     let mut ids = Vec::new();
@@ -14,7 +14,7 @@ pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<String> {
             let last = text[dash + 3..].strip_prefix(" to ").and_then(|rest| rest.strip_prefix(prefix)?.get(1..3));
             let first: u32 = number.parse().unwrap_or_default();
             let last = last.and_then(|last| last.parse().ok()).unwrap_or(first);
-            ids.extend((first..=last).map(|number| format!("{prefix}-{number:02}")));
+            ids.push((first..=last).map(|number| format!("{prefix}-{number:02}")).collect::<Vec<_>>());
         }
     }
     ids.dedup();
@@ -65,9 +65,9 @@ mod tests {
     #[test]
     fn ids_in_text_stand_for_themselves() {
         let text = "(HTTP-07, H26-01), XHTTP-02 HTTP-123 http-04 2026-07-28 SUB-05.";
-        assert_eq!(in_text(text, &prefixes()), ["HTTP-07", "H26-01", "SUB-05"]);
-        assert_eq!(in_text("ä-TOOL-01-ü", &prefixes()), ["TOOL-01"]);
-        assert_eq!(in_text("SUB-02 to SUB-04, and", &prefixes()), ["SUB-02", "SUB-03", "SUB-04"]);
+        assert_eq!(in_text(text, &prefixes()), [["HTTP-07"], ["H26-01"], ["SUB-05"]]);
+        assert_eq!(in_text("ä-TOOL-01-ü", &prefixes()), [["TOOL-01"]]);
+        assert_eq!(in_text("SUB-02 to SUB-04, and", &prefixes())[0], ["SUB-02", "SUB-03", "SUB-04"]);
     }
 
     #[test]

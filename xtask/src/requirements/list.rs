@@ -70,6 +70,34 @@ impl List {
         self.all().any(|one| one.id == id)
     }
 
+    /// Names and ranges that hold requirements on clients beside requirements on servers: one of them is not under test.
+    pub(super) fn crossing(&self, mentions: &Mentions) -> Vec<String> {
+        let side = |id: &String| self.all().find(|one| one.id == *id).map(|one| one.side.as_str());
+        let of_side = |ids: &[String], wanted: &str| {
+            let found: Vec<_> = ids.iter().filter(|id| side(id) == Some(wanted)).map(String::as_str).collect();
+            found.join(" ")
+        };
+        let crossing = mentions.groups().filter_map(|(place, ids)| {
+            let (client, server) = (of_side(ids, "client"), of_side(ids, "server"));
+            (!client.is_empty() && !server.is_empty())
+                .then(|| format!("{place} names {client} of clients and {server} of servers"))
+        });
+        crossing.collect()
+    }
+
+    /// Requirements that are named where only the other side is under test.
+    pub(super) fn other_side(&self, mentions: &Mentions) -> Vec<String> {
+        let wrong = |one: &&Requirement| {
+            let sides = mentions.sides(&one.id);
+            !sides.is_empty() && !sides.iter().any(|side| side.proves(&one.side))
+        };
+        let told = |one: &Requirement| {
+            let files: Vec<_> = mentions.of(&one.id).into_keys().collect();
+            format!("{} binds a {}, which is not under test in {}", one.id, one.side, files.join(", "))
+        };
+        self.all().filter(wrong).map(told).collect()
+    }
+
     pub(super) fn named(&self, mentions: &Mentions) -> usize {
         self.all().filter(|one| mentions.has(&one.id)).count()
     }

@@ -4,6 +4,7 @@ mod ids;
 mod list;
 mod page;
 mod scan;
+mod sides;
 
 use anyhow::{Context, Result, bail};
 
@@ -59,8 +60,9 @@ fn judge(list: &List, mentions: &Mentions) -> Count {
         .map(|(id, place)| format!("{place} names {id}, which is no requirement"))
         .collect();
     let open = list.open(mentions);
-    let mut count = Count { passed: 0, failed: unknown.len(), said: unknown.join("\n"), note: String::new() };
-    count.passed += usize::from(unknown.is_empty());
+    let wrong = [unknown, list.crossing(mentions), list.other_side(mentions)].concat();
+    let mut count = Count { passed: 0, failed: wrong.len(), said: wrong.join("\n"), note: String::new() };
+    count.passed += usize::from(wrong.is_empty());
     let (named, explained) = (list.named(mentions), list.explained(mentions));
     count.note = format!(
         "{named} of {} named by a test, {explained} explained, {} on the server's side open",

@@ -11,6 +11,7 @@ const HEAD: &str = "\
 What the five revisions of the specification and its extensions demand of a client or a server, each with the tests that name it, or the reason why no
 test of a server library can. The texts are ours; the named page of the specification decides. A test names a requirement in its own name
 (`http_07_…`) or in a comment in or above it (`HTTP-07`), a wire vector in its field `requirements`: that it also proves it is for its reader to judge.
+The column \"under test\" says whether the named tests have a server or a client under test, or both: messages without a conversation, or both ends of one.
 ";
 
 pub(super) fn write(list: &List, mentions: &Mentions) -> String {
@@ -37,7 +38,7 @@ pub(super) fn write(list: &List, mentions: &Mentions) -> String {
     page.push_str(&format!("| | all | {} |\n", sums(&list.groups)));
     for group in &list.groups {
         page.push_str(&format!(
-            "\n## {}\n\n| id | | requirement | named by |\n| --- | --- | --- | --- |\n",
+            "\n## {}\n\n| id | | requirement | under test | named by |\n| --- | --- | --- | --- | --- |\n",
             group.title
         ));
         for one in &group.requirements {
@@ -62,7 +63,9 @@ fn row(one: &Requirement, mentions: &Mentions) -> String {
         Some(reason) => cell(reason),
         None => "open".to_owned(),
     };
-    format!("| {id} | {side}, {level}, {versions} | {} ({}) | {by} |\n", cell(text), cell(source))
+    let tested: Vec<String> = mentions.sides(id).iter().map(ToString::to_string).collect();
+    let tested = tested.join(", ");
+    format!("| {id} | {side}, {level}, {versions} | {} ({}) | {tested} | {by} |\n", cell(text), cell(source))
 }
 
 fn cell(text: &str) -> String {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::house::House;
 use crate::requirements::ids;
+use crate::requirements::sides::Side;
 use crate::stamp::files_under;
 
 /// Where no test of the protocol lies.
@@ -15,17 +16,21 @@ const LEFT_OUT: [&str; 5] = ["xtask", "benches", "examples", "docs", "tests/requ
 
 /// The ids that tests name, with the file and, where it is known, the test.
 #[derive(Default)]
-pub(super) struct Mentions(BTreeMap<String, BTreeSet<(String, String)>>);
+pub(super) struct Mentions {
+    named: BTreeMap<String, BTreeSet<(String, String)>>,
+    /// Ids that one name or one range holds, with its place.
+    groups: Vec<(String, Vec<String>)>,
+}
 
 impl Mentions {
     pub(super) fn has(&self, id: &str) -> bool {
-        self.0.contains_key(id)
+        self.named.contains_key(id)
     }
 
     /// Files, each with the names of its tests; without a name, the id is named for all of the file.
     pub(super) fn of(&self, id: &str) -> BTreeMap<&str, Vec<&str>> {
         let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (file, test) in self.0.get(id).into_iter().flatten() {
+        for (file, test) in self.named.get(id).into_iter().flatten() {
             let tests = files.entry(file).or_default();
             tests.extend(Some(test.as_str()).filter(|test| !test.is_empty()));
         }
@@ -33,14 +38,33 @@ impl Mentions {
     }
 
     pub(super) fn named(&self) -> impl Iterator<Item = (&str, String)> {
-        self.0
+        self.named
             .iter()
             .flat_map(|(id, places)| places.iter().map(move |(file, test)| (id.as_str(), format!("{file} {test}"))))
     }
 
+    /// Ids that stand in one name or one range, with its place.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.groups.iter().map(|(place, ids)| (place.as_str(), &ids[..]))
+    }
+
+    /// The sides under test where the id is named.
+    pub(super) fn sides(&self, id: &str) -> BTreeSet<Side> {
+        self.named.get(id).into_iter().flatten().map(|(file, _)| Side::of_file(file)).collect()
+    }
+
+    fn add_groups(&mut self, file: &str, test: &str, groups: impl IntoIterator<Item = Vec<String>>) {
+        for ids in groups {
+            if ids.len() > 1 {
+                self.groups.push((format!("{file} {test}"), ids.clone()));
+            }
+            self.add(file, test, ids);
+        }
+    }
+
     fn add(&mut self, file: &str, test: &str, ids: impl IntoIterator<Item = String>) {
         for id in ids {
-            self.0.entry(id).or_default().insert((file.to_owned(), test.to_owned()));
+            self.named.entry(id).or_default().insert((file.to_owned(), test.to_owned()));
         }
     }
 }
@@ -103,7 +127,7 @@ impl Language {
     fn read(self, file: &str, text: &str, prefixes: &[String], mentions: &mut Mentions) {
         let lines = self.tests_in(file, text);
         let mut test: Option<(String, usize)> = None;
-        let mut above: Vec<String> = Vec::new();
+        let mut above: Vec<Vec<String>> = Vec::new();
         let mut marked = false;
         for (index, line) in lines.iter().enumerate() {
             let trimmed = line.trim_start();
@@ -115,21 +139,24 @@ impl Language {
                 continue;
             }
             if let Some(name) = self.name_of_test(trimmed, lines.get(index + 1), marked) {
-                above.extend(ids::in_name(&name, prefixes));
+                above.push(ids::in_name(&name, prefixes));
                 test = Some((name, indent));
             } else if self.starts_function(trimmed) && test.as_ref().is_some_and(|(_, of_test)| indent <= *of_test) {
                 test = None;
             }
             let owner = test.as_ref().map_or("", |(name, _)| name.as_str());
-            mentions.add(file, owner, above.drain(..).chain(here));
+            mentions.add_groups(file, owner, above.drain(..).chain(here));
             marked &= trimmed.is_empty();
         }
-        mentions.add(file, test.as_ref().map_or("", |(name, _)| name.as_str()), above);
+        mentions.add_groups(file, test.as_ref().map_or("", |(name, _)| name.as_str()), above);
     }
 
     /// The lines that are tests: all of a file of tests, or the test module at the end of a source file.
     fn tests_in(self, file: &str, text: &str) -> Vec<String> {
-        let all_of_it = self != Self::Rust || file.contains("/tests/") || file.ends_with("/tests.rs");
+        let all_of_it = self != Self::Rust
+            || file.contains("/tests/")
+            || file.ends_with("/tests.rs")
+            || file.starts_with("tests/vectors/runner/");
         let mut lines = text.lines().map(str::to_owned).peekable();
         let mut before = String::new();
         while let Some(line) = lines.peek().filter(|_| !all_of_it) {

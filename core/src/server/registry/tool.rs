@@ -142,6 +142,10 @@ impl ToolEntry {
         if let Some(scope) = scopes.iter().find(|scope| !is_scope(scope)) {
             return Err(wrong("scopes", &format!("{scope:?} is no scope (RFC 6749 section 3.3)")));
         }
+        // AUS-13: a challenge would ask for it.
+        if scopes.iter().any(|scope| scope == "offline_access") {
+            return Err(wrong("scopes", &"offline_access is a matter between a client and its authorization server"));
+        }
         // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
