@@ -55,43 +55,46 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_OK = 0,
   /**
-   * The peer answered with a JSON-RPC error; see `trunkline_error_code`.
+   * The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
+   * caller gets. See `trunkline_error_code`.
    */
   TRUNKLINE_PROTOCOL = 1,
   /**
-   * No answer in time; the peer was told to cancel.
+   * No answer came in time; the peer was told to cancel.
    */
   TRUNKLINE_TIMEOUT = 2,
   /**
-   * Cancelled by the caller.
+   * The caller cancelled the request.
    */
   TRUNKLINE_CANCELLED = 3,
   /**
-   * The connection, listener or port is closed, or was closed while waiting.
+   * The connection, the listener or the port is closed, or was closed while the caller waited.
    */
   TRUNKLINE_CLOSED = 4,
   /**
-   * The connection could not be made or broke.
+   * The connection could not be made or broke, or the peer's answer is not a result of the
+   * method.
    */
   TRUNKLINE_TRANSPORT = 5,
   /**
-   * The peer speaks no protocol revision that was asked for.
+   * The two sides have no revision of the protocol in common.
    */
   TRUNKLINE_VERSION_MISMATCH = 6,
   /**
-   * An argument is wrong; the message says which one and why.
+   * An argument of this library's own functions is invalid; the message says which one and
+   * why.
    */
-  TRUNKLINE_INVALID = 7,
+  TRUNKLINE_INVALID_ARGUMENT = 7,
   /**
-   * A limit was reached: calls in flight, calls waiting, bytes.
+   * A limit was reached: requests in flight, calls waiting, or bytes.
    */
   TRUNKLINE_BUSY = 8,
   /**
-   * The call would wait for callbacks of the port whose callback is running on this very thread.
+   * The call would wait on the very thread that has to do the work.
    */
   TRUNKLINE_BLOCKING = 9,
   /**
-   * The object belongs to the parent process; make a new one after `fork`.
+   * The object belongs to the parent process; make a new one after the fork.
    */
   TRUNKLINE_FORKED = 10,
   /**
@@ -99,8 +102,8 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_INTERNAL = 11,
   /**
-   * No failure: the handler of a call asked its client for input and runs again with the answer; see
-   * `trunkline_answer_callback`.
+   * The handler of a call asked its client for input and runs again with the answer. Not a
+   * failure. See `trunkline_answer_callback`.
    */
   TRUNKLINE_SUSPENDED = 12,
   /**
@@ -496,7 +499,7 @@ const struct trunkline_error *trunkline_last_error(void);
 /**
  * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
  * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
- * is nothing at that place, `TRUNKLINE_INVALID` if `json` is not JSON.
+ * is nothing at that place, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not JSON.
  */
 enum trunkline_result trunkline_json_get(struct trunkline_str json,
                                          struct trunkline_str pointer,
@@ -1028,7 +1031,7 @@ void trunkline_server_free(struct trunkline_server *server);
  *   with the value `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is not known.
  * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls, `callback` is NULL.
  *
- * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID` if the entry or a
+ * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a
  * schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
  * `user_data` any more, or at once if this function fails.
  */
@@ -1278,7 +1281,7 @@ struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call)
  * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
  * the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
  * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
- * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
+ * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
  */
 enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
                                            struct trunkline_text **facts,
@@ -1327,7 +1330,7 @@ enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, st
 
 /**
  * Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
- * `TRUNKLINE_INVALID` if `json` is not what the shape says: the call is still open then.
+ * `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
  */
 enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
                                                  uint32_t shape,
@@ -1447,51 +1450,17 @@ enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
 enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call, struct trunkline_str message);
 
 /**
- * Asks the user of the call's client: `params` are those of `elicitation/create`, a form (`{"message", "requestedSchema"}`) or
- * a page (`{"mode": "url", "message", "url"}`). The outcome, `{"action", "content"}`, comes to `callback`, inside
- * `trunkline_dispatch` or another blocking function of the port; the call lives until then.
+ * Makes any request to the client of the call. The outcome comes to `callback`, inside `trunkline_dispatch` or another blocking
+ * function of the port; the call lives until then. Input of the user, samples and roots have functions of their own, and work on
+ * every revision; other requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code
+ * -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback` may be NULL.
  *
  * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
- * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
- * empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_set_once`.
+ * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. What has an effect before a question is done once:
+ * `trunkline_call_set_once`.
  *
  * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
  * with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
- */
-enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
-                                            struct trunkline_error **error);
-
-/**
- * Asks the model of the call's client, otherwise as `trunkline_call_elicit`: `params` are those of `sampling/createMessage`
- * (`{"messages", "maxTokens", …}`), and the outcome is a CreateMessageResult.
- */
-enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
-                                            struct trunkline_error **error);
-
-/**
- * Asks for the roots of the call's client, otherwise as `trunkline_call_elicit`: the outcome is `{"roots"}`.
- */
-enum trunkline_result trunkline_call_roots(struct trunkline_call *call,
-                                           struct trunkline_str key,
-                                           trunkline_answer_callback callback,
-                                           void *user_data,
-                                           trunkline_destructor destructor,
-                                           struct trunkline_error **error);
-
-/**
- * Makes any request to the client of the call, otherwise as `trunkline_call_elicit`; those three are the ones that work in both
- * eras. Others, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code -32601 afterwards.
- * `params` is JSON, or empty for none; `options` and `callback` may be NULL.
  */
 enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
                                                    struct trunkline_str method,
@@ -1533,7 +1502,8 @@ enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkl
                                                                    uint64_t timeout_ms);
 
 /**
- * Sets which answer of the client belongs to the request, for requests on a call: see `trunkline_call_elicit`.
+ * Sets which answer of the client belongs to the request, for requests to the client of a call; without it,
+ * questions are counted by kind.
  */
 enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
                                                         struct trunkline_str key);
@@ -1584,51 +1554,6 @@ enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *s
                                                       const struct trunkline_client_options *options,
                                                       struct trunkline_client **client,
                                                       struct trunkline_error **error);
-
-/**
- * Calls a tool and blocks until its result is there. `arguments` is a JSON object, or empty for
- * none; `options` may be NULL. `result` is the CallToolResult as JSON (a tool that failed gives a
- * result with `isError`); it is yours: `trunkline_text_free`. Runs callbacks while it waits;
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
- */
-enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client,
-                                                 struct trunkline_str name,
-                                                 struct trunkline_str arguments,
-                                                 const struct trunkline_request_options *options,
-                                                 struct trunkline_text **result,
-                                                 struct trunkline_error **error);
-
-/**
- * Calls a tool without waiting: `callback` gets the result inside `trunkline_dispatch` or another
- * blocking function of the port. `ticket` may be NULL; otherwise it gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_call_tool(struct trunkline_client *client,
-                                                       struct trunkline_str name,
-                                                       struct trunkline_str arguments,
-                                                       const struct trunkline_request_options *options,
-                                                       trunkline_reply_callback callback,
-                                                       void *user_data,
-                                                       trunkline_destructor destructor,
-                                                       uint64_t *ticket,
-                                                       struct trunkline_error **error);
-
-/**
- * Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
- * specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
- * together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
- */
-enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **tools,
-                                                  struct trunkline_error **error);
-
-/**
- * Checks that the server answers, on every revision. Blocks. `options` may be NULL.
- */
-enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
-                                            const struct trunkline_request_options *options,
-                                            struct trunkline_error **error);
 
 /**
  * Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
@@ -1713,6 +1638,322 @@ struct trunkline_port *trunkline_client_port(const struct trunkline_client *clie
  * more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
  */
 void trunkline_client_free(struct trunkline_client *client);
+
+/**
+ * Lists the tools that the server offers. Blocks until all pages are there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum. `tools`
+ * is a JSON array of the specification's Tool; it is yours: `trunkline_text_free`.
+ * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ */
+enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **tools,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_tools` without waiting: `callback` gets the ListToolsResult with
+ * the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
+ * the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_list_tools(struct trunkline_client *client,
+                                                        const struct trunkline_request_options *options,
+                                                        trunkline_reply_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor,
+                                                        uint64_t *ticket,
+                                                        struct trunkline_error **error);
+
+/**
+ * Calls a tool. A failure of the tool itself is a result that says so. Blocks until the result
+ * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
+ *
+ * - `name`: The name of the tool.
+ * - `arguments`: Its arguments, as its input schema says. JSON, or empty for none.
+ *
+ * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client,
+                                                 struct trunkline_str name,
+                                                 struct trunkline_str arguments,
+                                                 const struct trunkline_request_options *options,
+                                                 struct trunkline_text **result,
+                                                 struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_call_tool` without waiting: `callback` gets the CallToolResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_call_tool(struct trunkline_client *client,
+                                                       struct trunkline_str name,
+                                                       struct trunkline_str arguments,
+                                                       const struct trunkline_request_options *options,
+                                                       trunkline_reply_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor,
+                                                       uint64_t *ticket,
+                                                       struct trunkline_error **error);
+
+/**
+ * Lists the resources that the server offers. Blocks until all pages are there and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum.
+ * `resources` is a JSON array of the specification's Resource; it is yours:
+ * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
+ * end.
+ */
+enum trunkline_result trunkline_client_list_resources(struct trunkline_client *client,
+                                                      const struct trunkline_request_options *options,
+                                                      struct trunkline_text **resources,
+                                                      struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_resources` without waiting: `callback` gets the
+ * ListResourcesResult with the items of all pages, as JSON, inside `trunkline_dispatch` or
+ * another blocking function of the port. `callback` and `ticket` may be NULL; otherwise `ticket`
+ * gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also if this
+ * function fails.
+ */
+enum trunkline_result trunkline_client_start_list_resources(struct trunkline_client *client,
+                                                            const struct trunkline_request_options *options,
+                                                            trunkline_reply_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor,
+                                                            uint64_t *ticket,
+                                                            struct trunkline_error **error);
+
+/**
+ * Lists the resource templates that the server offers: families of resources whose URIs match a
+ * template. Blocks until all pages are there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum.
+ * `resource_templates` is a JSON array of the specification's ResourceTemplate; it is yours:
+ * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
+ * end.
+ */
+enum trunkline_result trunkline_client_list_resource_templates(struct trunkline_client *client,
+                                                               const struct trunkline_request_options *options,
+                                                               struct trunkline_text **resource_templates,
+                                                               struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_resource_templates` without waiting: `callback` gets the
+ * ListResourceTemplatesResult with the items of all pages, as JSON, inside `trunkline_dispatch`
+ * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
+ * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
+ * if this function fails.
+ */
+enum trunkline_result trunkline_client_start_list_resource_templates(struct trunkline_client *client,
+                                                                     const struct trunkline_request_options *options,
+                                                                     trunkline_reply_callback callback,
+                                                                     void *user_data,
+                                                                     trunkline_destructor destructor,
+                                                                     uint64_t *ticket,
+                                                                     struct trunkline_error **error);
+
+/**
+ * Reads a resource. Blocks until the result is there and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `uri`: The URI of the resource.
+ *
+ * `options` may be NULL. `result` is the ReadResourceResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_read_resource(struct trunkline_client *client,
+                                                     struct trunkline_str uri,
+                                                     const struct trunkline_request_options *options,
+                                                     struct trunkline_text **result,
+                                                     struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_read_resource` without waiting: `callback` gets the
+ * ReadResourceResult as JSON inside `trunkline_dispatch` or another blocking function of the
+ * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_read_resource(struct trunkline_client *client,
+                                                           struct trunkline_str uri,
+                                                           const struct trunkline_request_options *options,
+                                                           trunkline_reply_callback callback,
+                                                           void *user_data,
+                                                           trunkline_destructor destructor,
+                                                           uint64_t *ticket,
+                                                           struct trunkline_error **error);
+
+/**
+ * Lists the prompts that the server offers. Blocks until all pages are there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum. `prompts`
+ * is a JSON array of the specification's Prompt; it is yours: `trunkline_text_free`.
+ * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ */
+enum trunkline_result trunkline_client_list_prompts(struct trunkline_client *client,
+                                                    const struct trunkline_request_options *options,
+                                                    struct trunkline_text **prompts,
+                                                    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_prompts` without waiting: `callback` gets the ListPromptsResult
+ * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
+ * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_list_prompts(struct trunkline_client *client,
+                                                          const struct trunkline_request_options *options,
+                                                          trunkline_reply_callback callback,
+                                                          void *user_data,
+                                                          trunkline_destructor destructor,
+                                                          uint64_t *ticket,
+                                                          struct trunkline_error **error);
+
+/**
+ * Gets a prompt, filled in with its arguments. Blocks until the result is there and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `name`: The name of the prompt.
+ * - `arguments`: Its arguments by name; their values are strings. JSON, or empty for none.
+ *
+ * `options` may be NULL. `result` is the GetPromptResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_get_prompt(struct trunkline_client *client,
+                                                  struct trunkline_str name,
+                                                  struct trunkline_str arguments,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **result,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_get_prompt` without waiting: `callback` gets the GetPromptResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_get_prompt(struct trunkline_client *client,
+                                                        struct trunkline_str name,
+                                                        struct trunkline_str arguments,
+                                                        const struct trunkline_request_options *options,
+                                                        trunkline_reply_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor,
+                                                        uint64_t *ticket,
+                                                        struct trunkline_error **error);
+
+/**
+ * Suggests values for an argument of a prompt or of a resource template. Blocks until the result
+ * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
+ *
+ * - `reference`: The prompt or resource template that has the argument. JSON.
+ * - `argument`: The argument with what was typed so far. JSON.
+ * - `context`: What is known already, such as the values of other arguments (2025-06-18 and
+ *   later). JSON, or empty for none.
+ *
+ * `options` may be NULL. `result` is the CompleteResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_complete(struct trunkline_client *client,
+                                                struct trunkline_str reference,
+                                                struct trunkline_str argument,
+                                                struct trunkline_str context,
+                                                const struct trunkline_request_options *options,
+                                                struct trunkline_text **result,
+                                                struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_complete` without waiting: `callback` gets the CompleteResult as JSON
+ * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
+ * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
+ * fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_complete(struct trunkline_client *client,
+                                                      struct trunkline_str reference,
+                                                      struct trunkline_str argument,
+                                                      struct trunkline_str context,
+                                                      const struct trunkline_request_options *options,
+                                                      trunkline_reply_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      uint64_t *ticket,
+                                                      struct trunkline_error **error);
+
+/**
+ * Asks whether the server is alive. Blocks until the answer is there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL.
+ */
+enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
+                                            const struct trunkline_request_options *options,
+                                            struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_ping` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_ping(struct trunkline_client *client,
+                                                  const struct trunkline_request_options *options,
+                                                  trunkline_reply_callback callback,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor,
+                                                  uint64_t *ticket,
+                                                  struct trunkline_error **error);
+
+/**
+ * Asks the client's user to fill in a form. `params` is a JSON object, the params of
+ * `elicitation/create` in the specification, with `message` and `requestedSchema`, or with
+ * `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which question; if it
+ * is empty, questions are counted by kind. `callback` gets the ElicitResult as JSON; when, and
+ * with which failures, as with `trunkline_call_start_request`. `destructor` fires exactly once,
+ * also if this function fails.
+ */
+enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
+
+/**
+ * Asks the client's model to continue a conversation. `params` is a JSON object, the params of
+ * `sampling/createMessage` in the specification, with `messages` and `maxTokens`. `key` says
+ * which answer belongs to which question; if it is empty, questions are counted by kind.
+ * `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
+ * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
+
+/**
+ * Asks for the directories and files that the client lets the server work in. `key` says which
+ * answer belongs to which question; if it is empty, questions are counted by kind. `callback`
+ * gets the ListRootsResult as JSON; when, and with which failures, as with
+ * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
+                                                struct trunkline_str key,
+                                                trunkline_answer_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                struct trunkline_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

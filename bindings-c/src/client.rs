@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
 use crate::edge::text::Text;
-use crate::json::{find, raw};
+use crate::json::find;
 use crate::open_handle::{self, OpenHandle};
 use crate::options::trunkline_client_options;
 use crate::port::{Port, trunkline_port};
@@ -28,19 +27,6 @@ pub(crate) struct Connection {
     pub(crate) port: Arc<Port>,
     pub(crate) handle: u64,
     pub(crate) open: Arc<OpenHandle>,
-}
-
-#[derive(Serialize)]
-struct ToolCall<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<&'a RawValue>,
-}
-
-/// The params of a tool call.
-pub(crate) fn tool_call(name: &str, arguments: &str) -> Result<Box<RawValue>, Failure> {
-    let call = ToolCall { name, arguments: raw("arguments", arguments)? };
-    to_raw_value(&call).map_err(|reason| Failure::internal(reason.to_string()))
 }
 
 /// Connects over a transport, on the port given here, or on that of the options, or on a new one.
@@ -112,6 +98,18 @@ impl Connection {
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
         let request = Request { method, params, all: false, options };
+        request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
+    }
+
+    /// Starts to list everything, page by page.
+    pub(crate) fn start_list(
+        &self,
+        method: &str,
+        options: Option<&trunkline_request_options>,
+        callback: Option<ReplyCallback>,
+        ticket: impl FnOnce(u64),
+    ) -> Result<(), Failure> {
+        let request = Request { method, params: None, all: true, options };
         request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
     }
 }

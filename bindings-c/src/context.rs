@@ -115,7 +115,7 @@ impl trunkline_call {
                 Err(failure) => call.fail_with(&failure.into_error()),
             };
             if let Err(failure) = answered
-                && failure.result == trunkline_result::TRUNKLINE_INVALID
+                && failure.result == trunkline_result::TRUNKLINE_INVALID_ARGUMENT
             {
                 let _ = call.fail_internal(failure.message());
             }

@@ -33,6 +33,49 @@ pub(crate) fn typed<'a, T: Deserialize<'a>>(json: &'a str, pointer: &str, wanted
     serde_json::from_str(value).map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 
+/// The params of a request, member by member; JSON passes as it is.
+#[derive(Default)]
+pub(crate) struct Params(String);
+
+impl Params {
+    pub(crate) fn text(self, name: &str, text: &str) -> Self {
+        self.member(name, &Value::from(text).to_string())
+    }
+
+    /// A text that is absent if it is empty.
+    #[allow(dead_code, reason = "used as soon as an operation has such a parameter")]
+    pub(crate) fn optional_text(self, name: &str, text: &str) -> Self {
+        if text.is_empty() { self } else { self.text(name, text) }
+    }
+
+    /// A member that must be there; `argument` is its name in C.
+    pub(crate) fn required(self, name: &str, argument: &str, json: &str) -> Result<Self, Failure> {
+        Ok(self.member(name, required(argument, json)?.get()))
+    }
+
+    /// A member that is absent if the argument is empty.
+    pub(crate) fn optional(self, name: &str, argument: &str, json: &str) -> Result<Self, Failure> {
+        Ok(match raw(argument, json)? {
+            Some(json) => self.member(name, json.get()),
+            None => self,
+        })
+    }
+
+    /// The object; `None` if it has no members.
+    pub(crate) fn raw(self) -> Result<Option<Box<RawValue>>, Failure> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let object = RawValue::from_string(self.0 + "}");
+        object.map(Some).map_err(|reason| Failure::internal(reason.to_string()))
+    }
+
+    fn member(self, name: &str, json: &str) -> Self {
+        let before = if self.0.is_empty() { "{" } else { "," };
+        Self(format!("{}{before}\"{name}\":{json}", self.0))
+    }
+}
+
 /// The value at a JSON pointer, as it is written.
 pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
     let mut tokens = pointer.split('/');

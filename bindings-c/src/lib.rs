@@ -4,6 +4,7 @@
 //! of which each uses only those below it:
 //!
 //! - `api/` holds the exported functions, one file per chapter of the header: arguments become values, one call, an outcome.
+//!   `generated/` holds those that follow from the declaration of the surface (`cargo xtask generate`), and the result codes.
 //! - The modules here hold the objects behind the handles: the port with its threads, servers, clients, calls, requests.
 //! - `edge/` holds what C needs and MCP does not: result codes, text, user data, panics, the descriptor of event loops.
 
@@ -21,6 +22,7 @@ mod client;
 mod context;
 mod edge;
 mod features;
+mod generated;
 mod http_mount;
 mod json;
 mod listener;

@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-#[path = "c/asking.rs"]
-mod asking;
+#[path = "c/client_requests.rs"]
+mod client_requests;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 const TMP: &str = env!("CARGO_TARGET_TMPDIR");
@@ -56,8 +56,9 @@ scenarios! {
     names_and_version json_helpers null_arguments wrong_arguments memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
     closing requests_to_the_client resources_prompts_and_completion removed_and_told provider middleware
-    freed_while_asking skill access_tokens unix_socket stdio http mounted many_threads options event_loop notifications waking forked
+    freed_while_requesting skill access_tokens unix_socket stdio http mounted many_threads options event_loop notifications waking forked
     stop_in_signal_handler freed_inside_callbacks one_at_a_time dispatching_and_blocking outputs_come_first listeners_close_together
+    client_operations
 }
 
 #[test]

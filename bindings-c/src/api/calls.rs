@@ -18,7 +18,7 @@ pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -
 /// Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
 /// the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
 /// round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
-/// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID` once the call is answered.
+/// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_facts(
     call: *const trunkline_call,

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use serde_json::json;
 
-use crate::client::{connect, tool_call, trunkline_client};
+use crate::client::{connect, trunkline_client};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::ffi::{free, guard, handle, out, out_or_null, text, value_or};
 use crate::edge::options::settled;
@@ -81,82 +81,6 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
         let (server, options, client) = (handle!(server), settled!(options), out!(client));
         let transport = json!({"type": "memory", "server": server.handle()});
         connect(options, Some(server.port()), |_| transport, client)
-    })
-}
-
-/// Calls a tool and blocks until its result is there. `arguments` is a JSON object, or empty for
-/// none; `options` may be NULL. `result` is the CallToolResult as JSON (a tool that failed gives a
-/// result with `isError`); it is yours: `trunkline_text_free`. Runs callbacks while it waits;
-/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_call_tool(
-    client: *mut trunkline_client,
-    name: trunkline_str,
-    arguments: trunkline_str,
-    options: *const trunkline_request_options,
-    result: *mut *mut trunkline_text,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let params = tool_call(text!(name), text!(arguments))?;
-        let json = client.request("callTool", Some(&params), settled!(options))?;
-        result.put(Text::copy(&json).give());
-        Ok(())
-    })
-}
-
-/// Calls a tool without waiting: `callback` gets the result inside `trunkline_dispatch` or another
-/// blocking function of the port. `ticket` may be NULL; otherwise it gets the number for
-/// `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_call_tool(
-    client: *mut trunkline_client,
-    name: trunkline_str,
-    arguments: trunkline_str,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let completion = ReplyCallback::new(callback, user_data);
-        let params = tool_call(text!(name), text!(arguments))?;
-        let options = settled!(options);
-        handle!(client).connection.start("callTool", Some(&params), options, completion, out_or_null!(ticket))
-    })
-}
-
-/// Lists all tools, page by page, and blocks meanwhile. `tools` is a JSON array of the
-/// specification's Tool; it is yours: `trunkline_text_free`. `options` may be NULL: each page may take their timeout, all
-/// together their maximum. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_list_tools(
-    client: *mut trunkline_client,
-    options: *const trunkline_request_options,
-    tools: *mut *mut trunkline_text,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, tools) = (handle!(client).connection.clone(), out!(tools));
-        tools.put(client.list("listTools", "/tools", settled!(options))?.give());
-        Ok(())
-    })
-}
-
-/// Checks that the server answers, on every revision. Blocks. `options` may be NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_ping(
-    client: *mut trunkline_client,
-    options: *const trunkline_request_options,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let client = handle!(client).connection.clone();
-        client.request("ping", None, settled!(options)).map(drop)
     })
 }
 

@@ -112,72 +112,17 @@ pub unsafe extern "C" fn trunkline_call_set_task_message(
     guard_result(|| handle!(call).notify(&json!({"taskMessage": text!(message)})))
 }
 
-/// Asks the user of the call's client: `params` are those of `elicitation/create`, a form (`{"message", "requestedSchema"}`) or
-/// a page (`{"mode": "url", "message", "url"}`). The outcome, `{"action", "content"}`, comes to `callback`, inside
-/// `trunkline_dispatch` or another blocking function of the port; the call lives until then.
+/// Makes any request to the client of the call. The outcome comes to `callback`, inside `trunkline_dispatch` or another blocking
+/// function of the port; the call lives until then. Input of the user, samples and roots have functions of their own, and work on
+/// every revision; other requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code
+/// -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback` may be NULL.
 ///
 /// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
-/// it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. `key` says which answer belongs to which question; if it is
-/// empty, questions are counted by kind. What has an effect before a question is done once: `trunkline_call_set_once`.
+/// it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. What has an effect before a question is done once:
+/// `trunkline_call_set_once`.
 ///
 /// A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
 /// with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_elicit(
-    call: *mut trunkline_call,
-    params: trunkline_str,
-    key: trunkline_str,
-    callback: trunkline_answer_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = AnswerCallback::required(callback, user_data)?;
-        kept!(call).request_input("elicit", text!(params), text!(key), callback)
-    })
-}
-
-/// Asks the model of the call's client, otherwise as `trunkline_call_elicit`: `params` are those of `sampling/createMessage`
-/// (`{"messages", "maxTokens", …}`), and the outcome is a CreateMessageResult.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_sample(
-    call: *mut trunkline_call,
-    params: trunkline_str,
-    key: trunkline_str,
-    callback: trunkline_answer_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = AnswerCallback::required(callback, user_data)?;
-        kept!(call).request_input("sample", text!(params), text!(key), callback)
-    })
-}
-
-/// Asks for the roots of the call's client, otherwise as `trunkline_call_elicit`: the outcome is `{"roots"}`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_roots(
-    call: *mut trunkline_call,
-    key: trunkline_str,
-    callback: trunkline_answer_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = AnswerCallback::required(callback, user_data)?;
-        kept!(call).request_input("roots", "", text!(key), callback)
-    })
-}
-
-/// Makes any request to the client of the call, otherwise as `trunkline_call_elicit`; those three are the ones that work in both
-/// eras. Others, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code -32601 afterwards.
-/// `params` is JSON, or empty for none; `options` and `callback` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_start_request(
     call: *mut trunkline_call,

@@ -3,10 +3,11 @@
 use std::ffi::c_char;
 
 use crate::edge::failure::trunkline_result::TRUNKLINE_OK;
-use crate::edge::failure::{NAMES, trunkline_error, trunkline_result};
+use crate::edge::failure::{trunkline_error, trunkline_result};
 use crate::edge::ffi::{contain, free, guard_result, handle, out, value_or};
 use crate::edge::last_error;
 use crate::edge::text::trunkline_str;
+use crate::generated::errors::NAMES;
 
 /// The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
 #[unsafe(no_mangle)]

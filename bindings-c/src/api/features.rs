@@ -33,7 +33,7 @@ use crate::server::trunkline_server;
 ///   with the value `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is not known.
 /// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls, `callback` is NULL.
 ///
-/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID` if the entry or a
+/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a
 /// schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
 /// `user_data` any more, or at once if this function fails.
 #[unsafe(no_mangle)]

@@ -13,7 +13,7 @@ use crate::json::{find, typed};
 
 /// Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
 /// is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
-/// is nothing at that place, `TRUNKLINE_INVALID` if `json` is not JSON.
+/// is nothing at that place, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get(
     json: trunkline_str,

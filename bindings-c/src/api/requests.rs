@@ -46,7 +46,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
     })
 }
 
-/// Sets which answer of the client belongs to the request, for requests on a call: see `trunkline_call_elicit`.
+/// Sets which answer of the client belongs to the request, for requests to the client of a call; without it,
+/// questions are counted by kind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_key(
     options: *mut trunkline_request_options,

@@ -18,7 +18,7 @@ pub unsafe extern "C" fn trunkline_call_return_text(
 }
 
 /// Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
-/// `TRUNKLINE_INVALID` if `json` is not what the shape says: the call is still open then.
+/// `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_return_json(
     call: *mut trunkline_call,

@@ -1,6 +1,6 @@
 //! Result codes and the error object.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,48 +8,8 @@ use trunkline_bridge::BridgeError;
 
 use crate::edge::text::Text;
 
-/// The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
-/// reused.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum trunkline_result {
-    /// It worked.
-    TRUNKLINE_OK = 0,
-    /// The peer answered with a JSON-RPC error; see `trunkline_error_code`.
-    TRUNKLINE_PROTOCOL = 1,
-    /// No answer in time; the peer was told to cancel.
-    TRUNKLINE_TIMEOUT = 2,
-    /// Cancelled by the caller.
-    TRUNKLINE_CANCELLED = 3,
-    /// The connection, listener or port is closed, or was closed while waiting.
-    TRUNKLINE_CLOSED = 4,
-    /// The connection could not be made or broke.
-    TRUNKLINE_TRANSPORT = 5,
-    /// The peer speaks no protocol revision that was asked for.
-    TRUNKLINE_VERSION_MISMATCH = 6,
-    /// An argument is wrong; the message says which one and why.
-    TRUNKLINE_INVALID = 7,
-    /// A limit was reached: calls in flight, calls waiting, bytes.
-    TRUNKLINE_BUSY = 8,
-    /// The call would wait for callbacks of the port whose callback is running on this very thread.
-    TRUNKLINE_BLOCKING = 9,
-    /// The object belongs to the parent process; make a new one after `fork`.
-    TRUNKLINE_FORKED = 10,
-    /// A bug in the library, contained.
-    TRUNKLINE_INTERNAL = 11,
-    /// No failure: the handler of a call asked its client for input and runs again with the answer; see
-    /// `trunkline_answer_callback`.
-    TRUNKLINE_SUSPENDED = 12,
-    /// A pointer that must not be NULL is NULL.
-    TRUNKLINE_NULL = 100,
-    /// The library panicked; the panic was contained and the process lives.
-    TRUNKLINE_PANIC = 101,
-    /// The call was already answered, was cancelled, or its connection is gone.
-    TRUNKLINE_DONE = 102,
-    /// There is nothing at that place, or it is of another type.
-    TRUNKLINE_NOT_FOUND = 103,
-}
-
+use crate::generated::errors::NAMES;
+pub use crate::generated::errors::trunkline_result;
 use trunkline_result::*;
 
 /// Why a function failed. Owned by whoever received it; freed with `trunkline_error_free`.
@@ -78,27 +38,6 @@ struct ErrorBody {
     data: Option<Value>,
 }
 
-/// Every result with its name; those of the bridge have the names of its kinds.
-pub(crate) const NAMES: [(trunkline_result, &CStr); 17] = [
-    (TRUNKLINE_OK, c"ok"),
-    (TRUNKLINE_PROTOCOL, c"protocol"),
-    (TRUNKLINE_TIMEOUT, c"timeout"),
-    (TRUNKLINE_CANCELLED, c"cancelled"),
-    (TRUNKLINE_CLOSED, c"closed"),
-    (TRUNKLINE_TRANSPORT, c"transport"),
-    (TRUNKLINE_VERSION_MISMATCH, c"version"),
-    (TRUNKLINE_INVALID, c"invalidArgument"),
-    (TRUNKLINE_BUSY, c"busy"),
-    (TRUNKLINE_BLOCKING, c"blocking"),
-    (TRUNKLINE_FORKED, c"forked"),
-    (TRUNKLINE_INTERNAL, c"internal"),
-    (TRUNKLINE_SUSPENDED, c"suspended"),
-    (TRUNKLINE_NULL, c"null"),
-    (TRUNKLINE_PANIC, c"panic"),
-    (TRUNKLINE_DONE, c"done"),
-    (TRUNKLINE_NOT_FOUND, c"not_found"),
-];
-
 impl Failure {
     fn new(result: trunkline_result, kind: &str, message: impl Into<String>) -> Self {
         let body = ErrorBody { kind: kind.to_owned(), message: message.into(), code: None, data: None };
@@ -110,7 +49,7 @@ impl Failure {
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(TRUNKLINE_INVALID, "invalidArgument", message)
+        Self::new(TRUNKLINE_INVALID_ARGUMENT, "invalidArgument", message)
     }
 
     pub(crate) fn not_json(argument: &str, reason: &serde_json::Error) -> Self {

@@ -24,14 +24,14 @@ static void names_and_version(void) {
   CHECK(strcmp(trunkline_result_name(12345), "unknown") == 0);
   /* Numbers are never reused. */
   CHECK(TRUNKLINE_OK == 0 && TRUNKLINE_PROTOCOL == 1 && TRUNKLINE_TIMEOUT == 2 && TRUNKLINE_CANCELLED == 3);
-  CHECK(TRUNKLINE_CLOSED == 4 && TRUNKLINE_TRANSPORT == 5 && TRUNKLINE_VERSION_MISMATCH == 6 && TRUNKLINE_INVALID == 7);
+  CHECK(TRUNKLINE_CLOSED == 4 && TRUNKLINE_TRANSPORT == 5 && TRUNKLINE_VERSION_MISMATCH == 6 && TRUNKLINE_INVALID_ARGUMENT == 7);
   CHECK(TRUNKLINE_BUSY == 8 && TRUNKLINE_BLOCKING == 9 && TRUNKLINE_FORKED == 10 && TRUNKLINE_INTERNAL == 11);
   CHECK(TRUNKLINE_SUSPENDED == 12);
   CHECK(TRUNKLINE_NULL == 100 && TRUNKLINE_PANIC == 101 && TRUNKLINE_DONE == 102 && TRUNKLINE_NOT_FOUND == 103);
   CHECK(trunkline_text_copy(S("a copy\0 ?"), &copy) == TRUNKLINE_OK);
   CHECK(trunkline_text_str(copy).len == 9 && memcmp(trunkline_text_str(copy).data, "a copy\0 ?", 10) == 0);
   trunkline_text_free(copy);
-  CHECK(trunkline_text_copy(S("x"), NULL) == TRUNKLINE_NULL && trunkline_text_copy(S("\xff"), &copy) == TRUNKLINE_INVALID);
+  CHECK(trunkline_text_copy(S("x"), NULL) == TRUNKLINE_NULL && trunkline_text_copy(S("\xff"), &copy) == TRUNKLINE_INVALID_ARGUMENT);
 }
 
 static void json_helpers(void) {
@@ -52,15 +52,15 @@ static void json_helpers(void) {
   CHECK(trunkline_json_get(json, S("/a/x"), &slice) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_json_get(json, S("/n/x"), &slice) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_json_get_number(json, S("/n"), &number) == TRUNKLINE_NOT_FOUND);
-  CHECK(trunkline_json_get(json, S("a"), &slice) == TRUNKLINE_INVALID);
-  CHECK(trunkline_json_get(S("{\"a\":"), S("/a"), &slice) == TRUNKLINE_INVALID);
-  CHECK(trunkline_json_get(S("oops"), S("/a"), &slice) == TRUNKLINE_INVALID);
-  CHECK(trunkline_json_get(S("oops"), NOTHING, &slice) == TRUNKLINE_INVALID);
-  CHECK(trunkline_json_get(NOTHING, NOTHING, &slice) == TRUNKLINE_INVALID);
-  CHECK(trunkline_json_get(S("{\"a\":1} oops"), S("/a"), &slice) == TRUNKLINE_INVALID);
-  CHECK(trunkline_json_get(S("[1] 2"), NOTHING, &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(json, S("a"), &slice) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_get(S("{\"a\":"), S("/a"), &slice) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_get(S("oops"), S("/a"), &slice) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_get(S("oops"), NOTHING, &slice) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_get(NOTHING, NOTHING, &slice) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_get(S("{\"a\":1} oops"), S("/a"), &slice) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_get(S("[1] 2"), NOTHING, &slice) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(trunkline_json_get(S(" [1]\n"), NOTHING, &slice) == TRUNKLINE_OK && slice.len == 3);
-  CHECK(trunkline_json_get(S("[1,2,oops"), S("/0"), &slice) == TRUNKLINE_INVALID);
+  CHECK(trunkline_json_get(S("[1,2,oops"), S("/0"), &slice) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(trunkline_json_get(S("{\"a\\\"\\u0062\":1}"), S("/a\"b"), &slice) == TRUNKLINE_OK && same(slice, "1"));
   OK(trunkline_json_string(S("a \"b\"\n"), &text, &error));
   CHECK(same(trunkline_text_str(text), "\"a \\\"b\\\"\\n\""));
@@ -87,7 +87,7 @@ static void null_arguments(void) {
   FAILS(TRUNKLINE_NULL, "server", trunkline_server_run(NULL, &error));
   FAILS(TRUNKLINE_NULL, "server", trunkline_client_connect_memory(NULL, NULL, &client, &error));
   FAILS(TRUNKLINE_NULL, "command", trunkline_client_connect_child(NULL, 1, NULL, &client, &error));
-  FAILS(TRUNKLINE_INVALID, "command", trunkline_client_connect_child(&value, 0, NULL, &client, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "command", trunkline_client_connect_child(&value, 0, NULL, &client, &error));
   FAILS(TRUNKLINE_NULL, "client", trunkline_client_call_tool(NULL, S("echo"), NOTHING, NULL, &text, &error));
   FAILS(TRUNKLINE_NULL, "client", trunkline_client_start_request(NULL, S("ping"), NOTHING, NULL, NULL, &freed, count_up,
                                                                  NULL, &error));
@@ -137,45 +137,45 @@ static void wrong_arguments(void) {
   trunkline_str json = NOTHING, kind = NOTHING;
   int freed = 0;
   trunkline_server *never = NULL;
-  FAILS(TRUNKLINE_INVALID, "UTF-8", trunkline_server_new(S("\xff"), S("1"), &never, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "UTF-8", trunkline_server_new(S("\xff"), S("1"), &never, &error));
   CHECK(never == NULL);
-  FAILS(TRUNKLINE_INVALID, "descriptor",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "descriptor",
         trunkline_server_add_tool(server, S("{oops"), echo, &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID, "name", trunkline_server_add_tool(server, S("{}"), echo, &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID, "inputSchema",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "name", trunkline_server_add_tool(server, S("{}"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "inputSchema",
         trunkline_server_add_tool(server, S("{\"name\":\"bad\",\"inputSchema\":{\"type\":\"objekt\"}}"), echo, &freed,
                                   count_up, &error));
   CHECK(freed == 3);
   FAILS(TRUNKLINE_NOT_FOUND, "nobody", trunkline_server_remove_tool(server, S("nobody"), &error));
-  FAILS(TRUNKLINE_INVALID, "arguments", trunkline_client_call_tool(client, S("echo"), S("{oops"), NULL, &text, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "arguments", trunkline_client_call_tool(client, S("echo"), S("{oops"), NULL, &text, &error));
   OK(trunkline_server_options_new(&options, &error));
-  CHECK(trunkline_server_options_set_limit(options, 99, 1) == TRUNKLINE_INVALID);
+  CHECK(trunkline_server_options_set_limit(options, 99, 1) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(strstr(trunkline_error_message(trunkline_last_error()), "trunkline_limit"));
-  CHECK(trunkline_server_options_set_icons(options, S("[")) == TRUNKLINE_INVALID);
+  CHECK(trunkline_server_options_set_icons(options, S("[")) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(strstr(trunkline_error_message(trunkline_last_error()), "icons"));
   CHECK(trunkline_server_options_set_title(options, S("right")) == TRUNKLINE_OK);
   /* The first of them is told where the options are used. */
-  FAILS(TRUNKLINE_INVALID, "options: the argument `limit`", trunkline_server_new_with(S("a"), S("1"), options, &never, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "options: the argument `limit`", trunkline_server_new_with(S("a"), S("1"), options, &never, &error));
   CHECK(never == NULL);
   trunkline_server_options_free(options);
   OK(trunkline_http_options_new(&http_options, &error));
-  CHECK(trunkline_http_options_set_auth(http_options, S("{oops")) == TRUNKLINE_INVALID);
-  FAILS(TRUNKLINE_INVALID, "`auth`", trunkline_server_listen_http(server, http_options, &listener, &error));
-  FAILS(TRUNKLINE_INVALID, "`auth`", trunkline_server_mount_http(server, http_options, &listener, &error));
+  CHECK(trunkline_http_options_set_auth(http_options, S("{oops")) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`auth`", trunkline_server_listen_http(server, http_options, &listener, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`auth`", trunkline_server_mount_http(server, http_options, &listener, &error));
   trunkline_http_options_free(http_options);
   OK(trunkline_tool_options_new(&tool_options, &error));
-  CHECK(trunkline_tool_options_set_scopes(tool_options, S("[")) == TRUNKLINE_INVALID);
-  FAILS(TRUNKLINE_INVALID, "`scopes`",
+  CHECK(trunkline_tool_options_set_scopes(tool_options, S("[")) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`scopes`",
         trunkline_server_add_tool_with(server, S(ECHO), tool_options, echo, &freed, count_up, &error));
   CHECK(freed == 4);
   trunkline_tool_options_free(tool_options);
   OK(trunkline_client_options_new(&client_options, &error));
-  CHECK(trunkline_client_options_set_revision(client_options, S("\xff")) == TRUNKLINE_INVALID);
-  FAILS(TRUNKLINE_INVALID, "`revision`", trunkline_client_connect_memory(server, client_options, &other, &error));
+  CHECK(trunkline_client_options_set_revision(client_options, S("\xff")) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`revision`", trunkline_client_connect_memory(server, client_options, &other, &error));
   trunkline_client_options_free(client_options);
   OK(trunkline_request_options_new(&request_options, &error));
-  CHECK(trunkline_request_options_set_key(request_options, S("\xff")) == TRUNKLINE_INVALID);
-  FAILS(TRUNKLINE_INVALID, "`key`", trunkline_client_call_tool(client, S("echo"), S("{}"), request_options, &text, &error));
+  CHECK(trunkline_request_options_set_key(request_options, S("\xff")) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`key`", trunkline_client_call_tool(client, S("echo"), S("{}"), request_options, &text, &error));
   trunkline_request_options_free(request_options);
   CHECK(other == NULL && listener == NULL && text == NULL);
   /* Functions that were given no place for an error. */
@@ -184,7 +184,7 @@ static void wrong_arguments(void) {
   CHECK(trunkline_json_get(S("{}"), S("/a"), &json) == TRUNKLINE_NOT_FOUND);
   CHECK(strstr(trunkline_error_message(trunkline_last_error()), "/a"));
   CHECK(trunkline_last_error() == trunkline_last_error());
-  CHECK(trunkline_server_add_tool(server, S("{}"), echo, NULL, NULL, &detail) == TRUNKLINE_INVALID);
+  CHECK(trunkline_server_add_tool(server, S("{}"), echo, NULL, NULL, &detail) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(trunkline_error_json(detail, &json) == TRUNKLINE_OK);
   CHECK(trunkline_json_get(json, S("/kind"), &kind) == TRUNKLINE_OK && same(kind, "\"invalidArgument\""));
   trunkline_error_free(detail);
@@ -228,8 +228,8 @@ static void memory_call(void) {
 
 static void return_content(trunkline_call *call, trunkline_str arguments, void *user_data) {
   (void)arguments, (void)user_data;
-  FAILS(TRUNKLINE_INVALID, "", trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT, S("[oops"), &error));
-  FAILS(TRUNKLINE_INVALID, "shape", trunkline_call_return_json(call, 77, S("{}"), &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "", trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT, S("[oops"), &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "shape", trunkline_call_return_json(call, 77, S("{}"), &error));
   OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT,
                                 S("[{\"type\":\"text\",\"text\":\"one\"},{\"type\":\"text\",\"text\":\"two\"}]"), &error));
 }
@@ -324,7 +324,7 @@ static void shapes_and_failures(void) {
   CHECK(trunkline_json_get(json, S("/data/hot"), &hot) == TRUNKLINE_OK && same(hot, "true"));
   trunkline_error_free(detail);
   FAILS(TRUNKLINE_PROTOCOL, "", trunkline_client_call_tool(client, S("picky"), S("{}"), NULL, &result, &error));
-  FAILS(TRUNKLINE_INVALID, "no/such", trunkline_client_request(client, S("no/such"), NOTHING, NULL, &result, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "no/such", trunkline_client_request(client, S("no/such"), NOTHING, NULL, &result, &error));
   OK(trunkline_client_request(client, S(TRUNKLINE_METHOD_LIST_TOOLS), S("{}"), NULL, &result, &error));
   check_text(result, "/tools/0/name", "echo");
   trunkline_text_free(result);
@@ -486,7 +486,7 @@ typedef struct {
   int count;
   int freed;
   trunkline_result result;
-  char text[200];
+  char text[1024];
 } outcome;
 
 static void see_outcome(trunkline_result result, trunkline_str json, const trunkline_error *error, void *user_data) {
@@ -634,7 +634,7 @@ static void answer_with_outcome(trunkline_call *call, trunkline_result result, t
 
 static void ping_client(trunkline_call *call, trunkline_str arguments, void *user_data) {
   (void)arguments;
-  FAILS(TRUNKLINE_INVALID, "params",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "params",
         trunkline_call_start_request(call, S("ping"), S("{oops"), NULL, NULL, NULL, NULL, &error));
   OK(trunkline_call_start_request(call, S(TRUNKLINE_METHOD_PING), NOTHING, NULL, answer_with_outcome, user_data,
                                   free_outcome, &error));
@@ -697,9 +697,9 @@ static void requests_to_the_client(void) {
   trunkline_server_free(server);
 }
 
-#include "suite_offers.c"
+#include "suite_features.c"
 
-#include "suite_asking.c"
+#include "suite_client_requests.c"
 
 /* ---- stdio and HTTP ---- */
 
@@ -1017,14 +1017,14 @@ static void mounted(void) {
   FAILS(TRUNKLINE_NULL, "headers", trunkline_http_request(listener, S("GET"), S("/"), NULL, 1, true, NULL, NULL, NULL,
                                                           &freed, count_up, &exchange, &error));
   socket = listen_http(server);
-  FAILS(TRUNKLINE_INVALID, "mounted", trunkline_http_request(socket, S("GET"), S("/"), NULL, 0, true, NULL, NULL, NULL,
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "mounted", trunkline_http_request(socket, S("GET"), S("/"), NULL, 0, true, NULL, NULL, NULL,
                                                              &freed, count_up, &exchange, &error));
   CHECK(freed == 3);
   CHECK(trunkline_http_credit(NULL, 1) == TRUNKLINE_NULL && trunkline_http_cancel(NULL) == TRUNKLINE_NULL);
   FAILS(TRUNKLINE_NULL, "exchange", trunkline_http_body(NULL, "", 0, true, NULL, &error));
   trunkline_http_exchange_free(NULL);
   CHECK(trunkline_http_options_set_port(options, 8000) == TRUNKLINE_OK);
-  FAILS(TRUNKLINE_INVALID, "transport.host", trunkline_server_mount_http(server, options, &open, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "transport.host", trunkline_server_mount_http(server, options, &open, &error));
   trunkline_http_options_free(options);
   trunkline_listener_free(socket);
   trunkline_listener_free(open);
@@ -1375,6 +1375,8 @@ static void stop_in_signal_handler(void) {
 
 #include "suite_threads.c"
 
+#include "suite_client.c"
+
 /* ---- */
 
 static const struct {
@@ -1400,7 +1402,7 @@ static const struct {
     {"removed_and_told", removed_and_told},
     {"provider", provider},
     {"middleware", middleware},
-    {"freed_while_asking", freed_while_asking},
+    {"freed_while_requesting", freed_while_requesting},
     {"skill", skill},
     {"access_tokens", access_tokens},
     {"unix_socket", unix_socket},
@@ -1419,6 +1421,7 @@ static const struct {
     {"dispatching_and_blocking", dispatching_and_blocking},
     {"outputs_come_first", outputs_come_first},
     {"listeners_close_together", listeners_close_together},
+    {"client_operations", client_operations},
 };
 
 int main(int count, char **arguments) {
@@ -1429,8 +1432,8 @@ int main(int count, char **arguments) {
     serve_stdio();
     return 0;
   }
-  if (strcmp(wanted, "--serve-asking") == 0) {
-    serve_asking();
+  if (strcmp(wanted, "--serve-client-requests") == 0) {
+    serve_client_requests();
     return 0;
   }
   if (strcmp(wanted, "--die-later") == 0) {

@@ -8,13 +8,15 @@ typedef struct {
   thread runner;
 } elsewhere;
 
-static void begin_elsewhere(elsewhere *there) {
-  there->server = new_server();
+static void run_elsewhere(elsewhere *there, trunkline_server *server) {
+  there->server = server;
   there->listener = listen_http(there->server);
   there->task.run = run_server;
   there->task.data = there->server;
   thread_start(&there->runner, &there->task);
 }
+
+static void begin_elsewhere(elsewhere *there) { run_elsewhere(there, new_server()); }
 
 static void end_elsewhere(elsewhere *there) {
   CHECK(trunkline_server_stop(there->server) == TRUNKLINE_OK);

@@ -1,8 +1,319 @@
-//! The files of the C library that follow from the surface.
+//! The files of the C library that follow from the surface: result codes, options, operations. Their comments become the
+//! header's.
 
-use super::File;
-use super::surface::Surface;
+use super::surface::{Caller, ErrorKind, Field, Operation, Presence, Surface, Type};
+use super::text::{prefixed, snake, wrapped};
+use super::{File, MARK};
 
-pub(crate) fn render(_: &Surface) -> Vec<File> {
-    Vec::new()
+const FOLDER: &str = "bindings-c/src/generated";
+
+/// The width of a comment's text.
+const WIDTH: usize = 94;
+
+pub(crate) fn render(surface: &Surface) -> Vec<File> {
+    [
+        ("mod", modules()),
+        ("errors", errors(&surface.errors)),
+        ("client", client(&surface.operations)),
+        ("context", context(&surface.operations)),
+    ]
+    .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
+    .into()
+}
+
+fn modules() -> String {
+    "//! The parts of the library that follow from the declaration of the surface.\n\n\
+     pub mod client;\npub mod context;\npub mod errors;\n"
+        .into()
+}
+
+/// A comment of Rust, which becomes one of C. Items of lists begin with a hyphen.
+fn comment(text: &str, indent: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let item = line.starts_with("- ");
+        for (index, line) in wrapped(line, WIDTH - indent.len()).into_iter().enumerate() {
+            lines.push(if item && index > 0 { format!("  {line}") } else { line });
+        }
+    }
+    prefixed(&lines, &format!("{indent}/// "))
+}
+
+/// The results that C has beside the kinds of errors: number, name and documentation.
+const OWN_RESULTS: [(u8, &str, &str); 5] = [
+    (0, "ok", "It worked."),
+    (100, "null", "A pointer that must not be NULL is NULL."),
+    (101, "panic", "The library panicked; the panic was contained and the process lives."),
+    (102, "done", "The call was already answered, was cancelled, or its connection is gone."),
+    (103, "notFound", "There is nothing at that place, or it is of another type."),
+];
+
+fn errors(kinds: &[ErrorKind]) -> String {
+    let own = OWN_RESULTS.iter().map(|(number, name, doc)| (*number, *name, (*doc).to_owned()));
+    let shared = kinds.iter().map(|kind| (kind.c_code, kind.kind.as_str(), doc_of(kind)));
+    let mut results: Vec<_> = own.chain(shared).collect();
+    results.sort_by_key(|(number, ..)| *number);
+    let variants: String = results
+        .iter()
+        .map(|(number, name, doc)| format!("{}    {} = {number},\n", comment(doc, "    "), result_name(name)))
+        .collect();
+    let names: String = results.iter().map(|(_, name, _)| format!("({}, c\"{name}\"),\n", result_name(name))).collect();
+    format!(
+        "//! Result codes.\n\n\
+         use std::ffi::CStr;\n\n\
+         use trunkline_result::*;\n\n\
+         /// The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never\n\
+         /// reused.\n\
+         #[repr(C)]\n\
+         #[derive(Debug, Clone, Copy, PartialEq, Eq)]\n\
+         pub enum trunkline_result {{\n{variants}}}\n\n\
+         /// Every result with its name; those of the bridge have the names of its kinds.\n\
+         pub(crate) const NAMES: [(trunkline_result, &CStr); {}] = [{names}];\n",
+        results.len()
+    )
+}
+
+fn doc_of(kind: &ErrorKind) -> String {
+    let more = match kind.kind.as_str() {
+        "protocol" => " See `trunkline_error_code`.",
+        "suspended" => " See `trunkline_answer_callback`.",
+        _ => "",
+    };
+    format!("{}{more}", kind.doc)
+}
+
+fn result_name(kind: &str) -> String {
+    let name = if kind == "version" { "version_mismatch".to_owned() } else { snake(kind) };
+    format!("TRUNKLINE_{}", name.to_uppercase())
+}
+
+/// The sentence on threads that blocking functions share.
+const BLOCKS: &str = "and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.";
+
+fn client(operations: &[Operation]) -> String {
+    let functions: String = operations
+        .iter()
+        .filter(|operation| operation.caller == Caller::Client)
+        .map(|operation| format!("\n{}\n{}", blocking(operation), started(operation)))
+        .collect();
+    format!(
+        "//! The operations of clients, each as a function that blocks and as one that starts it.\n\n\
+         use std::ffi::c_void;\n\n\
+         use crate::client::trunkline_client;\n\
+         use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
+         use crate::edge::ffi::{{guard, handle, out, out_or_null, text}};\n\
+         use crate::edge::options::settled;\n\
+         use crate::edge::text::{{Text, trunkline_str, trunkline_text}};\n\
+         use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
+         use crate::json::Params;\n\
+         use crate::requests::{{ReplyCallback, trunkline_reply_callback, trunkline_request_options}};\n\
+         {functions}"
+    )
+}
+
+/// The function that blocks until the result is there.
+fn blocking(operation: &Operation) -> String {
+    let Operation { name, doc, method, .. } = operation;
+    let params = documented(operation);
+    let (doc, output, body) = match (&operation.list, &operation.item, &operation.result) {
+        (Some(list), Some(item), _) => {
+            let output = snake(list);
+            let doc = format!(
+                "{} Blocks until all pages are there {BLOCKS}\n\n`options` may be NULL: each page may take \
+                 their timeout, all together their maximum. `{output}` is a JSON array of the specification's {item}; it \
+                 is yours: `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.",
+                lists(doc)
+            );
+            let body = format!("{output}.put(client.list(\"{method}\", \"/{list}\", settled!(options))?.give());");
+            (doc, Some(output), body)
+        }
+        (_, _, Some(result)) => {
+            let doc = format!(
+                "{doc} Blocks until the result is there {BLOCKS}\n\n{params}`options` may be NULL. `result` is the {result} \
+                 as JSON; it is yours: `trunkline_text_free`."
+            );
+            let body = format!(
+                "let json = client.request(\"{method}\", params.raw()?.as_deref(), settled!(options))?;\n\
+                 result.put(Text::copy(&json).give());"
+            );
+            (doc, Some("result".to_owned()), body)
+        }
+        (_, _, None) => {
+            let doc = format!("{doc} Blocks until the answer is there {BLOCKS}\n\n{params}`options` may be NULL.");
+            let body = format!("client.request(\"{method}\", params.raw()?.as_deref(), settled!(options))?;");
+            (doc, None, body)
+        }
+    };
+    let (declared, first) = match &output {
+        Some(output) => (
+            format!("{output}: *mut *mut trunkline_text,\n"),
+            format!("let (client, {output}) = (handle!(client).connection.clone(), out!({output}));"),
+        ),
+        None => (String::new(), "let client = handle!(client).connection.clone();".to_owned()),
+    };
+    let params = if operation.list.is_some() { String::new() } else { format!("let params = {};\n", built(operation)) };
+    format!(
+        "{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_client_{name}(\n\
+         client: *mut trunkline_client,\n{}\
+         options: *const trunkline_request_options,\n{declared}\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || {{\n{first}\n{params}{body}\nOk(())\n}})\n}}\n",
+        comment(&doc, ""),
+        declarations(operation),
+    )
+}
+
+/// The function that gives the result to a callback.
+fn started(operation: &Operation) -> String {
+    let Operation { name, method, .. } = operation;
+    let result = match (&operation.list, &operation.result) {
+        (Some(_), Some(result)) => format!("the {result} with the items of all pages, as JSON,"),
+        (_, Some(result)) => format!("the {result} as JSON"),
+        (_, None) => "the outcome".to_owned(),
+    };
+    let doc = format!(
+        "Starts `trunkline_client_{name}` without waiting: `callback` gets {result} inside `trunkline_dispatch` or another \
+         blocking function of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number \
+         for `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails."
+    );
+    let (start, params) = match operation.list {
+        Some(_) => ("start_list", String::new()),
+        None => ("start", format!("let params = {};\n", built(operation))),
+    };
+    let arguments = if operation.list.is_some() { "" } else { "params.raw()?.as_deref(), " };
+    format!(
+        "{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_client_start_{name}(\n\
+         client: *mut trunkline_client,\n{}\
+         options: *const trunkline_request_options,\n\
+         callback: trunkline_reply_callback,\n\
+         user_data: *mut c_void,\n\
+         destructor: trunkline_destructor,\n\
+         ticket: *mut u64,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         let user_data = UserData::new(user_data, destructor);\n\
+         guard(error, || {{\n\
+         let callback = ReplyCallback::new(callback, user_data);\n{params}\
+         let options = settled!(options);\n\
+         handle!(client).connection.{start}(\"{method}\", {arguments}options, callback, out_or_null!(ticket))\n\
+         }})\n}}\n",
+        comment(&doc, ""),
+        declarations(operation),
+    )
+}
+
+fn context(operations: &[Operation]) -> String {
+    let functions: String = operations
+        .iter()
+        // Members that never differ are for languages that take the parameters one by one.
+        .filter(|operation| operation.caller == Caller::Handler && operation.fixed.is_empty())
+        .map(|operation| asked(operation, operations))
+        .collect();
+    format!(
+        "//! The requests of handlers to the client of their call.\n\n\
+         use std::ffi::c_void;\n\n\
+         use crate::calls::trunkline_call;\n\
+         use crate::context::{{AnswerCallback, trunkline_answer_callback}};\n\
+         use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
+         use crate::edge::ffi::{{guard, kept, text}};\n\
+         use crate::edge::text::trunkline_str;\n\
+         use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
+         {functions}"
+    )
+}
+
+/// The function of a handler that asks the client of its call.
+fn asked(operation: &Operation, operations: &[Operation]) -> String {
+    let Operation { name, doc, method, .. } = operation;
+    let result = operation.result.as_deref().unwrap_or("result");
+    let (declared, given, params) = if operation.params.is_empty() {
+        ("", "\"\"", String::new())
+    } else {
+        let others = operations.iter().filter(|other| other.method == *method && !other.fixed.is_empty());
+        let others: String = others.map(|other| format!(", or with {}, {}", fixed(other), needed(other))).collect();
+        let params = format!(
+            "`params` is a JSON object, the params of `{method}` in the specification, with {}{others}. ",
+            needed(operation)
+        );
+        ("params: trunkline_str,\n", "text!(params)", params)
+    };
+    let doc = format!(
+        "{doc} {params}`key` says which answer belongs to which question; if it is empty, questions are counted by kind. \
+         `callback` gets the {result} as JSON; when, and with which failures, as with `trunkline_call_start_request`. \
+         `destructor` fires exactly once, also if this function fails."
+    );
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_call_{name}(\n\
+         call: *mut trunkline_call,\n{declared}\
+         key: trunkline_str,\n\
+         callback: trunkline_answer_callback,\n\
+         user_data: *mut c_void,\n\
+         destructor: trunkline_destructor,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         let user_data = UserData::new(user_data, destructor);\n\
+         guard(error, || {{\n\
+         let callback = AnswerCallback::required(callback, user_data)?;\n\
+         kept!(call).request_input(\"{method}\", {given}, text!(key), callback)\n\
+         }})\n}}\n",
+        comment(&doc, ""),
+    )
+}
+
+/// The members that never differ, such as `"mode": "url"`.
+fn fixed(operation: &Operation) -> String {
+    let members: Vec<_> = operation.fixed.iter().map(|(name, value)| format!("`\"{name}\": {value}`")).collect();
+    members.join(", ")
+}
+
+/// The members that must be there.
+fn needed(operation: &Operation) -> String {
+    let needed = operation.params.iter().filter(|field| matches!(field.presence, Presence::Required | Presence::List));
+    needed.map(|field| format!("`{}`", field.json)).collect::<Vec<_>>().join(" and ")
+}
+
+/// The first sentence on a list, from that on its items.
+fn lists(doc: &str) -> String {
+    doc.strip_prefix("The ").map_or_else(|| doc.to_owned(), |items| format!("Lists the {items}"))
+}
+
+/// The comments on parameters, an item each.
+fn documented(operation: &Operation) -> String {
+    let lines = operation.params.iter().map(|field| {
+        let form = match (is_text(field), field.presence) {
+            (true, _) => String::new(),
+            (false, Presence::Required) => " JSON.".to_owned(),
+            (false, _) => " JSON, or empty for none.".to_owned(),
+        };
+        format!("- `{}`: {}{form}\n", field.name, field.doc)
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
+}
+
+fn is_text(field: &Field) -> bool {
+    field.ty == Type::String
+}
+
+fn declarations(operation: &Operation) -> String {
+    operation.params.iter().map(|field| format!("{}: trunkline_str,\n", field.name)).collect()
+}
+
+/// The expression that makes the params of arguments.
+fn built(operation: &Operation) -> String {
+    let members = operation.params.iter().map(|Field { name, json, presence, .. }| (name, json, *presence));
+    let calls: String = members
+        .zip(&operation.params)
+        .map(|((name, json, presence), field)| match (is_text(field), presence == Presence::Required) {
+            (true, true) => format!(".text(\"{json}\", text!({name}))"),
+            (true, false) => format!(".optional_text(\"{json}\", text!({name}))"),
+            (false, true) => format!(".required(\"{json}\", \"{name}\", text!({name}))?"),
+            (false, false) => format!(".optional(\"{json}\", \"{name}\", text!({name}))?"),
+        })
+        .collect();
+    format!("Params::default(){calls}")
 }

@@ -1,4 +1,4 @@
-/* Calls that ask their client, log and keep: a server that `asking.rs` talks to over stdio. A part of suite.c. */
+/* Calls that ask their client, log and keep: a server that `client_requests.rs` talks to over stdio. A part of suite.c. */
 
 /* What the callbacks and destructors have seen so far, as text. */
 static void tell_counts(trunkline_call *call, trunkline_str arguments, void *user_data);
@@ -59,7 +59,7 @@ static void ask_name(trunkline_call *call, trunkline_str arguments, void *user_d
   (void)arguments, (void)user_data;
   if (trunkline_call_once(call, S("a/b~c"), &kept) != TRUNKLINE_OK) {
     ++counts.effects;
-    FAILS(TRUNKLINE_INVALID, "value", trunkline_call_set_once(call, S("a/b~c"), S("{oops"), &error));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "value", trunkline_call_set_once(call, S("a/b~c"), S("{oops"), &error));
     OK(trunkline_call_set_once(call, S("a/b~c"), S("[1]"), &error));
     CHECK(trunkline_call_once(call, S("a/b~c"), &kept) == TRUNKLINE_OK);
   }
@@ -84,7 +84,7 @@ static void ask_model(trunkline_call *call, trunkline_str arguments, void *user_
 
 static void ask_roots(trunkline_call *call, trunkline_str arguments, void *user_data) {
   (void)arguments, (void)user_data;
-  OK(trunkline_call_roots(call, NOTHING, tell_or_fail, NULL, count_freed, &error));
+  OK(trunkline_call_list_roots(call, NOTHING, tell_or_fail, NULL, count_freed, &error));
 }
 
 /* The same with the general function and its options. */
@@ -104,7 +104,7 @@ static void require_input(trunkline_call *call, trunkline_str arguments, void *u
   char text[200];
   (void)arguments, (void)user_data;
   if (trunkline_call_fact(call, S("/state/step"), &step) != TRUNKLINE_OK) {
-    FAILS(TRUNKLINE_INVALID, "", trunkline_call_require_input(call, S("[]"), &error));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "", trunkline_call_require_input(call, S("[]"), &error));
     OK(trunkline_call_require_input(call,
                                     S("{\"inputRequests\":{\"who\":{\"method\":\"elicitation/create\",\"params\":" NAME_FORM
                                       "}},\"state\":{\"step\":1}}"),
@@ -122,13 +122,13 @@ static void log_and_close(trunkline_call *call, trunkline_str arguments, void *u
   trunkline_text *auth = NULL;
   (void)arguments, (void)user_data;
   CHECK(trunkline_call_log(call, S("info"), S("a text")) == TRUNKLINE_OK);
-  CHECK(trunkline_call_log(call, S("loud"), S("no level")) == TRUNKLINE_INVALID);
+  CHECK(trunkline_call_log(call, S("loud"), S("no level")) == TRUNKLINE_INVALID_ARGUMENT);
   OK(trunkline_call_log_json(call, S("error"), S("db"), S("{\"rows\":3}"), &error));
-  FAILS(TRUNKLINE_INVALID, "data", trunkline_call_log_json(call, S("error"), S("db"), NOTHING, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "data", trunkline_call_log_json(call, S("error"), S("db"), NOTHING, &error));
   CHECK(trunkline_call_close_stream(call) == TRUNKLINE_OK);
   CHECK(trunkline_call_fact(call, S("/auth/subject"), &auth) == TRUNKLINE_NOT_FOUND);
   CHECK(trunkline_call_return_text(call, S("logged")) == TRUNKLINE_OK);
-  CHECK(trunkline_call_once(call, S("x"), &auth) == TRUNKLINE_INVALID);
+  CHECK(trunkline_call_once(call, S("x"), &auth) == TRUNKLINE_INVALID_ARGUMENT);
 }
 
 static void become_task(trunkline_call *call, trunkline_str arguments, void *user_data) {
@@ -138,7 +138,7 @@ static void become_task(trunkline_call *call, trunkline_str arguments, void *use
   CHECK(trunkline_call_return_text(call, S("done as a task")) == TRUNKLINE_OK);
 }
 
-static void serve_asking(void) {
+static void serve_client_requests(void) {
   static const struct {
     const char *tool;
     trunkline_call_callback callback;

@@ -1,4 +1,4 @@
-/* What a server offers beside tools, hooks, and what it tells its clients. A part of suite.c. */
+/* Features of a server beside tools, hooks, and notifications to its clients. A part of suite.c. */
 
 static void returns_data(trunkline_call *call, trunkline_str arguments, void *user_data) {
   (void)arguments;
@@ -69,14 +69,14 @@ static void resources_prompts_and_completion(void) {
       returns_arguments, &freed, count_up, &error));
   OK(trunkline_server_add_completion(server, S(TRUNKLINE_JSON({"type": "ref/prompt", "name": "plan"})), S("city"), suggests,
                                      &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID, "descriptor", trunkline_server_add_prompt(server, S("{oops"), echo, &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID, "uri", trunkline_server_add_resource(server, S("{}"), echo, &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID, "uriTemplate",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "descriptor", trunkline_server_add_prompt(server, S("{oops"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "uri", trunkline_server_add_resource(server, S("{}"), echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "uriTemplate",
         trunkline_server_add_resource_template(server, S(TRUNKLINE_JSON({"uriTemplate": "notes://{", "name": "x"})), echo,
                                                &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID, "ref",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "ref",
         trunkline_server_add_completion(server, S("{}"), S("city"), echo, &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID, "kind", trunkline_server_add(server, S("toll"), S("{}"), echo, &freed, count_up, NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "kind", trunkline_server_add(server, S("toll"), S("{}"), echo, &freed, count_up, NULL, &error));
   FAILS(TRUNKLINE_NULL, "callback", trunkline_server_add_prompt(server, S("{}"), NULL, &freed, count_up, &error));
   CHECK(freed == 6);
   for (modern = 0; modern < 2; ++modern) {
@@ -151,7 +151,7 @@ static void removed_and_told(void) {
   OK(trunkline_server_resource_updated(server, S("notes://one"), &error));
   OK(trunkline_server_list_changed(server, S("tools"), &error));
   OK(trunkline_server_elicitation_complete(server, S("nobody's"), &error));
-  FAILS(TRUNKLINE_INVALID, "none of tools",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "none of tools",
         trunkline_server_list_changed(server, S("sessions"), &error));
   FAILS(TRUNKLINE_NOT_FOUND, "registration", trunkline_server_remove(other, registration, &error));
   OK(trunkline_server_remove(server, registration, &error));
@@ -202,7 +202,7 @@ static void provider(void) {
   trunkline_text *result = NULL, *cursor = NULL;
   char params[400];
   int freed = 0;
-  FAILS(TRUNKLINE_INVALID, "drinks",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "drinks",
         trunkline_server_add_provider(server, S("drinks"), provides_notes, &freed, count_up, &error));
   OK(trunkline_server_add_provider(server, S("resources"), provides_notes, &freed, count_up, &error));
   CHECK(freed == 1);
@@ -241,7 +241,7 @@ static void add_to_result(trunkline_call *call, trunkline_result result, trunkli
 
 static void outer(trunkline_call *call, trunkline_str arguments, void *user_data) {
   CHECK(contains(arguments, "tools/call"));
-  FAILS(TRUNKLINE_INVALID, "params", trunkline_call_next(call, S("{oops"), NULL, NULL, NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "params", trunkline_call_next(call, S("{oops"), NULL, NULL, NULL, &error));
   OK(trunkline_call_next(call, NOTHING, add_to_result, user_data, count_up, &error));
 }
 
@@ -267,7 +267,7 @@ static void middleware(void) {
   int ran = 0;
   OK(trunkline_server_add_middleware(server, S("[\"tools/call\"]"), outer, &ran, NULL, &error));
   OK(trunkline_server_add(server, S("middleware"), S("{\"methods\":[\"tools/call\"]}"), inner, NULL, NULL, NULL, &error));
-  FAILS(TRUNKLINE_INVALID, "methods", trunkline_server_add_middleware(server, S("oops"), inner, NULL, NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "methods", trunkline_server_add_middleware(server, S("oops"), inner, NULL, NULL, &error));
   client = in_memory(server);
   check_echo(client, "{\"message\":\"hello\"}", "<hello>");
   CHECK(ran == 1);
@@ -304,7 +304,7 @@ static void pings_and_waits(trunkline_call *call, trunkline_str arguments, void 
 }
 
 /* What a call waits for, and the call itself, go with their server. */
-static void freed_while_asking(void) {
+static void freed_while_requesting(void) {
   trunkline_server *server = new_server();
   trunkline_client *client;
   int freed = 0, tool_freed = 0;

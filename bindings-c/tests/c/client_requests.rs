@@ -1,4 +1,4 @@
-//! A C program's server (`suite_asking.c`) asks this client over stdio, in both eras.
+//! A C program's server (`suite_client_requests.c`) asks this client over stdio, in both eras.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -27,7 +27,7 @@ struct Client {
 impl Client {
     fn new(revision: &'static str, capabilities: Value) -> Self {
         let mut child = command(&*SUITE_C99)
-            .arg("--serve-asking")
+            .arg("--serve-client-requests")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
