@@ -21,11 +21,11 @@ struct Add {
 
 fn server(generated: usize) -> Server {
     let mut builder = Server::builder("bench", "0.0.0")
-        .tool("echo", "Echo the message back", |Params(e): Params<Echo>| async move { Ok(e.message) })
-        .tool("add", "Add two integers", |Params(n): Params<Add>| async move { Ok((n.a + n.b).to_string()) });
+        .tool("echo", "Echo the message back", |Params(e): Params<Echo>| async move { e.message })
+        .tool("add", "Add two integers", |Params(n): Params<Add>| async move { (n.a + n.b).to_string() });
     for i in 0..generated {
         let description = format!("Generated tool number {i}");
-        let add = |Params(n): Params<Add>| async move { Ok((n.a + n.b).to_string()) };
+        let add = |Params(n): Params<Add>| async move { (n.a + n.b).to_string() };
         builder = builder.tool(format!("tool_{i:03}"), description, add);
     }
     builder.build()

@@ -6,7 +6,7 @@
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
 //! use serde_json::json;
-//! use trunkline::{Client, Context, Params, Server};
+//! use trunkline::{Client, Params, Server};
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Forecast {
@@ -16,8 +16,8 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), trunkline::ClientError> {
 //! let server = Server::builder("weather", "1.0.0")
-//!     .tool("forecast", "Forecast the weather of a city.", |_: Context, Params(f): Params<Forecast>| async move {
-//!         Ok(format!("{}: sunny", f.city))
+//!     .tool("forecast", "Forecast the weather of a city.", async |Params(f): Params<Forecast>| {
+//!         format!("{}: sunny", f.city)
 //!     })
 //!     .build();
 //!
@@ -50,5 +50,9 @@ pub use trunkline_proto::{engine, protocol};
 pub use client::{Client, ClientError, ClientEvents, ClientOptions, RequestOptions};
 pub use engine::RevisionChoice;
 pub use protocol::{Revision, RpcError, model::ContentBlock};
-pub use server::{CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError};
+pub use server::{
+    CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerOptions, State, Tool,
+    ToolError,
+    typed::result::{Ok, Result},
+};
 pub use transport::{ChildCommand, HttpOptions, Listener};

@@ -58,19 +58,19 @@ fn server() -> (Server, Dropped) {
     let dropped = Dropped::default();
     let seen = dropped.clone();
     let server = Server::builder("mounted", "1.0.0")
-        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { Ok(it.text) })
+        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { it.text })
         .tool("steps", "Reports progress.", |ctx: Context| async move {
             ctx.progress(1.0, Some(2.0)).await;
             sleep(Duration::from_millis(10)).await;
             ctx.progress(2.0, Some(2.0)).await;
-            Ok("done")
+            "done"
         })
         .tool("endless", "Never ends.", move || {
             let running = Running(seen.clone());
             async move {
                 sleep(Duration::from_secs(600)).await;
                 drop(running);
-                Ok("never")
+                "never"
             }
         })
         .build();

@@ -22,7 +22,7 @@ use tokio::{
 use trunkline::{
     HttpOptions, Listener, Server,
     auth::{Authorization, AuthorizationBuilder, DpopPolicy, Identity, JwtOptions, Refusal, Verification},
-    server::{Context, ToolEntry},
+    server::{Context, Tool},
 };
 
 const RESOURCE: &str = "https://mcp.example/mcp";
@@ -114,12 +114,11 @@ struct Fixture {
 fn server() -> Server {
     Server::builder("fixture", "1.0.0")
         .tool("who", "Says who asks.", |ctx: Context| async move {
-            let auth = ctx.auth().map(|auth| auth.parse::<Value>().unwrap());
-            Ok(serde_json::to_string(&auth).unwrap())
+            let auth = ctx.auth();
+            serde_json::to_string(&auth).unwrap()
         })
-        .entry(
-            ToolEntry::typed("write", "Needs more.", |_: Context| async move { Ok("written".to_owned()) })
-                .scopes(["files:write"]),
+        .add_tool(
+            Tool::new("write", "Needs more.", |_: Context| async move { "written".to_owned() }).scopes(["files:write"]),
         )
         .build()
 }

@@ -22,7 +22,7 @@ use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     engine::{Limits, RevisionChoice},
     protocol::{RawJson, Revision},
-    server::{Context, Params, Server, ToolEntry},
+    server::{Context, Params, Server, Tool, ToolEntry},
     transport::HttpOptions,
 };
 
@@ -172,20 +172,20 @@ impl Drop for Dropped {
 fn server() -> (Server, mpsc::UnboundedReceiver<()>) {
     let (dropped, drops) = mpsc::unbounded_channel();
     let server = Server::builder("ours", "1.0.0")
-        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { Ok(it.text) })
+        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { it.text })
         .tool("count", "Reports progress.", |ctx: Context| async move {
             for step in 1..=3 {
                 ctx.progress(f64::from(step), None).await;
                 sleep(Duration::from_millis(5)).await;
             }
-            Ok("counted".to_owned())
+            "counted".to_owned()
         })
         .tool("wait", "Never ends.", move || {
             let guard = Dropped(dropped.clone());
             async move {
                 sleep(Duration::from_secs(600)).await;
                 drop(guard);
-                Ok(String::new())
+                String::new()
             }
         })
         .build();
@@ -267,7 +267,7 @@ async fn http_30_changes_are_heard_in_both_eras() {
         let client = Client::connect_with(listener.url().unwrap(), options, Heard(heard)).await.unwrap();
         request(&client, "tools/list").await.unwrap();
         sleep(Duration::from_millis(100)).await;
-        server.add_tool(ToolEntry::typed(name, "Comes later.", || async { Ok("x".to_owned()) })).unwrap();
+        server.add_tool(Tool::new(name, "Comes later.", || async { "x".to_owned() })).unwrap();
         let news = timeout(PATIENCE, async {
             while let Some(method) = news.recv().await {
                 if method == "notifications/tools/list_changed" {
@@ -285,7 +285,7 @@ async fn http_30_changes_are_heard_in_both_eras() {
 async fn a_client_that_cannot_be_asked_is_told_apart_at_once() {
     let server = Server::builder("asking", "1")
         .tool("ping", "Asks whether the client is alive.", |ctx: Context| async move {
-            Ok(match ctx.ping().await {
+            trunkline::Ok(match ctx.ping().await {
                 Ok(()) => "alive".to_owned(),
                 Err(error) => error.to_string(),
             })

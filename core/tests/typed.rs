@@ -8,7 +8,7 @@ use trunkline::{
     client::{Client, ClientOptions, ErrorKind, RequestOptions},
     engine::RevisionChoice,
     protocol::Revision,
-    server::{Call, CallError, Context, Params, Server, ServerOptions, ToolEntry, ToolError},
+    server::{Call, CallError, Context, Json, Params, Server, ServerOptions, Tool, ToolEntry, ToolError},
 };
 
 /// Where to look.
@@ -37,11 +37,11 @@ fn server() -> Server {
     Server::builder("typed", "1.0.0")
         .options(ServerOptions { debug: true, ..ServerOptions::default() })
         .tool("forecast", "Forecast.", forecast)
-        .tool("day", "A day.", |Params(day): Params<Day>| async move { Ok(vec![day.day]) })
+        .tool("day", "A day.", |Params(day): Params<Day>| async move { vec![day.day] })
         .tool("broken", "Fails.", || async { Err::<(), _>(CallError::internal("no std error")) })
-        .entry(
-            ToolEntry::typed("any", "Takes anything.", |Params(value): Params<Value>| async move { Ok(value) })
-                .with("inputSchema", json!({"type": "object", "$comment": "untouched"})),
+        .add_tool(
+            Tool::new("any", "Takes anything.", |Params(value): Params<Value>| async move { value })
+                .input_schema(json!({"type": "object", "$comment": "untouched"})),
         )
         .build()
 }
@@ -55,16 +55,13 @@ struct Conclusion {
 
 #[tokio::test]
 async fn members_keep_the_order_in_which_they_were_written() {
-    let conclude = |Params(given): Params<Conclusion>| async move { Ok(given) };
+    let conclude = |Params(given): Params<Conclusion>| async move { Json(given) };
     let meta = json!({"com.example/second": 2, "com.example/first": 1});
     let schema =
         json!({"type": "object", "properties": {"z": {"title": "Z", "const": 1}, "y": {}, "x": {}}, "$comment": ""});
     let server = Server::builder("ordered", "1.0.0")
-        .entry(ToolEntry::typed("typed", "Concludes.", conclude).with("_meta", meta.clone()))
-        .entry(
-            ToolEntry::typed("given", "Takes anything.", |_: Params<Value>| async { Ok(()) })
-                .with("inputSchema", schema.clone()),
-        )
+        .add_tool(Tool::new("typed", "Concludes.", conclude).with("_meta", meta.clone()))
+        .add_tool(Tool::new("given", "Takes anything.", async |_: Params<Value>| ()).input_schema(schema.clone()))
         .build();
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };

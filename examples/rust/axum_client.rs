@@ -8,8 +8,7 @@ use trunkline::{client::Client, server::Server};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let server =
-        Server::builder("mounted", "1.0.0").tool("hello", "Greets.", || async { Ok("Hello from axum") }).build();
+    let server = Server::builder("mounted", "1.0.0").tool("hello", "Greets.", async || "Hello from axum").build();
     let application =
         Router::new().route("/", get(|| async { "An ordinary page" })).nest_service("/mcp", server.into_service());
 

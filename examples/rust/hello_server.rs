@@ -12,9 +12,7 @@ struct Hello {
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     Server::builder("hello", "1.0.0")
-        .tool("hello", "Greets someone.", |Params(hello): Params<Hello>| async move {
-            Ok(format!("Hello, {}!", hello.name))
-        })
+        .tool("hello", "Greets someone.", async |Params(hello): Params<Hello>| format!("Hello, {}!", hello.name))
         .build()
         .serve_stdio()
         .await

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::error::Error;
-use trunkline::server::{CallError, Context, Params, Server, ToolError};
+use trunkline::server::{Context, Params, Server, ToolError};
 
 const CITIES: [(&str, &str); 2] = [("Oslo", "snow"), ("Rome", "sunny")];
 
@@ -21,11 +21,11 @@ fn three() -> u32 {
     3
 }
 
-async fn forecast(ctx: Context, Params(asked): Params<Forecast>) -> Result<String, CallError> {
+async fn forecast(ctx: Context, Params(asked): Params<Forecast>) -> Result<String, ToolError> {
     let weather = CITIES.iter().find(|(city, _)| *city == asked.city).map(|(_, weather)| weather);
     let Some(weather) = weather else {
         let known = CITIES.map(|(city, _)| city).join(" or ");
-        return Err(ToolError::new(format!("no forecast for {}; try {known}", asked.city)).into());
+        return Err(ToolError::new(format!("no forecast for {}; try {known}", asked.city)));
     };
     let mut lines = Vec::new();
     for day in 1..=asked.days {

@@ -1,27 +1,57 @@
 //! Building a server.
 
 use super::{
-    AsyncHandler, CompletionEntry, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError, ResourceEntry,
-    ResourceTemplateEntry, Server, ServerOptions, SkillEntry, ToolEntry,
+    AsyncHandler, CallError, CompletionEntry, CompletionTarget, Context, IntoCompletionResult, IntoEntry,
+    IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareEntry, Next, Prompt, PromptEntry, Provider,
+    ProviderEntry, RegisterError, Resource, ResourceEntry, ResourceTemplate, ResourceTemplateEntry, Server,
+    ServerOptions, SkillEntry, Tool, ToolEntry, typed,
 };
 use crate::protocol::model::Implementation;
+use std::future::Future;
 
-/// Builds a [`Server`].
-pub struct ServerBuilder {
+/// Builds a [`Server`]. `S` is the state that handlers get as [`super::State`].
+///
+/// A short form such as [`Self::tool`] takes what a thing needs, and a full form such as [`Self::add_tool`] a definition with
+/// everything that can be said of it. [`Server`] has the same full forms, for what is added while it runs.
+///
+/// ```
+/// use trunkline::{Server, ServerOptions, Tool};
+///
+/// let server = Server::builder("time", "1.0.0")
+///     .instructions("Ask for the time rather than guess it.")
+///     .options(ServerOptions { page_size: 50, ..ServerOptions::default() })
+///     .tool("now", "Tell the time in seconds.", async || {
+///         std::time::UNIX_EPOCH.elapsed().map(|time| time.as_secs()).unwrap_or_default()
+///     })
+///     .add_tool(Tool::new("zone", "Tell the time zone.", async || "UTC").title("Time zone"))
+///     .build();
+/// ```
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct ServerBuilder<S = ()> {
     info: Implementation,
     instructions: Option<String>,
     options: ServerOptions,
     additions: Vec<Addition>,
+    state: S,
 }
 
-type Addition = Box<dyn FnOnce(&Server) -> Result<(), RegisterError>>;
+type Addition = Box<dyn FnOnce(&Server) -> Result<(), RegisterError> + Send>;
 
 impl ServerBuilder {
     pub(super) fn new(info: Implementation) -> Self {
-        Self { info, instructions: None, options: ServerOptions::default(), additions: Vec::new() }
+        Self { info, instructions: None, options: ServerOptions::default(), additions: Vec::new(), state: () }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
+    /// The state of the handlers that are added from here on, which take it as an argument [`super::State`]. It is cloned for
+    /// each of them: an `Arc` is shared.
+    pub fn with_state<T>(self, state: T) -> ServerBuilder<T> {
+        let Self { info, instructions, options, additions, state: _ } = self;
+        ServerBuilder { info, instructions, options, additions, state }
     }
 
-    /// What clients should know to use the server well; often given to the model.
+    /// Advice for clients how to use the server well, often given to the model.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
@@ -39,85 +69,127 @@ impl ServerBuilder {
         self
     }
 
-    /// Offers a tool whose arguments type gives the input schema. See [`AsyncHandler`] for the forms that a handler may have.
-    ///
-    /// # Panics
-    /// Never here: a bad name or schema is reported by [`ServerBuilder::try_build`], and by a panic of [`ServerBuilder::build`].
-    pub fn tool<M>(
-        self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        handler: impl AsyncHandler<M>,
-    ) -> Self {
-        self.entry(ToolEntry::typed(name, description, handler))
+    /// Adds a tool. The handler's [`super::Params`] give its input schema, and the return type the output schema; see
+    /// [`AsyncHandler`] and [`IntoToolResult`].
+    pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoToolResult,
+    {
+        self.add_tool(Tool::new(name, description, handler))
     }
 
-    /// Offers a tool with everything that can be said about it.
-    pub fn entry(self, entry: ToolEntry) -> Self {
+    /// Adds a tool with everything that can be said of it: a [`Tool`], or a [`ToolEntry`] of JSON.
+    pub fn add_tool(self, tool: impl IntoEntry<S, ToolEntry>) -> Self {
+        let entry = tool.into_entry(self.state.clone());
         self.adding(|server| server.add_tool(entry))
     }
 
-    /// Offers a resource: `handler` gives its contents, as [`AsyncHandler`] says.
-    pub fn resource<M>(self, uri: impl Into<String>, name: impl Into<String>, handler: impl AsyncHandler<M>) -> Self {
-        self.resource_entry(ResourceEntry::typed(uri, name, handler))
+    /// Adds a resource. The handler gives its contents; see [`IntoResourceResult`].
+    pub fn resource<M, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoResourceResult,
+    {
+        self.add_resource(Resource::new(uri, name, handler))
     }
 
-    /// Offers a resource with everything that can be said about it.
-    pub fn resource_entry(self, entry: ResourceEntry) -> Self {
+    /// Adds a resource with everything that can be said of it: a [`Resource`], or a [`ResourceEntry`] of JSON.
+    pub fn add_resource(self, resource: impl IntoEntry<S, ResourceEntry>) -> Self {
+        let entry = resource.into_entry(self.state.clone());
         self.adding(|server| server.add_resource(entry))
     }
 
-    /// Offers the resources of a URI template (RFC 6570): the handler's [`super::Params`] are the template's variables.
-    pub fn resource_template<M>(
-        self,
-        uri_template: impl Into<String>,
-        name: impl Into<String>,
-        handler: impl AsyncHandler<M>,
-    ) -> Self {
-        self.resource_template_entry(ResourceTemplateEntry::typed(uri_template, name, handler))
+    /// Adds the resources of a URI template (RFC 6570). The handler's [`super::Params`] are the variables of the template.
+    pub fn resource_template<M, H>(self, uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoResourceResult,
+    {
+        self.add_resource_template(ResourceTemplate::new(uri_template, name, handler))
     }
 
-    /// Offers a resource template with everything that can be said about it.
-    pub fn resource_template_entry(self, entry: ResourceTemplateEntry) -> Self {
+    /// Adds a resource template with everything that can be said of it: a [`ResourceTemplate`], or a
+    /// [`ResourceTemplateEntry`] of JSON.
+    pub fn add_resource_template(self, template: impl IntoEntry<S, ResourceTemplateEntry>) -> Self {
+        let entry = template.into_entry(self.state.clone());
         self.adding(|server| server.add_resource_template(entry))
     }
 
-    /// Offers a prompt whose arguments type gives its arguments; they are strings.
-    pub fn prompt<M>(
-        self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        handler: impl AsyncHandler<M>,
-    ) -> Self {
-        self.prompt_entry(PromptEntry::typed(name, description, handler))
+    /// Adds a prompt. The members of the handler's [`super::Params`] are its arguments, which are strings; see
+    /// [`IntoPromptResult`].
+    pub fn prompt<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoPromptResult,
+    {
+        self.add_prompt(Prompt::new(name, description, handler))
     }
 
-    /// Offers a prompt with everything that can be said about it.
-    pub fn prompt_entry(self, entry: PromptEntry) -> Self {
+    /// Adds a prompt with everything that can be said of it: a [`Prompt`], or a [`PromptEntry`] of JSON.
+    pub fn add_prompt(self, prompt: impl IntoEntry<S, PromptEntry>) -> Self {
+        let entry = prompt.into_entry(self.state.clone());
         self.adding(|server| server.add_prompt(entry))
     }
 
-    /// Completes an argument of a prompt, or a variable of a resource template.
-    pub fn completion(self, entry: CompletionEntry) -> Self {
+    /// Completes an argument of a prompt, or a variable of a resource template. The handler takes
+    /// [`crate::protocol::model::CompleteParams`] and gives texts, best first; see [`IntoCompletionResult`].
+    ///
+    /// ```
+    /// use trunkline::{Server, protocol::model::CompleteParams, server::CompletionTarget};
+    ///
+    /// let server = Server::builder("weather", "1.0.0")
+    ///     .prompt("packing", "What to pack for a city.", async || "Pack an umbrella.")
+    ///     .completion(CompletionTarget::Prompt("packing".into()), "city", async |asked: CompleteParams| {
+    ///         let known = ["Oslo", "Osaka", "Rome"].into_iter();
+    ///         known.filter(|city| city.starts_with(&asked.argument.value)).collect::<Vec<_>>()
+    ///     })
+    ///     .build();
+    /// ```
+    pub fn completion<M, H>(self, target: CompletionTarget, argument: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoCompletionResult,
+    {
+        let entry = typed::completion(target, argument, handler, self.state.clone());
+        self.add_completion(entry)
+    }
+
+    /// Adds a completion in its core form.
+    pub fn add_completion(self, entry: CompletionEntry) -> Self {
         self.adding(|server| server.add_completion(entry))
     }
 
     /// Asks a provider for what is not registered.
-    pub fn provider(self, entry: ProviderEntry) -> Self {
+    pub fn provider(self, provider: impl Provider) -> Self {
+        self.add_provider(ProviderEntry::of(provider))
+    }
+
+    /// Adds a provider in its core form.
+    pub fn add_provider(self, entry: ProviderEntry) -> Self {
         self.adding(|server| server.add_provider(entry).map(drop))
     }
 
-    /// Wraps requests, inside the middleware that was given before.
-    pub fn middleware(self, entry: MiddlewareEntry) -> Self {
+    /// Wraps all requests in an async function, inside the middleware that was added before; see [`MiddlewareEntry::from_fn`].
+    pub fn middleware<F, Fut>(self, wrap: F) -> Self
+    where
+        F: Fn(Context, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<serde_json::Value, CallError>> + Send + 'static,
+    {
+        self.add_middleware(MiddlewareEntry::from_fn(wrap))
+    }
+
+    /// Adds middleware that wraps chosen methods, inside the middleware that was added before.
+    pub fn add_middleware(self, entry: MiddlewareEntry) -> Self {
         self.adding(|server| server.add_middleware(entry).map(drop))
     }
 
-    /// Offers an agent skill.
-    pub fn skill(self, entry: SkillEntry) -> Self {
+    /// Adds an agent skill.
+    pub fn add_skill(self, entry: SkillEntry) -> Self {
         self.adding(|server| server.add_skill(entry).map(drop))
     }
 
-    fn adding(mut self, addition: impl FnOnce(&Server) -> Result<(), RegisterError> + 'static) -> Self {
+    fn adding(mut self, addition: impl FnOnce(&Server) -> Result<(), RegisterError> + Send + 'static) -> Self {
         self.additions.push(Box::new(addition));
         self
     }

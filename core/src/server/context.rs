@@ -1,12 +1,14 @@
 //! What an async handler in Rust knows about its call.
 
-use super::{AskError, asking::Asked, call::CallFacts};
+use super::{CallInfo, ClientRequestError, handlers::ResponseCallback};
 use crate::{
+    auth::Identity,
     engine::Scope,
     protocol::{
         RawJson, Revision, method,
         model::{
-            CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel, Root,
+            ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Implementation,
+            ListRootsResult, LoggingLevel, Root,
         },
     },
     runtime::Promise,
@@ -27,12 +29,18 @@ const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// The call that a handler serves. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
-    facts: CallFacts,
+    facts: CallInfo,
+    arguments: RawJson,
 }
 
 impl Context {
-    pub(super) fn new(facts: CallFacts) -> Self {
-        Self { facts }
+    pub(super) fn new(facts: CallInfo, arguments: RawJson) -> Self {
+        Self { facts, arguments }
+    }
+
+    /// The arguments of the call as JSON, as [`super::Params`] reads them.
+    pub fn arguments(&self) -> &RawJson {
+        &self.arguments
     }
 
     /// Reports progress, if the client asked for it. Values must rise; others are dropped.
@@ -45,7 +53,7 @@ impl Context {
         self.facts.progress(progress, total, Some(message));
     }
 
-    /// From here on the call is a task, as [`super::CallFacts::start_task`] says.
+    /// From here on the call is a task, as [`super::CallInfo::start_task`] says.
     pub fn start_task(&self) {
         self.facts.start_task();
     }
@@ -78,25 +86,25 @@ impl Context {
     }
 
     /// Sends a log message under the name of the part of the server that speaks.
-    pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) {
+    pub fn log_with_logger(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) {
         self.facts.log(level, Some(logger), &data.into());
     }
 
     /// Asks whether the client is alive. Clients of the modern era cannot be asked.
     ///
     /// # Errors
-    /// As [`AskError`] says.
-    pub async fn ping(&self) -> Result<(), AskError> {
+    /// As [`ClientRequestError`] says.
+    pub async fn ping(&self) -> Result<(), ClientRequestError> {
         self.ask(method::PING, None, None, PING_TIMEOUT).await.map(drop)
     }
 
     /// Asks the user, by a form or by a page to visit. The same code serves both eras: where the client is asked by rounds
-    /// (2026-07-28), the handler ends here with [`AskError::Suspended`], which `?` passes on, and runs again from the top with the
+    /// (2026-07-28), the handler ends here with [`ClientRequestError::Suspended`], which `?` passes on, and runs again from the top with the
     /// answer; what has an effect before this belongs into [`Self::once`].
     ///
     /// # Errors
-    /// As [`AskError`] says. A user who declines or cancels is no error.
-    pub async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, AskError> {
+    /// As [`ClientRequestError`] says. A user who declines or cancels is no error.
+    pub async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, ClientRequestError> {
         self.input(method::ELICITATION_CREATE, None, Some(&params)).await
     }
 
@@ -104,31 +112,35 @@ impl Context {
     ///
     /// # Errors
     /// As [`Self::elicit`].
-    pub async fn elicit_as(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, AskError> {
+    pub async fn elicit_with_key(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, ClientRequestError> {
         self.input(method::ELICITATION_CREATE, Some(key), Some(&params)).await
     }
 
     /// Asks the client's model; as [`Self::elicit`].
     ///
     /// # Errors
-    /// As [`AskError`] says.
-    pub async fn sample(&self, params: CreateMessageParams) -> Result<CreateMessageResult, AskError> {
+    /// As [`ClientRequestError`] says.
+    pub async fn sample(&self, params: CreateMessageParams) -> Result<CreateMessageResult, ClientRequestError> {
         self.input(method::SAMPLING_CREATE_MESSAGE, None, Some(&params)).await
     }
 
     /// The same under a key of your own.
     ///
     /// # Errors
-    /// As [`AskError`] says.
-    pub async fn sample_as(&self, key: &str, params: CreateMessageParams) -> Result<CreateMessageResult, AskError> {
+    /// As [`ClientRequestError`] says.
+    pub async fn sample_with_key(
+        &self,
+        key: &str,
+        params: CreateMessageParams,
+    ) -> Result<CreateMessageResult, ClientRequestError> {
         self.input(method::SAMPLING_CREATE_MESSAGE, Some(key), Some(&params)).await
     }
 
     /// Asks for the client's roots; as [`Self::elicit`].
     ///
     /// # Errors
-    /// As [`AskError`] says.
-    pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
+    /// As [`ClientRequestError`] says.
+    pub async fn roots(&self) -> Result<Vec<Root>, ClientRequestError> {
         let result: ListRootsResult = self.input(method::ROOTS_LIST, None, None::<&()>).await?;
         Ok(result.roots)
     }
@@ -159,7 +171,7 @@ impl Context {
         self.facts.input_responses()
     }
 
-    /// What is wrong with the other answers of this round; see [`super::CallFacts::input_problems`].
+    /// What is wrong with the other answers of this round; see [`super::CallInfo::input_problems`].
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.facts.input_problems()
     }
@@ -174,12 +186,14 @@ impl Context {
         method: &str,
         key: Option<&str>,
         params: Option<&impl Serialize>,
-    ) -> Result<T, AskError> {
-        let params =
-            params.map(RawJson::from_value).transpose().map_err(|error| AskError::Invalid(error.to_string()))?;
+    ) -> Result<T, ClientRequestError> {
+        let params = params
+            .map(RawJson::from_value)
+            .transpose()
+            .map_err(|error| ClientRequestError::Invalid(error.to_string()))?;
         let timeout = self.facts.patience_for(method);
         let answer = self.ask(method, key, params.as_ref(), timeout).await?;
-        answer.parse().map_err(|error| AskError::Invalid(error.to_string()))
+        answer.parse().map_err(|error| ClientRequestError::Invalid(error.to_string()))
     }
 
     async fn ask(
@@ -188,12 +202,12 @@ impl Context {
         key: Option<&str>,
         params: Option<&RawJson>,
         timeout: Duration,
-    ) -> Result<RawJson, AskError> {
+    ) -> Result<RawJson, ClientRequestError> {
         let answer = Arc::new(Promise::default());
         let kept = Arc::clone(&answer);
-        let asked: Asked = Box::new(move |outcome| kept.keep(outcome));
+        let asked: ResponseCallback = Box::new(move |outcome| kept.keep(outcome));
         let asking = self.facts.ask(method, key, params, timeout, timeout, asked);
-        if matches!(asking, Err(AskError::Suspended)) {
+        if matches!(asking, Err(ClientRequestError::Suspended)) {
             // A handler that asks on and on, whatever it is told, must not keep its thread.
             let mut yielded = false;
             poll_fn(|task| {
@@ -214,14 +228,14 @@ impl Context {
         self.scope().revision
     }
 
-    /// The client's Implementation object, if it gave one. Self-reported: not for decisions (DISC-10).
-    pub fn client_info(&self) -> Option<&RawJson> {
-        self.scope().client_info.as_ref()
+    /// The name and version of the client, if it gave them. They are its own claim: not for decisions (DISC-10).
+    pub fn client_info(&self) -> Option<Implementation> {
+        self.scope().client_info.as_ref()?.parse().ok()
     }
 
-    /// The client's capabilities object.
-    pub fn client_capabilities(&self) -> &RawJson {
-        &self.scope().client_capabilities
+    /// The capabilities that the client declared.
+    pub fn client_capabilities(&self) -> ClientCapabilities {
+        self.scope().client_capabilities.parse().unwrap_or_default()
     }
 
     /// What is called: the name of a tool or prompt, or the URI of a resource.
@@ -229,9 +243,9 @@ impl Context {
         self.facts.name()
     }
 
-    /// The verified identity of the caller: an object with at least `principal`.
-    pub fn auth(&self) -> Option<&RawJson> {
-        self.scope().auth.as_ref()
+    /// The verified identity of the caller; `None` where no access tokens are needed.
+    pub fn auth(&self) -> Option<Identity> {
+        self.scope().auth.as_ref()?.parse().ok()
     }
 
     /// The request's `_meta` object.

@@ -10,6 +10,7 @@ use super::{
     },
     request::{self, RequestContext, Services},
     session::{Connection, Dispatch, Opening, Origin, Outbound, PendingNotifications, ServerState},
+    typed::IntoEntry,
 };
 use crate::{
     engine::{IncomingCall, Scope as RequestInfo},
@@ -51,8 +52,8 @@ impl Server {
     ///
     /// # Errors
     /// If the name is taken or malformed, or a schema does not compile.
-    pub fn add_tool(&self, entry: ToolEntry) -> Result<(), RegisterError> {
-        let tool = entry.compile()?;
+    pub fn add_tool(&self, tool: impl IntoEntry<(), ToolEntry>) -> Result<(), RegisterError> {
+        let tool = tool.into_entry(()).compile()?;
         self.state().add(Addition::Tool(tool))
     }
 
@@ -60,8 +61,8 @@ impl Server {
     ///
     /// # Errors
     /// If the URI is taken or malformed, or the descriptor is an invalid Resource.
-    pub fn add_resource(&self, entry: ResourceEntry) -> Result<(), RegisterError> {
-        let resource = entry.compile()?;
+    pub fn add_resource(&self, resource: impl IntoEntry<(), ResourceEntry>) -> Result<(), RegisterError> {
+        let resource = resource.into_entry(()).compile()?;
         self.state().add(Addition::Resource(resource))
     }
 
@@ -70,8 +71,11 @@ impl Server {
     ///
     /// # Errors
     /// If the template is taken or invalid (RFC 6570), or the descriptor is an invalid ResourceTemplate.
-    pub fn add_resource_template(&self, entry: ResourceTemplateEntry) -> Result<(), RegisterError> {
-        let template = entry.compile()?;
+    pub fn add_resource_template(
+        &self,
+        template: impl IntoEntry<(), ResourceTemplateEntry>,
+    ) -> Result<(), RegisterError> {
+        let template = template.into_entry(()).compile()?;
         self.state().add(Addition::Template(template))
     }
 
@@ -79,8 +83,8 @@ impl Server {
     ///
     /// # Errors
     /// If the name is taken, or the descriptor is an invalid Prompt.
-    pub fn add_prompt(&self, entry: PromptEntry) -> Result<(), RegisterError> {
-        let prompt = entry.compile()?;
+    pub fn add_prompt(&self, prompt: impl IntoEntry<(), PromptEntry>) -> Result<(), RegisterError> {
+        let prompt = prompt.into_entry(()).compile()?;
         self.state().add(Addition::Prompt(prompt))
     }
 

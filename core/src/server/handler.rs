@@ -1,6 +1,6 @@
 //! What serves a call.
 
-use super::call::Call;
+use super::Call;
 
 /// Serves calls. The core form: it gets a [`Call`] and answers it whenever and from wherever it likes; dropping the call
 /// unanswered fails it. Async functions are turned into handlers by [`super::AsyncHandler`].

@@ -1,21 +1,24 @@
 //! Middleware and providers as async code.
 
 use super::{
-    Call, CallError, Category, Context, MiddlewareEntry, Outcome, ProviderEntry,
-    call::CallFacts,
+    Call, CallError, CallInfo, Category, Context, IntoPromptResult, IntoResourceResult, IntoToolResult,
+    MiddlewareEntry, Outcome, ProviderEntry, ToolError,
     typed::{Work, in_background},
 };
 use crate::{
-    protocol::{RawJson, RpcError},
+    protocol::{
+        RawJson, RpcError,
+        model::{self, JsonObject},
+    },
     runtime::Promise,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::{future::Future, sync::Arc};
+use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 /// The rest of a request that middleware wraps.
 pub struct Next {
-    facts: CallFacts,
+    facts: CallInfo,
     params: Option<Value>,
 }
 
@@ -66,7 +69,7 @@ impl MiddlewareEntry {
     ///     println!("{method}: {:?}", start.elapsed());
     ///     Ok(result)
     /// });
-    /// let server = Server::builder("timed", "1.0.0").middleware(timing.methods(["tools/call"])).build();
+    /// let server = Server::builder("timed", "1.0.0").add_middleware(timing.methods(["tools/call"])).build();
     /// ```
     pub fn from_fn<F, Fut>(wrap: F) -> Self
     where
@@ -80,57 +83,194 @@ impl MiddlewareEntry {
         Self::new(move |call: Call| {
             let facts = call.facts().clone();
             let params = call.input().parse::<Wrapped>().ok().and_then(|wrapped| wrapped.params);
-            let wrapped = wrap(Context::new(facts.clone()), Next { facts, params });
-            let work: Work = Box::pin(async move { outcome(wrapped.await, |result| result_of(&result)) });
+            let wrapped = wrap(Context::new(facts.clone(), call.input().clone()), Next { facts, params });
+            let work: Work =
+                Box::pin(async move { wrapped.await.map_or_else(Outcome::from, |result| result_of(&result)) });
             in_background(call, work);
         })
     }
 }
 
-/// Lists and serves what is not registered: rows of a database, say. See [`ProviderEntry::of`].
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    items: Vec<T>,
+    next_cursor: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// The only page, or the last.
+    pub fn last(items: impl IntoIterator<Item = T>) -> Self {
+        Self { items: items.into_iter().collect(), next_cursor: None }
+    }
+
+    /// A page that another follows. The provider gets the cursor back when that one is asked for.
+    pub fn followed_by(items: impl IntoIterator<Item = T>, next_cursor: impl Into<String>) -> Self {
+        Self { items: items.into_iter().collect(), next_cursor: Some(next_cursor.into()) }
+    }
+}
+
+/// Lists and serves what is not registered: rows of a database, say, or what one tenant may see.
+///
+/// ```
+/// use trunkline::{CallError, Context, Server, protocol::model::Resource};
+/// use trunkline::server::{Page, Provider, ResourceRequest};
+///
+/// struct Notes;
+///
+/// impl Provider for Notes {
+///     type Item = Resource;
+///     type Output = String;
+///     type Error = CallError;
+///
+///     async fn list(&self, _: Context, _: Option<String>) -> Result<Page<Resource>, CallError> {
+///         Ok(Page::last([Resource::new("notes://today", "today")]))
+///     }
+///
+///     async fn get(&self, _: Context, request: ResourceRequest) -> Result<Option<String>, CallError> {
+///         Ok((request.uri == "notes://today").then(|| "Nothing to do.".to_owned()))
+///     }
+/// }
+///
+/// let server = Server::builder("notes", "1.0.0").provider(Notes).build();
+/// ```
 pub trait Provider: Send + Sync + 'static {
-    /// One page: descriptors, and the cursor of the next page. `cursor` is one that this provider gave, or none at the start.
+    /// The kind of thing: [`model::Tool`], [`model::Resource`], [`model::ResourceTemplate`] or [`model::Prompt`].
+    type Item: Provided;
+    /// The value that serving one returns, as a handler of that kind does.
+    type Output: IntoResultOf<Self::Item> + Send;
+    /// The error of both methods.
+    type Error: Into<ToolError> + Send;
+
+    /// One page. `cursor` is one that this provider gave, or none at the start.
     fn list(
         &self,
         ctx: Context,
         cursor: Option<String>,
-    ) -> impl Future<Output = Result<(Vec<Value>, Option<String>), CallError>> + Send;
+    ) -> impl Future<Output = Result<Page<Self::Item>, Self::Error>> + Send;
 
-    /// Serves a request (its `params`) for a name or URI that is not registered. `None`: there is no such thing.
-    fn get(&self, ctx: Context, params: Value) -> impl Future<Output = Result<Option<Outcome>, CallError>> + Send;
+    /// Serves a request for a name or URI that is not registered. `None`: there is no such thing.
+    fn get(
+        &self,
+        ctx: Context,
+        request: <Self::Item as Provided>::Request,
+    ) -> impl Future<Output = Result<Option<Self::Output>, Self::Error>> + Send;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A kind of thing that a [`Provider`] lists and serves.
+pub trait Provided: Serialize + Send + sealed::Sealed + 'static {
+    /// The request for one of them.
+    type Request: DeserializeOwned + Send;
+
+    /// The list that it stands in.
+    const CATEGORY: Category;
+}
+
+/// A value that is a result for a kind of thing.
+pub trait IntoResultOf<Item> {
+    /// The value as what came of the call.
+    fn into_result(self) -> Outcome;
+}
+
+/// A call of a tool that is not registered.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct ToolRequest {
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, which nothing has checked.
+    #[serde(default)]
+    pub arguments: JsonObject,
+}
+
+/// A read of a resource that is not registered.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct ResourceRequest {
+    /// The URI.
+    pub uri: String,
+}
+
+/// A request for a prompt that is not registered.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct PromptRequest {
+    /// The name of the prompt.
+    pub name: String,
+    /// The arguments.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, String>,
+}
+
+macro_rules! provided {
+    ($($item:ident $category:ident $request:ident $trait:ident $method:ident;)*) => {
+        $(
+            impl sealed::Sealed for model::$item {}
+
+            impl Provided for model::$item {
+                type Request = $request;
+
+                const CATEGORY: Category = Category::$category;
+            }
+
+            impl<T: $trait> IntoResultOf<model::$item> for T {
+                fn into_result(self) -> Outcome {
+                    self.$method()
+                }
+            }
+        )*
+    };
+}
+
+provided! {
+    Tool Tools ToolRequest IntoToolResult into_tool_result;
+    Resource Resources ResourceRequest IntoResourceResult into_resource_result;
+    ResourceTemplate ResourceTemplates ResourceRequest IntoResourceResult into_resource_result;
+    Prompt Prompts PromptRequest IntoPromptResult into_prompt_result;
 }
 
 impl ProviderEntry {
-    /// A provider of a category from its async form.
-    pub fn of(category: Category, provider: impl Provider) -> Self {
+    /// A provider from its async form.
+    pub fn of<P: Provider>(provider: P) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "lowercase")]
-        enum Asked {
+        enum Request<T> {
             List { cursor: Option<String> },
-            Get(Value),
+            Get(T),
         }
         let provider = Arc::new(provider);
-        Self::new(category, move |call: Call| {
-            let (provider, context) = (Arc::clone(&provider), Context::new(call.facts().clone()));
-            let asked = call.input().parse::<Asked>();
+        Self::new(P::Item::CATEGORY, move |call: Call| {
+            let (provider, input) = (Arc::clone(&provider), call.input().clone());
+            let context = Context::new(call.facts().clone(), input.clone());
             let work: Work = Box::pin(async move {
-                match asked {
-                    Ok(Asked::List { cursor }) => outcome(provider.list(context, cursor).await, |(items, next)| {
-                        value(&match next {
-                            Some(next) => json!({"items": items, "nextCursor": next}),
-                            None => json!({"items": items}),
-                        })
-                    }),
-                    Ok(Asked::Get(params)) => match provider.get(context, params).await {
-                        Ok(Some(outcome)) => outcome,
-                        Ok(None) => value(&Value::Null),
-                        Err(error) => error.into_outcome(),
+                match input.parse::<Request<<P::Item as Provided>::Request>>() {
+                    Ok(Request::List { cursor }) => match provider.list(context, cursor).await {
+                        Ok(page) => page.into_outcome(),
+                        Err(error) => error.into().into_outcome(),
                     },
-                    Err(error) => Outcome::Internal(error.to_string()),
+                    Ok(Request::Get(request)) => match provider.get(context, request).await {
+                        Ok(Some(value)) => value.into_result(),
+                        Ok(None) => Outcome::NotFound,
+                        Err(error) => error.into().into_outcome(),
+                    },
+                    Err(error) => Outcome::InvalidArguments(error.to_string()),
                 }
             });
             in_background(call, work);
         })
+    }
+}
+
+impl<T: Serialize> Page<T> {
+    fn into_outcome(self) -> Outcome {
+        match self.next_cursor {
+            Some(next) => value(&json!({"items": self.items, "nextCursor": next})),
+            None => value(&json!({"items": self.items})),
+        }
     }
 }
 
@@ -140,8 +280,4 @@ fn result_of(result: &Value) -> Outcome {
 
 fn value(value: &Value) -> Outcome {
     RawJson::from_value(value).map_or_else(|error| Outcome::Internal(error.to_string()), Outcome::Value)
-}
-
-fn outcome<T>(given: Result<T, CallError>, into: impl FnOnce(T) -> Outcome) -> Outcome {
-    given.map_or_else(CallError::into_outcome, into)
 }

@@ -14,7 +14,7 @@ mod request;
 mod result;
 mod scopes;
 mod session;
-mod typed;
+pub(crate) mod typed;
 
 #[cfg(test)]
 mod tests;
@@ -23,10 +23,8 @@ pub use builder::ServerBuilder;
 pub use context::Context;
 pub use facade::Server;
 pub use handler::Handler;
-pub use handlers::{
-    Call, CallInfo, ClientRequestError, InputRequest, InputRequired, Outcome, PendingClientRequest, ToolError,
-};
-pub use hooks::{Next, Provider};
+pub use handlers::{Call, CallInfo, ClientRequestError, InputRequest, InputRequired, Outcome, PendingClientRequest};
+pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
 pub use options::ServerOptions;
 pub use registry::{
     Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
@@ -35,20 +33,14 @@ pub use registry::{
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{Failure, Outbound, Outgoing};
-pub use typed::{AsyncHandler, CallError, IntoOutcome, Params};
+pub use typed::{
+    AsyncHandler, CallError, FromContext, FromRef, IntoCompletionResult, IntoEntry, IntoPromptResult,
+    IntoResourceResult, IntoToolResult, Json, ListItem, OutputSchema, Params, Prompt, Resource, ResourceTemplate,
+    State, Tool, ToolError,
+};
 
 pub(crate) use session::{Connection, Opening, Origin};
 
 pub use CallInfo as CallFacts;
 pub use ClientRequestError as AskError;
 pub use PendingClientRequest as Asking;
-/// The paths that the typed API still has.
-mod call {
-    pub(super) use super::handlers::{Call, CallInfo as CallFacts};
-}
-mod asking {
-    pub(super) use super::handlers::ResponseCallback as Asked;
-}
-mod outcome {
-    pub(super) use super::handlers::Outcome;
-}

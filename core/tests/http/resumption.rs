@@ -6,7 +6,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use trunkline::{
     client::{Client, ClientOptions},
     engine::RevisionChoice,
-    server::{Context, ServerOptions, ToolEntry},
+    server::{Context, ServerOptions, Tool},
     transport::HttpOptions,
 };
 
@@ -128,7 +128,7 @@ async fn http_26_a_quiet_call_tells_its_client_soon_how_to_come_back() {
 async fn http_38_the_get_stream_goes_on_where_it_broke() {
     let fixture = Fixture::new().await;
     let id = fixture.session("2025-11-25").await;
-    let tool = |name: &str| ToolEntry::typed(name, "Comes later.", || async { Ok("x".to_owned()) });
+    let tool = |name: &str| Tool::new(name, "Comes later.", || async { "x".to_owned() });
     let mut stream =
         fixture.ask("GET").header("Mcp-Session-Id", &id).header("Accept", "text/event-stream").start().await;
     stream.until("id: 0-0\ndata: \n\n").await;
@@ -194,9 +194,9 @@ async fn a_flood_that_nobody_reads_stays_within_bounds_and_leaves_the_answer() {
         for step in 0..50_000 {
             ctx.progress(f64::from(step), None).await;
         }
-        Ok("flooded".to_owned())
+        "flooded".to_owned()
     };
-    fixture.server.add_tool(ToolEntry::typed("flood", "Says too much.", flood)).unwrap();
+    fixture.server.add_tool(Tool::new("flood", "Says too much.", flood)).unwrap();
     let id = fixture.session("2025-11-25").await;
     // A client that reads nothing of its stream holds up nobody, and gets what is left when it does.
     let unread = fixture.in_session(&id, &request("tools/call", call_with_progress("flood")));

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 use trunkline::{
-    server::{ServerOptions, ToolEntry},
+    server::{ServerOptions, Tool},
     transport::HttpOptions,
 };
 
@@ -81,7 +81,7 @@ async fn sse_04_what_belongs_to_no_request_comes_on_the_stream_too() {
     let fixture = Fixture::new().await;
     let mut session = Session::open(&fixture, "/sse").await;
     session.initialize("2024-11-05").await;
-    fixture.server.add_tool(ToolEntry::typed("late", "Comes later.", || async { Ok("x".to_owned()) })).unwrap();
+    fixture.server.add_tool(Tool::new("late", "Comes later.", || async { "x".to_owned() })).unwrap();
     session
         .stream
         .until("event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"")

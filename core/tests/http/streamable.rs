@@ -15,7 +15,7 @@ use tokio::{
 };
 use trunkline::{
     protocol::model::LoggingLevel,
-    server::{Call, Context, Outcome, ResourceEntry, ServerOptions, ToolEntry},
+    server::{Call, Context, Outcome, Resource, ServerOptions, Tool, ToolEntry},
     transport::HttpOptions,
 };
 
@@ -209,9 +209,9 @@ async fn http_19_no_request_is_sent_on_a_modern_stream() {
     let fixture = Fixture::new().await;
     let ask = |context: Context| async move {
         context.progress(1.0, None).await;
-        Ok(format!("{:?}", context.ping().await.is_err()))
+        format!("{:?}", context.ping().await.is_err())
     };
-    fixture.server.add_tool(ToolEntry::typed("ask", "Asks its client.", ask)).unwrap();
+    fixture.server.add_tool(Tool::new("ask", "Asks its client.", ask)).unwrap();
     let events = fixture.modern("tools/call", call_with_progress("ask")).send().await.events();
     assert_eq!(events.len(), 2);
     assert!(events.iter().all(|event| event.get("id").is_none() || event.get("method").is_none()), "{events:?}");
@@ -249,7 +249,7 @@ async fn sub_02_listen_streams_from_its_acknowledgement_until_the_server_closes(
         let filter = json!({"notifications": {"toolsListChanged": true}});
         let mut stream = fixture.modern("subscriptions/listen", filter).start().await;
         stream.until("notifications/subscriptions/acknowledged").await;
-        let late = ToolEntry::typed("late", "Comes later.", || async { Ok("x".to_owned()) });
+        let late = Tool::new("late", "Comes later.", || async { "x".to_owned() });
         fixture.server.add_tool(late).unwrap();
         stream.until("notifications/tools/list_changed").await;
         let start = Instant::now();
@@ -402,7 +402,7 @@ async fn http_17_http_18_the_stream_of_a_call_carries_nothing_of_others() {
         stream.until("\"progress\":1").await;
     }
     // Nobody has a stream for what belongs to no request: it must not look for another way.
-    let late = ToolEntry::typed("late", "Comes later.", || async { Ok("x".to_owned()) });
+    let late = Tool::new("late", "Comes later.", || async { "x".to_owned() });
     fixture.server.add_tool(late).unwrap();
     sleep(Duration::from_millis(50)).await;
     gate.open(4);
@@ -455,7 +455,7 @@ async fn http_32_and_33_the_get_stream_carries_what_belongs_to_no_request() {
     let get = || fixture.ask("GET").header("Mcp-Session-Id", &id).header("Accept", "text/event-stream");
     let mut first = get().start().await;
     first.until("text/event-stream").await;
-    let tool = |name: &str| ToolEntry::typed(name, "Comes later.", || async { Ok("x".to_owned()) });
+    let tool = |name: &str| Tool::new(name, "Comes later.", || async { "x".to_owned() });
     fixture.server.add_tool(tool("late")).unwrap();
     first.until("notifications/tools/list_changed").await;
     // A newer stream takes over (HTTP-35: a message goes on exactly one).
@@ -543,12 +543,12 @@ async fn batches_are_answered_where_2025_03_26_governs() {
 async fn res_04_stateless_servers_declare_what_they_can_do() {
     let options = HttpOptions { stateless: true, ..HttpOptions::default() };
     let fixture = Fixture::with(options, ServerOptions::default()).await;
-    fixture.server.add_resource(ResourceEntry::typed("a:b", "b", || async { Ok("text") })).unwrap();
+    fixture.server.add_resource(Resource::new("a:b", "b", || async { "text" })).unwrap();
     fixture
         .server
-        .add_tool(ToolEntry::typed("talks", "Logs.", |ctx: Context| async move {
+        .add_tool(Tool::new("talks", "Logs.", |ctx: Context| async move {
             ctx.log(LoggingLevel::Error, "told to nobody");
-            Ok("talked")
+            "talked"
         }))
         .unwrap();
     let opened = fixture.post(&[], &initialize("2025-11-25")).await.json();

@@ -18,7 +18,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use trunkline::{
-    server::{Context, Params, Server, ServerOptions, ToolEntry},
+    server::{Context, Params, Server, ServerOptions, Tool},
     transport::{HttpOptions, Listener},
 };
 
@@ -65,20 +65,20 @@ pub fn server(options: ServerOptions) -> (Server, Ends) {
     let seen = ends.clone();
     let server = Server::builder("fixture", "1.0.0")
         .options(options)
-        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { Ok(it.text) })
+        .tool("echo", "Says it again.", |Params(it): Params<Text>| async move { it.text })
         .tool("count", "Reports progress.", |ctx: Context| async move {
             for step in 1..=3 {
                 ctx.progress(f64::from(step), Some(3.0)).await;
                 sleep(Duration::from_millis(5)).await;
             }
-            Ok("counted".to_owned())
+            "counted".to_owned()
         })
         .tool("wait", "Takes its time.", move |Params(it): Params<Wait>| {
             let mut running = Running(seen.clone(), false);
             async move {
                 sleep(Duration::from_millis(it.milliseconds)).await;
                 running.finish();
-                Ok("waited".to_owned())
+                "waited".to_owned()
             }
         })
         .build();
@@ -159,10 +159,10 @@ impl Gate {
                 }
                 semaphore.acquire().await.unwrap().forget();
                 ctx.progress(2.0, None).await;
-                Ok("let through".to_owned())
+                "let through".to_owned()
             }
         };
-        server.add_tool(ToolEntry::typed("gate", "Waits to be let through.", run)).unwrap();
+        server.add_tool(Tool::new("gate", "Waits to be let through.", run)).unwrap();
         gate
     }
 

@@ -9,7 +9,7 @@ use std::sync::{
 use trunkline::{
     auth::{Authorization, Identity, Verification},
     protocol::model::{ElicitParams, Field, FormSchema},
-    server::{Context, ServerOptions, TaskSupport, ToolEntry},
+    server::{Context, ServerOptions, TaskSupport, Tool},
     transport::HttpOptions,
 };
 
@@ -20,15 +20,15 @@ async fn fixture(options: HttpOptions) -> Fixture {
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let forever = |ctx: Context| async move {
         ctx.cancelled().await;
-        Ok("never")
+        "never"
     };
-    fixture.server.add_tool(ToolEntry::typed("forever", "Never ends.", forever).task(TaskSupport::Optional)).unwrap();
+    fixture.server.add_tool(Tool::new("forever", "Never ends.", forever).task(TaskSupport::Optional)).unwrap();
     let ask = |ctx: Context| async move {
         let form = FormSchema::new().required("word", Field::text());
-        let answer = ctx.elicit_as("word", ElicitParams::form("Which?", form)).await?;
-        Ok(format!("{:?}", answer.action))
+        let answer = ctx.elicit_with_key("word", ElicitParams::form("Which?", form)).await?;
+        trunkline::Ok(format!("{:?}", answer.action))
     };
-    fixture.server.add_tool(ToolEntry::typed("ask", "Asks.", ask)).unwrap();
+    fixture.server.add_tool(Tool::new("ask", "Asks.", ask)).unwrap();
     fixture
 }
 
@@ -123,10 +123,10 @@ fn watched(fixture: &Fixture) -> Arc<AtomicBool> {
         async move {
             ctx.cancelled().await;
             flag.store(true, Ordering::SeqCst);
-            Ok("never")
+            "never"
         }
     };
-    fixture.server.add_tool(ToolEntry::typed("watched", "Never ends.", watched).task(TaskSupport::Optional)).unwrap();
+    fixture.server.add_tool(Tool::new("watched", "Never ends.", watched).task(TaskSupport::Optional)).unwrap();
     cancelled
 }
 

@@ -109,15 +109,15 @@ fn server() -> Server {
     let template = json!({"uriTemplate": "ui://pages/{name}", "name": "pages", "mimeType": HTML});
     Server::builder("apps", "1.0.0")
         .options(options)
-        .entry(tool("chart", chart_meta()))
-        .entry(tool("refresh", json!({"ui": {"visibility": ["app"]}})))
-        .entry(tool("old", json!({"ui/resourceUri": "ui://chart/main.html"})))
-        .resource_entry(interface())
-        .resource_template_entry(ResourceTemplateEntry::new(template, |call: Call| {
+        .add_tool(tool("chart", chart_meta()))
+        .add_tool(tool("refresh", json!({"ui": {"visibility": ["app"]}})))
+        .add_tool(tool("old", json!({"ui/resourceUri": "ui://chart/main.html"})))
+        .add_resource(interface())
+        .add_resource_template(ResourceTemplateEntry::new(template, |call: Call| {
             call.complete(Outcome::Text(PAGE.into()));
         }))
-        .provider(ProviderEntry::new(Category::Tools, tools_for))
-        .provider(ProviderEntry::new(Category::Resources, hidden))
+        .add_provider(ProviderEntry::new(Category::Tools, tools_for))
+        .add_provider(ProviderEntry::new(Category::Resources, hidden))
         .build()
 }
 
@@ -271,17 +271,17 @@ fn app_10_ext_02_what_cannot_be_an_interface_or_an_extension_is_refused_when_it_
         (json!({"uri": "ui://a", "name": "a", "mimeType": "text/html"}), HTML),
         (json!({"uri": "test://a", "name": "a", "mimeType": HTML}), "ui://"),
     ] {
-        let said = problem(builder().resource_entry(page("ui://a", descriptor)));
+        let said = problem(builder().add_resource(page("ui://a", descriptor)));
         assert!(said.contains("Resource ") && said.contains(why), "{said}");
     }
     let template = json!({"uriTemplate": "ui://a/{b}", "name": "a"});
-    let said = problem(builder().resource_template_entry(ResourceTemplateEntry::new(template, drop::<Call>)));
+    let said = problem(builder().add_resource_template(ResourceTemplateEntry::new(template, drop::<Call>)));
     assert!(said.contains("Resource template ui://a/{b}") && said.contains(HTML), "{said}");
     for (meta, why) in [
         (json!({"ui": {"resourceUri": "https://example.com"}}), "_meta.ui.resourceUri"),
         (json!({"ui": {"visibility": ["everyone"]}}), "_meta.ui.visibility"),
     ] {
-        let said = problem(builder().entry(tool("chart", meta)));
+        let said = problem(builder().add_tool(tool("chart", meta)));
         assert!(said.contains("Tool chart") && said.contains(why), "{said}");
     }
     for (id, settings, why) in [("speed", json!({}), "com.example/name"), ("com.example/x", json!(true), "object")] {

@@ -11,8 +11,8 @@ use std::{
 use tokio::{sync::Notify, time::timeout};
 use trunkline::{
     Client, ClientOptions, Context, RequestOptions, RevisionChoice, Server, ToolError,
-    protocol::{RawJson, Revision, RpcError},
-    server::{CallError, Category, MiddlewareEntry, Next, Outcome, Provider, ProviderEntry},
+    protocol::{RawJson, Revision, RpcError, model::Tool},
+    server::{CallError, MiddlewareEntry, Next, Page, Provider, ToolRequest},
 };
 
 async fn connect(server: &Server, revision: Revision) -> Client {
@@ -31,25 +31,26 @@ impl trunkline::ClientEvents for Silent {
 struct Rows;
 
 impl Provider for Rows {
-    async fn list(&self, _: Context, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), CallError> {
+    type Item = Tool;
+    type Output = String;
+    type Error = CallError;
+
+    async fn list(&self, _: Context, cursor: Option<String>) -> Result<Page<Tool>, CallError> {
         let start: usize = cursor.map_or(Ok(0), |cursor| cursor.parse())?;
-        let tool = |number: usize| json!({"name": format!("row_{number}"), "inputSchema": {"type": "object"}});
-        let next = (start + 2 < 5).then(|| (start + 2).to_string());
-        Ok(((start..(start + 2).min(5)).map(tool).collect(), next))
+        let tool = |number: usize| Tool::new(format!("row_{number}"), "A row.", json!({"type": "object"}));
+        let (next, tools) = (start + 2, (start..(start + 2).min(5)).map(tool));
+        Ok(if next < 5 { Page::followed_by(tools, next.to_string()) } else { Page::last(tools) })
     }
 
-    async fn get(&self, _: Context, params: Value) -> Result<Option<Outcome>, CallError> {
-        let name = params["name"].as_str().unwrap_or_default();
-        Ok(name.strip_prefix("row_").map(|row| Outcome::Text(format!("row {row}"))))
+    async fn get(&self, _: Context, request: ToolRequest) -> Result<Option<String>, CallError> {
+        Ok(request.name.strip_prefix("row_").map(|row| format!("row {row}")))
     }
 }
 
 #[tokio::test]
 async fn pag_05_a_provider_lists_and_serves_what_is_not_registered() {
-    let server = Server::builder("rows", "1")
-        .tool("registered", "Is always there.", || async { Ok("here") })
-        .provider(ProviderEntry::of(Category::Tools, Rows))
-        .build();
+    let server =
+        Server::builder("rows", "1").tool("registered", "Is always there.", || async { "here" }).provider(Rows).build();
     for revision in Revision::ALL {
         let client = connect(&server, revision).await;
         let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
@@ -83,10 +84,10 @@ async fn tool_22_middleware_sees_changes_and_refuses() {
         Ok(result)
     });
     let server = Server::builder("guarded", "1")
-        .middleware(guard.methods(["tools/call"]))
-        .middleware(rename.methods(["tools/call"]))
-        .tool("say", "Says something.", || async { Ok("said") })
-        .tool("secret", "Is not for everyone.", || async { Ok("secret") })
+        .add_middleware(guard.methods(["tools/call"]))
+        .add_middleware(rename.methods(["tools/call"]))
+        .tool("say", "Says something.", || async { "said" })
+        .tool("secret", "Is not for everyone.", || async { "secret" })
         .build();
     for revision in [Revision::V2025_11_25, Revision::LATEST] {
         let client = connect(&server, revision).await;
@@ -118,10 +119,10 @@ async fn res_13_permission_is_checked_before_anything_is_read() {
     });
     let read = move || {
         count.fetch_add(1, Ordering::Relaxed);
-        async { Ok("contents") }
+        async { "contents" }
     };
     let server = Server::builder("guarded", "1")
-        .middleware(guard.methods(["resources/read"]))
+        .add_middleware(guard.methods(["resources/read"]))
         .resource("private:note", "note", read.clone())
         .resource("public:note", "note", read)
         .build();
@@ -139,7 +140,7 @@ async fn res_13_permission_is_checked_before_anything_is_read() {
 }
 
 fn wrong_methods_are_refused() {
-    let wrong = Server::builder("wrong", "1").middleware(
+    let wrong = Server::builder("wrong", "1").add_middleware(
         MiddlewareEntry::from_fn(|_, next: Next| async move { next.run().await.map_err(Into::into) }).methods(["ping"]),
     );
     assert!(wrong.try_build().err().unwrap().to_string().contains("ping"));
@@ -156,20 +157,20 @@ async fn middleware_that_waits_hears_of_the_cancellation() {
         }
     }
     let server = Server::builder("slow", "1")
-        .middleware(MiddlewareEntry::from_fn(move |_: Context, next: Next| {
+        .middleware(move |_: Context, next: Next| {
             let guard = OnDrop(Arc::clone(&end));
             async move {
                 let result = next.run().await;
                 drop(guard);
                 result.map_err(Into::into)
             }
-        }))
+        })
         .tool("forever", "Never ends.", move || {
             let begin = Arc::clone(&begin);
             async move {
                 begin.notify_one();
                 std::future::pending::<()>().await;
-                Ok("never")
+                "never"
             }
         })
         .build();

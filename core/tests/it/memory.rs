@@ -9,8 +9,8 @@ use trunkline::{
     engine::RevisionChoice,
     protocol::{RawJson, Revision, model::ContentBlock},
     server::{
-        CallError, Context, Params, ResourceEntry, ResourceTemplateEntry, Server, ServerOptions, TaskSupport,
-        ToolEntry, ToolError,
+        CallError, Context, Json, Params, ResourceEntry, ResourceTemplateEntry, Server, ServerOptions, TaskSupport,
+        Tool, ToolEntry, ToolError,
     },
 };
 
@@ -38,28 +38,28 @@ fn server() -> Server {
             for day in 1..=f.days {
                 ctx.progress(f64::from(day), Some(f64::from(f.days))).await;
             }
-            Ok(vec![format!("{}: sunny", f.city); f.days as usize])
+            vec![format!("{}: sunny", f.city); f.days as usize]
         })
         .tool("now", "The weather now.", |Params(f): Params<Forecast>| async move {
-            Ok(Weather { city: f.city, temperature: 21.5 })
+            Json(Weather { city: f.city, temperature: 21.5 })
         })
-        .tool("say", "A text.", || async { Ok("sunny".to_owned()) })
+        .tool("say", "A text.", || async { "sunny".to_owned() })
         .tool("blocks", "Content of several kinds.", || async {
-            Ok(vec![
+            vec![
                 ContentBlock::text("a"),
                 ContentBlock::image(b"png", "image/png"),
                 ContentBlock::audio(b"wav", "audio/wav"),
                 ContentBlock::resource_link("file:///a", "a"),
-            ])
+            ]
         })
         .tool("refuse", "Fails for a reason.", || async {
             Err::<String, CallError>(ToolError::new("no such city").into())
         })
         .tool("break", "Fails inside.", || async { Err::<String, CallError>(std::io::Error::other("secret").into()) })
-        .tool("panic", "Panics.", || async { if true { panic!("boom") } else { Ok(1) } })
+        .tool("panic", "Panics.", || async { if true { panic!("boom") } else { 1 } })
         .tool("forever", "Never ends.", |ctx: Context| async move {
             ctx.cancelled().await;
-            Ok(0)
+            0
         })
         .build()
 }
@@ -177,7 +177,7 @@ async fn pagination_follows_cursors() {
     let options = ServerOptions { page_size: 3, ..ServerOptions::default() };
     let mut builder = Server::builder("paged", "1").options(options);
     for number in 0..10 {
-        builder = builder.tool(format!("tool_{number}"), "One of many.", || async { Ok(1) });
+        builder = builder.tool(format!("tool_{number}"), "One of many.", || async { 1 });
     }
     let server = builder.build();
     for revision in Revision::ALL {
@@ -208,7 +208,7 @@ fn tool_09_and_10_names_are_short_plain_and_unique() {
 
 #[tokio::test]
 async fn tool_08_a_tool_without_parameters_says_so() {
-    let server = Server::builder("x", "1").entry(entry(json!({"name": "t"}))).build();
+    let server = Server::builder("x", "1").add_tool(entry(json!({"name": "t"}))).build();
     for revision in Revision::ALL {
         let tools = connect(&server, revision).await.list_tools().await.unwrap();
         let schema: Value = serde_json::to_value(&tools[0].input_schema).unwrap();
@@ -221,7 +221,7 @@ async fn tool_08_a_tool_without_parameters_says_so() {
 async fn rpc_33_rpc_38_meta_reaches_the_handler_unchanged() {
     let server = Server::builder("x", "1")
         .tool("meta", "Tells the metadata of its call.", |ctx: Context| async move {
-            Ok(ctx.meta().map_or_else(String::new, |meta| String::from_utf8_lossy(meta.as_bytes()).into_owned()))
+            ctx.meta().map_or_else(String::new, |meta| String::from_utf8_lossy(meta.as_bytes()).into_owned())
         })
         .build();
     let sent = json!({
@@ -299,7 +299,7 @@ async fn ping_01_a_server_pings_the_client_of_a_call() {
     let server = Server::builder("pinging", "1")
         .tool("ping", "Asks whether the client is alive.", |ctx: Context| async move {
             ctx.ping().await?;
-            Ok("alive".to_owned())
+            trunkline::Ok("alive".to_owned())
         })
         .build();
     for revision in Revision::ALL {
@@ -318,14 +318,14 @@ async fn ping_01_a_server_pings_the_client_of_a_call() {
 async fn a_server_that_had_tasks_can_be_dropped() {
     let owned = Arc::new(());
     let gone = Arc::downgrade(&owned);
-    let job = ToolEntry::typed("job", "Is a task", move || {
+    let job = Tool::new("job", "Is a task", move || {
         let owned = Arc::clone(&owned);
         async move {
             drop(owned);
-            Ok("done")
+            "done"
         }
     });
-    let server = Server::builder("tasks", "1").entry(job.task(TaskSupport::Required)).build();
+    let server = Server::builder("tasks", "1").add_tool(job.task(TaskSupport::Required)).build();
     let client = connect(&server, Revision::V2025_11_25).await;
     let call = RawJson::from_value(&json!({"name": "job", "arguments": {}, "task": {}})).unwrap();
     let created = client.request("tools/call", Some(&call), &RequestOptions::default()).await.unwrap();

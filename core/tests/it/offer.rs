@@ -10,7 +10,7 @@ use std::{
 };
 use trunkline::{
     engine::Limits,
-    server::{Call, CallError, Context, Outcome, Params, Server, ServerOptions, ToolEntry, ToolError},
+    server::{Call, CallError, Context, Json, Outcome, Params, Server, ServerOptions, ToolEntry, ToolError},
 };
 
 /// The largest message that it takes.
@@ -77,14 +77,10 @@ fn server(limits: Limits, file: PathBuf) -> Server {
     let server = Server::builder("offer", "1.0.0")
         .instructions("For tests.")
         .options(ServerOptions { limits, page_size: 5, ..ServerOptions::default() })
-        .tool("echo", "Gives the message back", |Params(echo): Params<Echo>| async move { Ok(echo.message) })
-        .tool(
-            "add_numbers",
-            "Adds two numbers",
-            |Params(n): Params<Numbers>| async move { Ok((n.a + n.b).to_string()) },
-        )
+        .tool("echo", "Gives the message back", |Params(echo): Params<Echo>| async move { echo.message })
+        .tool("add_numbers", "Adds two numbers", |Params(n): Params<Numbers>| async move { (n.a + n.b).to_string() })
         .tool("structured", "Returns structured content", |Params(place): Params<Place>| async move {
-            Ok(Weather { city: place.city, temperature: 21.5 })
+            Json(Weather { city: place.city, temperature: 21.5 })
         })
         .tool("test_error_handling", "Always fails", || async {
             Err::<String, CallError>(ToolError::new("This tool intentionally returns an error for testing").into())
@@ -94,18 +90,18 @@ fn server(limits: Limits, file: PathBuf) -> Server {
                 ctx.progress_message(progress, Some(100.0), &format!("Completed step {progress} of 100")).await;
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
-            Ok("done")
+            "done"
         })
         .tool("slow", "Takes its time, until it is cancelled", |Params(slow): Params<Slow>| async move {
             tokio::time::sleep(Duration::from_millis(slow.ms)).await;
-            Ok("done")
+            "done"
         })
         .tool("count", "Reports progress at each step", |ctx: Context, Params(count): Params<Steps>| async move {
             for step in 1..=count.steps {
                 ctx.progress_message(step.into(), Some(count.steps.into()), "counting").await;
                 ctx.progress(f64::from(step) - 0.5, None).await;
             }
-            Ok("done")
+            "done"
         })
         .tool("gate", "Waits until the test opens the gate", move |ctx: Context| {
             let file = Arc::clone(&file);
@@ -114,7 +110,7 @@ fn server(limits: Limits, file: PathBuf) -> Server {
                 while !file.exists() {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
-                Ok("open")
+                "open"
             }
         })
         .tool("change", "Adds and removes tools", move |Params(change): Params<Change>| {
@@ -128,26 +124,26 @@ fn server(limits: Limits, file: PathBuf) -> Server {
                     server.add_tool(entry).map_err(|error| ToolError::new(error.to_string()))?;
                 }
                 let removed = change.remove.iter().filter(|name| server.remove_tool(name)).count();
-                Ok(removed.to_string())
+                trunkline::Ok(removed.to_string())
             }
         })
         .tool("ask", "Asks whether the client is alive", |ctx: Context| async move {
-            Ok(ctx.ping().await.map_or_else(|error| error.to_string(), |()| "alive".to_owned()))
+            ctx.ping().await.map_or_else(|error| error.to_string(), |()| "alive".to_owned())
         })
         .tool("print", "Prints where it should not", || async {
             println!("a stray print");
             let status = std::process::Command::new("sh").args(["-c", "echo a print of a child; cat"]).status();
-            Ok(status.map_or_else(|error| error.to_string(), |status| status.to_string()))
+            status.map_or_else(|error| error.to_string(), |status| status.to_string())
         })
         .tool("exit", "Ends the process", || async {
             eprintln!("last words");
-            if true { std::process::exit(3) } else { Ok("") }
+            if true { std::process::exit(3) } else { "" }
         })
-        .tool("panic", "Panics", || async { if true { panic!("boom") } else { Ok(1) } })
-        .entry(ToolEntry::new(json!({"name": "big", "description": "A large answer, at once"}), |call: Call| {
+        .tool("panic", "Panics", || async { if true { panic!("boom") } else { 1 } })
+        .add_tool(ToolEntry::new(json!({"name": "big", "description": "A large answer, at once"}), |call: Call| {
             call.complete(Outcome::Text("x".repeat(BIG)));
         }))
-        .entry(ToolEntry::new(json!({"name": "drop", "description": "Never answers"}), drop::<Call>))
+        .add_tool(ToolEntry::new(json!({"name": "drop", "description": "Never answers"}), drop::<Call>))
         .build();
     let _ = itself.set(server.clone());
     server

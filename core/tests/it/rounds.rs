@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use trunkline::{
     protocol::model::{CreateMessageParams, ElicitParams, ElicitResult, Field, FormSchema, SamplingMessage},
-    server::{CompletionEntry, CompletionTarget, Context, Params, Server, ServerOptions, StateKey},
+    server::{CompletionTarget, Context, Params, Server, ServerOptions, StateKey},
 };
 
 /// The servers of these tests, as roles of this binary: the same server twice with the same key, once with another key, and once with
@@ -46,38 +46,34 @@ fn server(role: &str) -> Server {
             "order",
             "Asks two things, one after the other",
             |ctx: Context, Params(order): Params<Order>| async move {
-                let name = ctx.elicit_as("name", question("name")).await?;
-                let color = ctx.elicit_as("color", question("color")).await?;
-                Ok(format!("{} for {} in {}", order.item, word(&name, "name"), word(&color, "color")))
+                let name = ctx.elicit_with_key("name", question("name")).await?;
+                let color = ctx.elicit_with_key("color", question("color")).await?;
+                trunkline::Ok(format!("{} for {} in {}", order.item, word(&name, "name"), word(&color, "color")))
             },
         )
         .tool("decide", "Tells what the user did", |ctx: Context| async move {
-            let answer = ctx.elicit_as("name", question("name")).await?;
-            Ok(format!("{:?} {}", answer.action, word(&answer, "name")))
+            let answer = ctx.elicit_with_key("name", question("name")).await?;
+            trunkline::Ok(format!("{:?} {}", answer.action, word(&answer, "name")))
         })
         .tool("model", "Asks the client's model", |ctx: Context| async move {
             let params = CreateMessageParams::new(vec![SamplingMessage::user("Say something")], 100);
-            Ok(ctx.sample_as("said", params).await?.joined_text())
+            trunkline::Ok(ctx.sample_with_key("said", params).await?.joined_text())
         })
         .tool("roots", "Asks for the roots", |ctx: Context| async move {
             let roots: Vec<_> = ctx.roots().await?.into_iter().map(|root| root.uri).collect();
-            Ok(roots.join(" "))
+            trunkline::Ok(roots.join(" "))
         })
         .tool("endless", "Is never done", |ctx: Context| async move {
             for round in 0_u32.. {
-                ctx.elicit_as(&format!("again {round}"), question("name")).await?;
+                ctx.elicit_with_key(&format!("again {round}"), question("name")).await?;
             }
-            Ok("never")
+            trunkline::Ok("never")
         })
-        .prompt("plain", "With an argument", |Params(order): Params<Order>| async move { Ok(order.item) })
-        .completion(CompletionEntry::typed(
-            CompletionTarget::Prompt("plain".into()),
-            "item",
-            |ctx: Context| async move {
-                ctx.elicit_as("name", question("name")).await?;
-                Ok(vec!["never".to_owned()])
-            },
-        ))
+        .prompt("plain", "With an argument", |Params(order): Params<Order>| async move { order.item })
+        .completion(CompletionTarget::Prompt("plain".into()), "item", |ctx: Context| async move {
+            ctx.elicit_with_key("name", question("name")).await?;
+            trunkline::Ok(vec!["never".to_owned()])
+        })
         .build()
 }
 

@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
-use trunkline::server::{Registration, Server, ServerBuilder, ServerOptions, SkillEntry, SkillFile, ToolEntry};
+use trunkline::server::{Registration, Server, ServerBuilder, ServerOptions, SkillEntry, SkillFile, Tool};
 
 /// The servers of these tests, as roles of this binary: with skills, and one whose only skill goes away.
 pub(crate) const ROLES: [&str; 2] = ["skills server", "skills server that loses its skill"];
@@ -43,11 +43,11 @@ fn builder() -> ServerBuilder {
     let inner = SkillEntry::new([SkillFile::new("SKILL.md", inner_manifest())]).root("skill://pdf-tools/inner");
     Server::builder("skills", "1.0.0")
         .options(ServerOptions { page_size: 2, ..ServerOptions::default() })
-        .skill(pdf_tools())
-        .skill(inner)
-        .skill(SkillEntry::new([manifest("refunds", "")]).root("skill://acme/billing/refunds"))
-        .skill(SkillEntry::new([manifest("review", "")]).root("github://owner/repo/skills/review"))
-        .skill(SkillEntry::new([manifest("last", "")]))
+        .add_skill(pdf_tools())
+        .add_skill(inner)
+        .add_skill(SkillEntry::new([manifest("refunds", "")]).root("skill://acme/billing/refunds"))
+        .add_skill(SkillEntry::new([manifest("review", "")]).root("github://owner/repo/skills/review"))
+        .add_skill(SkillEntry::new([manifest("last", "")]))
 }
 
 fn server(role: &str) -> Server {
@@ -284,7 +284,7 @@ fn skl_40_a_list_may_be_empty() {
 
 /// Why a skill cannot be registered beside the others.
 fn refused(entry: SkillEntry) -> String {
-    builder().skill(entry).try_build().err().expect("it must be refused").to_string()
+    builder().add_skill(entry).try_build().err().expect("it must be refused").to_string()
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn skills_inside_skills_hold_the_same_files() {
     let around = SkillEntry::new([manifest("billing", "")]).root("skill://acme/billing");
     assert!(refused(around).contains("skill://acme/billing/refunds lies inside"));
     let server = Server::builder("s", "1").build();
-    server.add_tool(ToolEntry::typed("t", "t", || async { Ok(1) })).unwrap();
+    server.add_tool(Tool::new("t", "t", || async { 1 })).unwrap();
     server.add_skill(SkillEntry::new([manifest("a", "")])).unwrap();
     server.add_skill(SkillEntry::new([manifest("ab", "")])).expect("a name that begins alike is another");
 }

@@ -9,7 +9,7 @@ mod outcome;
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};
 pub use input::{InputRequest, InputRequired};
-pub use outcome::{Outcome, ToolError};
+pub use outcome::Outcome;
 
 pub(super) use call::CallBackend;
 pub(super) use cancellation::{Cancellation, Cancelled, HookId};

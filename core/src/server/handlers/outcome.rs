@@ -3,7 +3,7 @@
 use super::input::InputRequest;
 use crate::protocol::{RawJson, RpcError};
 use serde_json::Value;
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 /// What came of a call.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub enum Outcome {
         /// What the handler wants to know then. It travels sealed.
         state: Option<Value>,
     },
+    /// There is no such thing. Resources and providers say so.
+    NotFound,
     /// The tool failed, and says why to the model.
     ToolError(String),
     /// The arguments pass the schema but not what the host checks beyond it; says what is wrong, and where.
@@ -39,38 +41,10 @@ pub enum Outcome {
 impl Outcome {
     /// Whether a provider says that there is no such thing.
     pub(in crate::server) fn is_null(&self) -> bool {
-        matches!(self, Self::Value(raw) if raw.as_bytes().trim_ascii() == b"null")
-    }
-}
-
-/// A failure of the tool itself, told to the model in a result with `isError` (TOOL-18).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolError {
-    message: String,
-}
-
-impl ToolError {
-    /// A failure that says why.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
-    }
-
-    /// The text for the model.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-}
-
-impl fmt::Display for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for ToolError {}
-
-impl From<ToolError> for Outcome {
-    fn from(error: ToolError) -> Self {
-        Self::ToolError(error.message)
+        match self {
+            Self::NotFound => true,
+            Self::Value(raw) => raw.as_bytes().trim_ascii() == b"null",
+            _ => false,
+        }
     }
 }

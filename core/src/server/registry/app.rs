@@ -63,7 +63,7 @@ mod tests {
         let tool = |name: &str, uri: &str| {
             ToolEntry::new(json!({"name": name, "_meta": {"ui": {"resourceUri": uri}}}), drop::<Call>)
         };
-        let server = Server::builder("s", "1").entry(tool("a", "ui://a")).entry(tool("b", "ui://b/x")).build();
+        let server = Server::builder("s", "1").add_tool(tool("a", "ui://a")).add_tool(tool("b", "ui://b/x")).build();
         assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a"), ("b", "ui://b/x")]);
         let page = json!({"uri": "ui://a", "name": "a", "mimeType": MIME_TYPE});
         server.add_resource(ResourceEntry::new(page, drop::<Call>)).unwrap();

@@ -50,7 +50,7 @@ impl TaskSupport {
         }
     }
 
-    fn as_str(self) -> &'static str {
+    pub(in crate::server) fn as_str(self) -> &'static str {
         match self {
             Self::Forbidden => "forbidden",
             Self::Optional => "optional",

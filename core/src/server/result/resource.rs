@@ -35,6 +35,7 @@ pub(in crate::server) fn render_read(
             one => json!({"contents": [one]}),
         },
         Outcome::Result(raw) => raw.parse().map_err(unread)?,
+        Outcome::NotFound => return Err(RpcError::resource_not_found(of.uri, revision)),
         other => return Err(error_of(results, &format!("the resource {}", of.uri), other)),
     };
     let fault =

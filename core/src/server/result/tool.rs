@@ -61,6 +61,10 @@ pub(in crate::server) fn render_tool(
         }
         Outcome::Protocol(error) => Err(error),
         Outcome::InputRequired { .. } => Err(RpcError::internal()),
+        Outcome::NotFound => {
+            let detail = Outcome::Internal("it said that there is no such thing".into());
+            render_tool(results, tool, revision, detail)
+        }
         Outcome::Internal(detail) => {
             tracing::error!(target: "trunkline", "the tool {} failed: {detail}", tool.name);
             let text = if results.debug() { format!("{GENERIC_FAILURE} {detail}") } else { GENERIC_FAILURE.into() };

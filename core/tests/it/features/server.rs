@@ -13,10 +13,7 @@ use trunkline::{
         BlobResourceContents, ContentBlock, CreateMessageParams, ElicitParams, Field, FormSchema, LoggingLevel,
         ResourceContents,
     },
-    server::{
-        CallError, CompletionEntry, CompletionTarget, Context, Params, PromptEntry, ResourceEntry, Server,
-        ServerOptions, ToolError,
-    },
+    server::{CallError, CompletionTarget, Context, Params, Prompt, Resource, Server, ServerOptions, ToolError},
 };
 
 /// Its name as a role of this binary.
@@ -57,11 +54,11 @@ fn server(file: PathBuf) -> Server {
     let changed = Arc::clone(&itself);
     let server = Server::builder("full", "1.0.0")
         .options(ServerOptions { page_size: 2, ..ServerOptions::default() })
-        .resource("test://text", "text", || async { Ok("A text") })
-        .resource_entry(
-            ResourceEntry::typed("test://bytes", "bytes", || async {
+        .resource("test://text", "text", || async { "A text" })
+        .add_resource(
+            Resource::new("test://bytes", "bytes", || async {
                 let blob = BlobResourceContents { blob: "AAEC/w==".into(), ..BlobResourceContents::default() };
-                Ok(ResourceContents::from(blob))
+                ResourceContents::from(blob)
             })
             .with("mimeType", json!("application/octet-stream")),
         )
@@ -70,21 +67,21 @@ fn server(file: PathBuf) -> Server {
         })
         .resource("test://ask", "ask", |ctx: Context| async move {
             let form = FormSchema::new().required("word", Field::text());
-            let answer = ctx.elicit_as("word", ElicitParams::form("Which word?", form)).await?;
+            let answer = ctx.elicit_with_key("word", ElicitParams::form("Which word?", form)).await?;
             let content = answer.content.unwrap_or_default();
-            Ok(content.get("word").and_then(|word| word.as_str()).unwrap_or("none").to_owned())
+            trunkline::Ok(content.get("word").and_then(|word| word.as_str()).unwrap_or("none").to_owned())
         })
-        .resource_template("test://item/{id}", "item", |Params(item): Params<Item>| async move { Ok(item.id) })
-        .prompt("plain", "Without arguments", || async { Ok("Plain") })
+        .resource_template("test://item/{id}", "item", |Params(item): Params<Item>| async move { item.id })
+        .prompt("plain", "Without arguments", || async { "Plain" })
         .prompt("greet", "With arguments", |Params(greeting): Params<Greeting>| async move {
-            Ok(format!("Greet {} {}", greeting.name, greeting.tone.as_deref().unwrap_or("kindly")))
+            format!("Greet {} {}", greeting.name, greeting.tone.as_deref().unwrap_or("kindly"))
         })
-        .prompt("third", "On the second page", || async { Ok("Third") })
-        .completion(CompletionEntry::typed(CompletionTarget::Prompt("greet".into()), "name", || async {
-            Ok((0..150).map(|number| format!("name {number}")).collect::<Vec<_>>())
-        }))
+        .prompt("third", "On the second page", || async { "Third" })
+        .completion(CompletionTarget::Prompt("greet".into()), "name", || async {
+            (0..150).map(|number| format!("name {number}")).collect::<Vec<_>>()
+        })
         .tool("link", "Points to what no list shows", || async {
-            Ok(vec![ContentBlock::resource_link("test://item/linked", "linked")])
+            vec![ContentBlock::resource_link("test://item/linked", "linked")]
         })
         .tool("flood", "Says more than anyone reads, and takes note of its end", move |ctx: Context| {
             let file = file.clone();
@@ -95,7 +92,7 @@ fn server(file: PathBuf) -> Server {
                     ctx.log(LoggingLevel::Info, json!({"step": step, "text": text}));
                 }
                 std::fs::write(file, "")?;
-                Ok("flooded")
+                trunkline::Ok("flooded")
             }
         })
         .tool(
@@ -103,14 +100,14 @@ fn server(file: PathBuf) -> Server {
             "Asks the client's model what it was given",
             |ctx: Context, Params(given): Params<Sampling>| async move {
                 let params: CreateMessageParams = serde_json::from_value(given.params)?;
-                Ok(ctx.sample_as("said", params).await?.joined_text())
+                trunkline::Ok(ctx.sample_with_key("said", params).await?.joined_text())
             },
         )
         .tool("log", "Logs at every level", |ctx: Context| async move {
             for level in LoggingLevel::ALL {
-                ctx.log_as("test", level, level.as_str());
+                ctx.log_with_logger("test", level, level.as_str());
             }
-            Ok("logged")
+            "logged"
         })
         .tool("change", "Changes something", move |Params(it): Params<What>| {
             let itself = Arc::clone(&changed);
@@ -119,14 +116,14 @@ fn server(file: PathBuf) -> Server {
                 let failed = |error: trunkline::server::RegisterError| ToolError::new(error.to_string());
                 match it.what.as_str() {
                     "resources" => server
-                        .add_resource(ResourceEntry::typed("test://late", "late", || async { Ok("Late") }))
+                        .add_resource(Resource::new("test://late", "late", || async { "Late" }))
                         .map_err(failed)?,
-                    "prompts" => server
-                        .add_prompt(PromptEntry::typed("late", "Comes late", || async { Ok("Late") }))
-                        .map_err(failed)?,
+                    "prompts" => {
+                        server.add_prompt(Prompt::new("late", "Comes late", || async { "Late" })).map_err(failed)?
+                    }
                     uri => server.resource_updated(uri),
                 }
-                Ok("changed")
+                trunkline::Ok("changed")
             }
         })
         .build();

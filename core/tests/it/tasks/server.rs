@@ -12,7 +12,7 @@ use trunkline::{
     },
     server::{
         Call, CallError, Context, MiddlewareEntry, Outcome, Params, Server, ServerBuilder, ServerOptions, TaskSupport,
-        ToolEntry, ToolError,
+        Tool, ToolEntry, ToolError,
     },
 };
 
@@ -51,16 +51,16 @@ struct Word {
 fn working(builder: ServerBuilder, file: Arc<PathBuf>) -> ServerBuilder {
     let (gate, note) = (Arc::clone(&file), file);
     builder
-        .tool("plain", "Is never a task", || async { Ok("plain") })
-        .entry(
-            ToolEntry::typed("echo", "Is done at once", |Params(given): Params<Word>| async move { Ok(given.word) })
+        .tool("plain", "Is never a task", || async { "plain" })
+        .add_tool(
+            Tool::new("echo", "Is done at once", |Params(given): Params<Word>| async move { given.word })
                 .task(TaskSupport::Optional),
         )
-        .entry(
-            ToolEntry::typed("only", "Is always a task", || async { Ok("as a task") }).task(TaskSupport::Required),
+        .add_tool(
+            Tool::new("only", "Is always a task", || async { "as a task" }).task(TaskSupport::Required),
         )
-        .entry(
-            ToolEntry::typed("work", "Works until it is let", move |ctx: Context| {
+        .add_tool(
+            Tool::new("work", "Works until it is let", move |ctx: Context| {
                 let gate = Arc::clone(&gate);
                 async move {
                     ctx.progress_message(1.0, Some(2.0), "begun").await;
@@ -70,40 +70,40 @@ fn working(builder: ServerBuilder, file: Arc<PathBuf>) -> ServerBuilder {
                         tokio::time::sleep(Duration::from_millis(5)).await;
                     }
                     ctx.progress(2.0, Some(2.0)).await;
-                    Ok("worked")
+                    "worked"
                 }
             })
             .task(TaskSupport::Optional),
         )
-        .entry(
-            ToolEntry::typed("wait", "Waits for its end, and takes note of it", move |ctx: Context| {
+        .add_tool(
+            Tool::new("wait", "Waits for its end, and takes note of it", move |ctx: Context| {
                 let note = Arc::clone(&note);
                 async move {
                     ctx.cancelled().await;
                     std::fs::write(&*note, ctx.is_cancelled().to_string()).map_err(CallError::internal)?;
-                    Ok("never heard")
+                    trunkline::Ok("never heard")
                 }
             })
             .task(TaskSupport::Optional),
         )
-        .entry(
-            ToolEntry::typed("fail", "Fails", || async {
+        .add_tool(
+            Tool::new("fail", "Fails", || async {
                 Err::<String, CallError>(ToolError::new("out of cheese").into())
             })
             .task(TaskSupport::Optional),
         )
-        .entry(
-            ToolEntry::typed("refuse", "Ends in an error of the protocol", || async {
+        .add_tool(
+            Tool::new("refuse", "Ends in an error of the protocol", || async {
                 Err::<String, CallError>(RpcError::new(-32050, "Refused").with_data(json!({"why": "so"})).into())
             })
             .task(TaskSupport::Optional),
         )
-        .entry(
-            ToolEntry::typed("panic", "Panics", || async { if true { panic!("boom") } else { Ok(1) } })
+        .add_tool(
+            Tool::new("panic", "Panics", || async { if true { panic!("boom") } else { 1 } })
                 .task(TaskSupport::Optional),
         )
-        .entry(ToolEntry::new(json!({"name": "drop"}), drop::<Call>).task(TaskSupport::Optional))
-        .entry(
+        .add_tool(ToolEntry::new(json!({"name": "drop"}), drop::<Call>).task(TaskSupport::Optional))
+        .add_tool(
             ToolEntry::new(json!({"name": "exact"}), |call: Call| {
                 let result = json!({
                     "content": [{"type": "text", "text": "exactly this"}], "structuredContent": {"a": 1}, "isError": false,
@@ -127,34 +127,30 @@ fn word(answer: &ElicitResult) -> String {
 /// Tools that ask their client.
 fn asking(builder: ServerBuilder) -> ServerBuilder {
     builder
-        .entry(
-            ToolEntry::typed("ask", "Asks two things, one after the other, under one key", |ctx: Context| async move {
-                let first = ctx.elicit_as("word", question("First?")).await?;
-                let second = ctx.elicit_as("word", question("Second?")).await?;
-                Ok(format!("{} {}", word(&first), word(&second)))
+        .add_tool(
+            Tool::new("ask", "Asks two things, one after the other, under one key", |ctx: Context| async move {
+                let first = ctx.elicit_with_key("word", question("First?")).await?;
+                let second = ctx.elicit_with_key("word", question("Second?")).await?;
+                trunkline::Ok(format!("{} {}", word(&first), word(&second)))
             })
             .task(TaskSupport::Optional),
         )
-        .entry(
-            ToolEntry::typed("ask_both", "Asks two things at once", |ctx: Context| async move {
+        .add_tool(
+            Tool::new("ask_both", "Asks two things at once", |ctx: Context| async move {
                 let (left, right) =
-                    (ctx.elicit_as("left", question("Left?")), ctx.elicit_as("right", question("Right?")));
+                    (ctx.elicit_with_key("left", question("Left?")), ctx.elicit_with_key("right", question("Right?")));
                 let (left, right) = tokio::try_join!(left, right)?;
-                Ok(format!("{} {}", word(&left), word(&right)))
+                trunkline::Ok(format!("{} {}", word(&left), word(&right)))
             })
             .task(TaskSupport::Optional),
         )
-        .entry(
-            ToolEntry::typed(
-                "defer",
-                "Asks, becomes a task, and asks again under the same key",
-                |ctx: Context| async move {
-                    let before = ctx.elicit_as("word", question("Before?")).await?;
-                    ctx.start_task();
-                    let after = ctx.elicit_as("word", question("After?")).await?;
-                    Ok(format!("{} {}", word(&before), word(&after)))
-                },
-            )
+        .add_tool(
+            Tool::new("defer", "Asks, becomes a task, and asks again under the same key", |ctx: Context| async move {
+                let before = ctx.elicit_with_key("word", question("Before?")).await?;
+                ctx.start_task();
+                let after = ctx.elicit_with_key("word", question("After?")).await?;
+                trunkline::Ok(format!("{} {}", word(&before), word(&after)))
+            })
             .task(TaskSupport::Optional)
             .defer_task(true),
         )
@@ -189,7 +185,7 @@ fn inside_middleware(builder: ServerBuilder) -> ServerBuilder {
     };
     // Two around each call: what one makes of it passes through the other.
     builder
-        .middleware(MiddlewareEntry::new(mark).methods(["tools/call"]))
-        .middleware(MiddlewareEntry::new(mark).methods(["tools/call"]))
-        .middleware(MiddlewareEntry::new(breaks).methods(["tasks/cancel"]))
+        .add_middleware(MiddlewareEntry::new(mark).methods(["tools/call"]))
+        .add_middleware(MiddlewareEntry::new(mark).methods(["tools/call"]))
+        .add_middleware(MiddlewareEntry::new(breaks).methods(["tasks/cancel"]))
 }

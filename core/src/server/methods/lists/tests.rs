@@ -2,12 +2,11 @@
 
 use super::*;
 use crate::{
-    protocol::Revision,
+    protocol::{Revision, model},
     server::{
-        Call, Context, ProviderEntry, Registration, Server, ServerOptions, ToolEntry,
-        hooks::Provider,
+        Call, CallError, Context, Page, Provider, ProviderEntry, Registration, Server, ServerOptions, ToolEntry,
+        ToolRequest,
         tests::{Peer, server},
-        typed::CallError,
     },
 };
 use std::thread;
@@ -106,13 +105,17 @@ async fn pag_05_cursors_say_the_same_whatever_else_a_server_did() {
 struct Twice(&'static str);
 
 impl Provider for Twice {
-    async fn list(&self, _: Context, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), CallError> {
-        let next = cursor.is_none().then(|| "more".to_owned());
-        let name = format!("{}{}", self.0, if next.is_some() { 1 } else { 2 });
-        Ok((vec![json!({"name": name, "inputSchema": {"type": "object"}})], next))
+    type Item = model::Tool;
+    type Output = Outcome;
+    type Error = CallError;
+
+    async fn list(&self, _: Context, cursor: Option<String>) -> Result<Page<model::Tool>, CallError> {
+        let number = if cursor.is_none() { 1 } else { 2 };
+        let tools = [model::Tool::new(format!("{}{number}", self.0), "Does nothing.", json!({"type": "object"}))];
+        Ok(if cursor.is_none() { Page::followed_by(tools, "more") } else { Page::last(tools) })
     }
 
-    async fn get(&self, _: Context, _: Value) -> Result<Option<Outcome>, CallError> {
+    async fn get(&self, _: Context, _: ToolRequest) -> Result<Option<Outcome>, CallError> {
         Ok(None)
     }
 }
@@ -120,7 +123,7 @@ impl Provider for Twice {
 #[tokio::test(start_paused = true)]
 async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
     let server = of_pages_of(10);
-    let add = |name| server.add_provider(ProviderEntry::of(Category::Tools, Twice(name))).unwrap();
+    let add = |name| server.add_provider(ProviderEntry::of(Twice(name))).unwrap();
     let registered: [Registration; 3] = ["a", "b", "c"].map(add);
     let peer = opened(&server).await;
     let (mut names, mut cursors, mut next) = (Vec::new(), Vec::new(), None);

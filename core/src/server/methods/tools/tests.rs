@@ -37,7 +37,7 @@ async fn h26_37_headers_are_compared_with_the_body_that_came() {
         Ok(json!({"content": [{"type": "text", "text": "mine"}]}))
     });
     for (middleware, said) in [(rewrites, r#"{"region":"elsewhere"}"#), (answers, "mine")] {
-        let server = server().entry(echo()).middleware(middleware.methods(["tools/call"])).build();
+        let server = server().add_tool(echo()).add_middleware(middleware.methods(["tools/call"])).build();
         let peer = Peer::of(&server);
         let params = modern(json!({"name": "echo", "arguments": {"region": "eu"}}), json!({}));
         let id = peer.request_with("tools/call", params.clone(), Some(&mirror("eu")));
@@ -56,7 +56,8 @@ async fn aus_10_an_alias_grants_nothing() {
             params["name"] = "echo".into();
             Ok(next.run_with(params).await?)
         });
-        let peer = Peer::of(&server().entry(echo().scopes([scope])).middleware(alias.methods(["tools/call"])).build());
+        let peer =
+            Peer::of(&server().add_tool(echo().scopes([scope])).add_middleware(alias.methods(["tools/call"])).build());
         let answer = peer.ask("tools/call", modern(json!({"name": "alias", "arguments": {}}), json!({}))).await;
         assert_eq!(answer["result"].is_object(), is_granted, "{answer}");
         assert_eq!(answer["error"]["data"]["error"] == "insufficient_scope", !is_granted, "{answer}");
@@ -69,7 +70,7 @@ fn gives(outcome: Outcome, debug: bool) -> Server {
     let entry = ToolEntry::new(descriptor, move |call: Call| {
         call.complete(outcome.clone());
     });
-    server().options(ServerOptions { debug, ..ServerOptions::default() }).entry(entry).build()
+    server().options(ServerOptions { debug, ..ServerOptions::default() }).add_tool(entry).build()
 }
 
 fn raw(text: &str) -> RawJson {
@@ -142,7 +143,7 @@ async fn misc_10_what_no_revision_defines_goes_out_as_it_was_given() {
     let entry = ToolEntry::new(descriptor, move |call: Call| {
         call.complete(result.clone());
     });
-    let server = server().entry(entry).build();
+    let server = server().add_tool(entry).build();
     let as_they_are = |params: Value| params;
     let in_meta = |params: Value| modern(params, json!({}));
     for revision in Revision::ALL {

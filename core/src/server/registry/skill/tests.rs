@@ -48,7 +48,7 @@ fn skl_30_skills_of_one_name_are_warned_of() {
     };
     let kept = Kept::default();
     tracing::subscriber::with_default(kept.clone(), || {
-        let server = server().skill(skill("skill://a/pdf")).skill(skill("skill://a/web")).build();
+        let server = server().add_skill(skill("skill://a/pdf")).add_skill(skill("skill://a/web")).build();
         assert_eq!(*kept.0.lock(), [] as [String; 0]);
         server.add_skill(skill("skill://b/pdf")).unwrap();
     });

@@ -50,10 +50,10 @@ fn keys(asked: &Value) -> Vec<&str> {
 async fn mrtr_05_mrtr_06_answers_that_are_sealed_stay_what_they_were() {
     let server = server()
         .tool("transfer", "Asks, checks, asks for a confirmation, and pays", |ctx: Context| async move {
-            let paid = said(&ctx.elicit_as("amount", amount()).await?);
+            let paid = said(&ctx.elicit_with_key("amount", amount()).await?);
             let within = ctx.once("limit", || async { Ok::<_, CallError>(paid <= 100) }).await?;
-            ctx.elicit_as("confirm", amount()).await?;
-            Ok(if within { format!("paid {paid}") } else { "refused".to_owned() })
+            ctx.elicit_with_key("confirm", amount()).await?;
+            crate::Ok(if within { format!("paid {paid}") } else { "refused".to_owned() })
         })
         .build();
     let peer = Peer::of(&server);
@@ -116,9 +116,9 @@ async fn a_key_that_is_used_again_stands_for_another_question() {
     let server = server()
         .tool("insists", "Asks until it is told a number", |ctx: Context| async move {
             loop {
-                match ctx.elicit_as("amount", amount()).await {
+                match ctx.elicit_with_key("amount", amount()).await {
                     Err(ClientRequestError::Invalid(_)) => {}
-                    answer => return Ok(said(&answer?).to_string()),
+                    answer => return crate::Ok(said(&answer?).to_string()),
                 }
             }
         })
@@ -144,7 +144,7 @@ async fn a_handler_that_asks_on_and_on_keeps_no_thread() {
             async move {
                 loop {
                     match ctx.elicit(amount()).await {
-                        Ok(_) => return Ok("heard"),
+                        Ok(_) => return crate::Ok("heard"),
                         Err(ClientRequestError::Refused(_)) => {
                             count.fetch_add(1, Ordering::Relaxed);
                             tokio::task::yield_now().await;
@@ -154,7 +154,7 @@ async fn a_handler_that_asks_on_and_on_keeps_no_thread() {
                 }
             }
         })
-        .tool("other", "Is quick", || async { Ok("here") })
+        .tool("other", "Is quick", || async { "here" })
         .build();
     let peer = Peer::of(&server);
     let id = peer.request("tools/call", call("deaf"));
@@ -173,7 +173,7 @@ async fn a_question_that_is_answered_keeps_nothing() {
         .tool("twice", "Asks twice", |ctx: Context| async move {
             ctx.elicit(amount()).await?;
             ctx.elicit(amount()).await?;
-            Ok("done")
+            crate::Ok("done")
         })
         .build();
     let peer = Peer::of(&server).in_session(Revision::V2025_11_25, json!({"elicitation": {}})).await;

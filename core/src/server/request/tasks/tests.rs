@@ -7,7 +7,7 @@ use crate::{
         model::{ElicitParams, Field, FormSchema},
     },
     server::{
-        Context, Server, ServerOptions, TaskSupport, ToolEntry,
+        Context, Server, ServerOptions, TaskSupport, Tool,
         tests::{Peer, accept, server, text_of},
     },
     wire_log::Transport,
@@ -24,11 +24,11 @@ fn asks_later(gate: &Arc<Semaphore>) -> Server {
         async move {
             let _permit = gate.acquire().await?;
             let params = ElicitParams::form("Who?", FormSchema::new().required("name", Field::text()));
-            let answer = ctx.elicit_as("name", params).await?;
-            Ok(serde_json::to_string(&answer.content)?)
+            let answer = ctx.elicit_with_key("name", params).await?;
+            crate::Ok(serde_json::to_string(&answer.content)?)
         }
     };
-    server().entry(ToolEntry::typed("ask", "Asks", ask).task(TaskSupport::Required)).build()
+    server().add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required)).build()
 }
 
 async fn session(server: &Server) -> Peer {
@@ -73,18 +73,18 @@ async fn tsk_20_a_question_whose_session_ended_goes_to_who_waits_in_another() {
     answer_and_check(&other, id).await;
 }
 
-fn forever() -> ToolEntry {
+fn forever() -> Tool {
     let forever = |ctx: Context| async move {
         ctx.cancelled().await;
-        Ok("never")
+        "never"
     };
-    ToolEntry::typed("forever", "Never ends", forever).task(TaskSupport::Required)
+    Tool::new("forever", "Never ends", forever).task(TaskSupport::Required)
 }
 
 #[tokio::test(start_paused = true)]
 async fn tsk_20_whoever_waits_for_a_result_takes_no_place_of_a_call() {
     let limits = Limits { max_running: 1, max_waiting: 1, ..Limits::default() };
-    let server = server().options(ServerOptions { limits, ..ServerOptions::default() }).entry(forever()).build();
+    let server = server().options(ServerOptions { limits, ..ServerOptions::default() }).add_tool(forever()).build();
     let peer = session(&server).await;
     let created = peer.ask("tools/call", json!({"name": "forever", "task": {}})).await;
     let named = json!({"taskId": created["result"]["task"]["taskId"]});
@@ -109,7 +109,7 @@ async fn tsk_35_one_client_cannot_take_the_room_of_all() {
         task_ttl: Duration::from_secs(60),
         ..ServerOptions::default()
     };
-    let server = server().options(options).entry(forever()).build();
+    let server = server().options(options).add_tool(forever()).build();
     let peer = async |principal| {
         let peer = Peer::with(&server, Transport::Http, principal);
         peer.in_session(Revision::V2025_11_25, json!({})).await

@@ -3,15 +3,15 @@
 use crate::{
     protocol::Revision,
     server::{
-        ResourceEntry, Server,
+        Resource, Server,
         tests::{Peer, modern, server},
     },
 };
 use serde_json::{Value, json};
 
 fn of_two() -> Server {
-    let resource = |uri| ResourceEntry::typed(uri, "r", || async { Ok("text") });
-    server().resource_entry(resource("a:1")).resource_entry(resource("a:2")).build()
+    let resource = |uri| Resource::new(uri, "r", || async { "text" });
+    server().add_resource(resource("a:1")).add_resource(resource("a:2")).build()
 }
 
 async fn listen(peer: &Peer, uris: &[&str]) -> u64 {

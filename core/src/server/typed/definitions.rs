@@ -1,0 +1,466 @@
+//! Typed definitions: a handler, and everything that clients and the server need to know about the thing that it serves.
+
+use super::{AsyncHandler, IntoCompletionResult, IntoPromptResult, IntoResourceResult, IntoToolResult, serve};
+use crate::{
+    protocol::{
+        RawJson,
+        model::{Annotations, ClientCapabilities, Icon, ToolAnnotations},
+    },
+    server::{
+        CacheHints, CompletionEntry, CompletionTarget, Outcome, PromptEntry, ResourceEntry, ResourceTemplateEntry,
+        TaskSupport, ToolEntry,
+    },
+};
+use serde::Serialize;
+use serde_json::{Value, json, value::RawValue};
+
+/// A definition that can be registered where the state is an `S`: a typed one such as [`Tool`], or one of JSON.
+pub trait IntoEntry<S, Entry> {
+    /// The definition with the state that its handler gets.
+    fn into_entry(self, state: S) -> Entry;
+}
+
+macro_rules! entries {
+    ($($entry:ty),*) => {
+        $(impl<S> IntoEntry<S, $entry> for $entry {
+            fn into_entry(self, _: S) -> $entry {
+                self
+            }
+        })*
+    };
+}
+
+entries!(ToolEntry, ResourceEntry, ResourceTemplateEntry, PromptEntry, CompletionEntry);
+
+/// A descriptor, and the entry that becomes of it with the state of its handler.
+struct Draft<S, Entry> {
+    descriptor: Value,
+    bind: Box<dyn FnOnce(Value, S) -> Entry + Send>,
+}
+
+impl<S, Entry: 'static> Draft<S, Entry> {
+    fn new(descriptor: Value, bind: impl FnOnce(Value, S) -> Entry + Send + 'static) -> Self {
+        Self { descriptor, bind: Box::new(bind) }
+    }
+
+    fn set(&mut self, member: &str, value: impl Serialize) {
+        self.descriptor[member] = serde_json::to_value(value).unwrap_or_default();
+    }
+
+    fn add_icon(&mut self, icon: &Icon) {
+        let icon = serde_json::to_value(icon).unwrap_or_default();
+        match self.descriptor["icons"].as_array_mut() {
+            Some(icons) => icons.push(icon),
+            None => self.descriptor["icons"] = json!([icon]),
+        }
+    }
+
+    fn with_state(self, state: S) -> Draft<(), Entry>
+    where
+        S: Send + 'static,
+    {
+        let Self { descriptor, bind } = self;
+        Draft::new(descriptor, move |descriptor, ()| bind(descriptor, state))
+    }
+
+    fn into_entry(self, state: S) -> Entry {
+        (self.bind)(self.descriptor, state)
+    }
+}
+
+/// The members that all four kinds have.
+macro_rules! common_members {
+    () => {
+        /// The name for people.
+        pub fn title(mut self, title: impl Into<String>) -> Self {
+            self.draft.set("title", title.into());
+            self
+        }
+
+        /// One more picture for a user interface.
+        pub fn icon(mut self, icon: Icon) -> Self {
+            self.draft.add_icon(&icon);
+            self
+        }
+
+        /// A member of `_meta`.
+        pub fn meta(mut self, key: &str, value: impl Into<Value>) -> Self {
+            self.draft.descriptor["_meta"][key] = value.into();
+            self
+        }
+
+        /// Any other member of the descriptor. One that is there is replaced.
+        pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
+            self.draft.set(member, value.into());
+            self
+        }
+    };
+}
+
+/// The members that resources and resource templates have.
+macro_rules! resource_members {
+    () => {
+        /// The description, for the model.
+        pub fn description(mut self, description: impl Into<String>) -> Self {
+            self.draft.set("description", description.into());
+            self
+        }
+
+        /// The MIME type of the contents.
+        pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+            self.draft.set("mimeType", mime_type.into());
+            self
+        }
+
+        /// The audience, the priority and the time of the last change.
+        pub fn annotations(mut self, annotations: Annotations) -> Self {
+            self.draft.set("annotations", annotations);
+            self
+        }
+
+        /// The time for which clients may keep the contents (CCH-01).
+        pub fn cache(mut self, hints: CacheHints) -> Self {
+            self.cache = Some(hints);
+            self
+        }
+    };
+}
+
+/// A tool: a name, a description for the model, an async function, and everything else that is known of it.
+///
+/// ```
+/// use trunkline::{Server, Tool, protocol::model::ToolAnnotations, server::TaskSupport};
+///
+/// let report = Tool::new("report", "Write the report of a year.", async || "Nothing happened.")
+///     .title("Yearly report")
+///     .annotations(ToolAnnotations::default().with_read_only(true))
+///     .scopes(["reports:read"])
+///     .task(TaskSupport::Optional);
+/// let server = Server::builder("reports", "1.0.0").add_tool(report).build();
+/// ```
+#[must_use = "a tool does nothing until it is added to a server"]
+pub struct Tool<S = ()> {
+    draft: Draft<S, ToolEntry>,
+    wrap_output: bool,
+    requires: Option<Value>,
+    defers_task: bool,
+    scopes: Vec<String>,
+}
+
+impl<S> Tool<S> {
+    /// A tool whose handler's [`super::Params`] give the input schema, and whose return type the output schema.
+    pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoToolResult,
+        S: Send + Sync + 'static,
+    {
+        let mut descriptor = json!({"name": name.into(), "description": description.into()});
+        if let Some(schema) = H::input_schema() {
+            descriptor["inputSchema"] = schema;
+        }
+        let mut wrap_output = false;
+        if let Some(output) = H::Output::output_schema() {
+            let (schema, wrapped) = output.into_parts();
+            descriptor["outputSchema"] = schema;
+            wrap_output = wrapped;
+        }
+        let into_outcome: fn(H::Output) -> Outcome = if wrap_output {
+            |value| match value.into_tool_result() {
+                // The schema says that this is a value like any other.
+                Outcome::Object(raw) => Outcome::Value(raw),
+                outcome => outcome,
+            }
+        } else {
+            H::Output::into_tool_result
+        };
+        let draft = Draft::new(descriptor, move |descriptor, state| {
+            ToolEntry::new(descriptor, serve(handler, state, whole_input, into_outcome))
+        });
+        Self { draft, wrap_output, requires: None, defers_task: false, scopes: Vec::new() }
+    }
+
+    common_members!();
+
+    /// Hints about its behaviour.
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.draft.set("annotations", annotations);
+        self
+    }
+
+    /// The input schema, in place of that of [`super::Params`].
+    pub fn input_schema(mut self, schema: Value) -> Self {
+        self.draft.set("inputSchema", schema);
+        self
+    }
+
+    /// The output schema, in place of that of the return type. It describes the structured content, an object.
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.draft.set("outputSchema", schema);
+        self.wrap_output = false;
+        self
+    }
+
+    /// The client capabilities without which calls are refused before the handler runs.
+    pub fn requires(mut self, capabilities: ClientCapabilities) -> Self {
+        self.requires = serde_json::to_value(capabilities).ok();
+        self
+    }
+
+    /// The scopes that the caller's access token must grant (AUS-10, AUS-11). Where no tokens are verified, none are needed.
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether the tool may run as a task.
+    pub fn task(mut self, support: TaskSupport) -> Self {
+        self.draft.set("execution", json!({"taskSupport": support.as_str()}));
+        self
+    }
+
+    /// Whether a call begins as a call on 2026-07-28, and becomes a task where its handler says so with
+    /// [`crate::Context::start_task`]. On 2025-11-25 the client decides.
+    pub fn defer_task(mut self, defer: bool) -> Self {
+        self.defers_task = defer;
+        self
+    }
+
+    /// The tool with the state of its handler, for a [`crate::Server`] that runs already.
+    pub fn with_state(self, state: S) -> Tool
+    where
+        S: Send + 'static,
+    {
+        let Self { draft, wrap_output, requires, defers_task, scopes } = self;
+        Tool { draft: draft.with_state(state), wrap_output, requires, defers_task, scopes }
+    }
+}
+
+impl<S> IntoEntry<S, ToolEntry> for Tool<S> {
+    fn into_entry(self, state: S) -> ToolEntry {
+        let entry = self.draft.into_entry(state).wrap_output(self.wrap_output).defer_task(self.defers_task);
+        let entry = entry.scopes(self.scopes);
+        match self.requires {
+            Some(capabilities) => entry.requires(capabilities),
+            None => entry,
+        }
+    }
+}
+
+/// A resource: a URI, a name, an async function that reads it, and everything else that is known of it.
+///
+/// ```
+/// use trunkline::{Resource, Server};
+///
+/// let motd = Resource::new("motd://today", "motd", async || std::fs::read_to_string("/etc/motd"))
+///     .description("The message of the day")
+///     .mime_type("text/plain");
+/// let server = Server::builder("motd", "1.0.0").add_resource(motd).build();
+/// ```
+#[must_use = "a resource does nothing until it is added to a server"]
+pub struct Resource<S = ()> {
+    draft: Draft<S, ResourceEntry>,
+    cache: Option<CacheHints>,
+}
+
+impl<S> Resource<S> {
+    /// A resource that an async function without [`super::Params`] reads.
+    pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoResourceResult,
+        S: Send + Sync + 'static,
+    {
+        let descriptor = json!({"uri": uri.into(), "name": name.into()});
+        let draft = Draft::new(descriptor, move |descriptor, state| {
+            ResourceEntry::new(descriptor, serve(handler, state, whole_input, H::Output::into_resource_result))
+        });
+        Self { draft, cache: None }
+    }
+
+    common_members!();
+    resource_members!();
+
+    /// The size of the contents in bytes.
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.draft.set("size", bytes);
+        self
+    }
+
+    /// The resource with the state of its handler, for a [`crate::Server`] that runs already.
+    pub fn with_state(self, state: S) -> Resource
+    where
+        S: Send + 'static,
+    {
+        Resource { draft: self.draft.with_state(state), cache: self.cache }
+    }
+}
+
+impl<S> IntoEntry<S, ResourceEntry> for Resource<S> {
+    fn into_entry(self, state: S) -> ResourceEntry {
+        let entry = self.draft.into_entry(state);
+        match self.cache {
+            Some(hints) => entry.cache(hints),
+            None => entry,
+        }
+    }
+}
+
+/// The resources of a URI template (RFC 6570): an async function whose [`super::Params`] are the variables of the template.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use trunkline::{Params, ResourceTemplate, Server};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Note {
+///     name: String,
+/// }
+///
+/// let notes = ResourceTemplate::new("notes://{name}", "notes", async |Params(note): Params<Note>| {
+///     (note.name == "today").then_some("Nothing to do.") // `None`: there is no such note
+/// });
+/// let server = Server::builder("notes", "1.0.0").add_resource_template(notes.mime_type("text/plain")).build();
+/// ```
+#[must_use = "a resource template does nothing until it is added to a server"]
+pub struct ResourceTemplate<S = ()> {
+    draft: Draft<S, ResourceTemplateEntry>,
+    cache: Option<CacheHints>,
+}
+
+impl<S> ResourceTemplate<S> {
+    /// A template whose variables an async function gets as its [`super::Params`].
+    pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoResourceResult,
+        S: Send + Sync + 'static,
+    {
+        let descriptor = json!({"uriTemplate": uri_template.into(), "name": name.into()});
+        let draft = Draft::new(descriptor, move |descriptor, state| {
+            ResourceTemplateEntry::new(descriptor, serve(handler, state, variables, H::Output::into_resource_result))
+        });
+        Self { draft, cache: None }
+    }
+
+    common_members!();
+    resource_members!();
+
+    /// The template with the state of its handler, for a [`crate::Server`] that runs already.
+    pub fn with_state(self, state: S) -> ResourceTemplate
+    where
+        S: Send + 'static,
+    {
+        ResourceTemplate { draft: self.draft.with_state(state), cache: self.cache }
+    }
+}
+
+impl<S> IntoEntry<S, ResourceTemplateEntry> for ResourceTemplate<S> {
+    fn into_entry(self, state: S) -> ResourceTemplateEntry {
+        let entry = self.draft.into_entry(state);
+        match self.cache {
+            Some(hints) => entry.cache(hints),
+            None => entry,
+        }
+    }
+}
+
+/// A prompt: a name, a description, an async function that makes its messages, and everything else that is known of it.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use trunkline::{Params, Prompt, Server};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Review {
+///     /// The code to review
+///     code: String,
+/// }
+///
+/// let review = Prompt::new("review", "Review code.", async |Params(review): Params<Review>| {
+///     format!("Review this code:\n{}", review.code)
+/// });
+/// let server = Server::builder("review", "1.0.0").add_prompt(review.title("Code review")).build();
+/// ```
+#[must_use = "a prompt does nothing until it is added to a server"]
+pub struct Prompt<S = ()> {
+    draft: Draft<S, PromptEntry>,
+}
+
+impl<S> Prompt<S> {
+    /// A prompt whose arguments are the members of the handler's [`super::Params`]. They are strings.
+    pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoPromptResult,
+        S: Send + Sync + 'static,
+    {
+        let mut descriptor = json!({"name": name.into(), "description": description.into()});
+        let schema = H::input_schema().unwrap_or_default();
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let argument = |(name, of): (&String, &Value)| {
+            let mut argument = json!({"name": name, "required": required.contains(&name.as_str().into())});
+            for member in ["title", "description"] {
+                if let Some(text) = of.get(member) {
+                    argument[member] = text.clone();
+                }
+            }
+            argument
+        };
+        if let Some(properties) = schema["properties"].as_object() {
+            descriptor["arguments"] = properties.iter().map(argument).collect();
+        }
+        let draft = Draft::new(descriptor, move |descriptor, state| {
+            PromptEntry::new(descriptor, serve(handler, state, whole_input, H::Output::into_prompt_result))
+        });
+        Self { draft }
+    }
+
+    common_members!();
+
+    /// The prompt with the state of its handler, for a [`crate::Server`] that runs already.
+    pub fn with_state(self, state: S) -> Prompt
+    where
+        S: Send + 'static,
+    {
+        Prompt { draft: self.draft.with_state(state) }
+    }
+}
+
+impl<S> IntoEntry<S, PromptEntry> for Prompt<S> {
+    fn into_entry(self, state: S) -> PromptEntry {
+        self.draft.into_entry(state)
+    }
+}
+
+/// The completion of an argument by an async function.
+pub(in crate::server) fn completion<S, M, H>(
+    target: CompletionTarget,
+    argument: impl Into<String>,
+    handler: H,
+    state: S,
+) -> CompletionEntry
+where
+    H: AsyncHandler<M, S>,
+    H::Output: IntoCompletionResult,
+    S: Send + Sync + 'static,
+{
+    CompletionEntry::new(target, argument, serve(handler, state, whole_input, H::Output::into_completion_result))
+}
+
+fn whole_input(input: &RawJson) -> Result<RawJson, Outcome> {
+    Ok(input.clone())
+}
+
+/// The variables of a URI template.
+fn variables(input: &RawJson) -> Result<RawJson, Outcome> {
+    #[derive(serde::Deserialize)]
+    struct Matched<'a> {
+        #[serde(borrow)]
+        variables: &'a RawValue,
+    }
+    let matched: Matched<'_> = input.parse().map_err(|error| Outcome::Internal(error.to_string()))?;
+    Ok(RawJson::slice_of(input.buffer(), matched.variables))
+}

@@ -1,0 +1,339 @@
+//! Failures of handlers: which text the client sees, and which one only the log.
+
+use crate::{
+    protocol::RpcError,
+    server::{ClientRequestError, InputRequired, Outcome},
+};
+use std::{convert::Infallible, error::Error, fmt, iter};
+
+type AnyError = Box<dyn Error + Send + Sync>;
+
+/// A failure of a handler. The error type of a handler is `ToolError`, or anything that converts into it.
+///
+/// The client sees
+/// - the text of [`ToolError::new`], in a result with `isError` that the model can read (TOOL-18);
+/// - the JSON-RPC error that an [`RpcError`] or an [`ClientRequestError`] becomes;
+/// - nothing of [`ToolError::internal`] and of all errors that `?` turns into a [`CallError`]: the result has a generic
+///   text, and the log has the error with its causes. [`crate::ServerOptions::debug`] shows them to clients too.
+///
+/// Errors of a program of one's own say with `From` what a client sees of them:
+///
+/// ```
+/// use trunkline::ToolError;
+///
+/// #[derive(Debug)]
+/// enum NoteError {
+///     NotFound(String),
+///     Database(std::io::Error),
+/// }
+///
+/// impl From<NoteError> for ToolError {
+///     fn from(error: NoteError) -> Self {
+///         match error {
+///             NoteError::NotFound(name) => ToolError::new(format!("There is no note {name}")),
+///             NoteError::Database(error) => ToolError::internal(error),
+///         }
+///     }
+/// }
+///
+/// async fn note() -> Result<String, NoteError> {
+///     Err(NoteError::NotFound("today".into()))
+/// }
+///
+/// let server = trunkline::Server::builder("notes", "1.0.0").tool("note", "Read the note of today.", note).build();
+/// ```
+#[derive(Debug)]
+pub struct ToolError(Reason);
+
+#[derive(Debug)]
+enum Reason {
+    Answer(Answer),
+    Internal(AnyError),
+}
+
+/// The part of a failure that clients see. It stands behind a [`ToolError`] in a chain of sources, so that it is found where the
+/// error around it is transparent.
+#[derive(Debug, Clone)]
+enum Answer {
+    Text(String),
+    InvalidArguments(String),
+    Protocol(RpcError),
+    Input(InputRequired),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the client is told so")
+    }
+}
+
+impl Error for Answer {}
+
+impl ToolError {
+    /// A failure whose text the client, and usually its model, sees.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self::answer(Answer::Text(message.into()))
+    }
+
+    /// A failure that only the log shows, with its causes. The client gets a generic text.
+    pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(Reason::Internal(error.into()))
+    }
+
+    /// Arguments that pass the schema but not a further check. Clients see the text as they see the refusal of a schema: begin
+    /// it with the path of the argument.
+    pub fn invalid_arguments(problem: impl Into<String>) -> Self {
+        Self::answer(Answer::InvalidArguments(problem.into()))
+    }
+
+    /// The text that the client sees; `None` for an internal failure.
+    pub fn message(&self) -> Option<&str> {
+        match &self.0 {
+            Reason::Answer(Answer::Text(text) | Answer::InvalidArguments(text)) => Some(text),
+            Reason::Answer(Answer::Protocol(error)) => Some(&error.message),
+            Reason::Answer(Answer::Input(_)) | Reason::Internal(_) => None,
+        }
+    }
+
+    /// The JSON-RPC error that the client sees, if it is one.
+    pub fn rpc(&self) -> Option<&RpcError> {
+        match &self.0 {
+            Reason::Answer(Answer::Protocol(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether only the log shows it.
+    pub fn is_internal(&self) -> bool {
+        matches!(self.0, Reason::Internal(_))
+    }
+
+    fn answer(answer: Answer) -> Self {
+        Self(Reason::Answer(answer))
+    }
+
+    pub(in crate::server) fn into_outcome(self) -> Outcome {
+        match self.0 {
+            Reason::Answer(Answer::Text(text)) => Outcome::ToolError(text),
+            Reason::Answer(Answer::InvalidArguments(problem)) => Outcome::InvalidArguments(problem),
+            Reason::Answer(Answer::Protocol(error)) => Outcome::Protocol(error),
+            Reason::Answer(Answer::Input(InputRequired { requests, state })) => {
+                Outcome::InputRequired { requests, state }
+            }
+            Reason::Internal(error) => Outcome::Internal(with_causes(&*error)),
+        }
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Answer(Answer::Text(text) | Answer::InvalidArguments(text)) => f.write_str(text),
+            Reason::Answer(Answer::Protocol(error)) => error.fmt(f),
+            Reason::Answer(Answer::Input(required)) => required.fmt(f),
+            Reason::Internal(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for ToolError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Reason::Answer(answer) => Some(answer),
+            Reason::Internal(error) => error.source(),
+        }
+    }
+}
+
+/// An error and its causes.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(Some(error), |error| (*error).source())
+}
+
+/// An error with its causes: `cannot load the note: permission denied`.
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    for cause in chain(error).skip(1) {
+        let cause = cause.to_string();
+        // Some errors repeat their cause in their own text.
+        if !text.ends_with(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// The answer for the client that stands in the chain of an error.
+fn answer_in(error: &(dyn Error + 'static)) -> Option<Answer> {
+    chain(error).find_map(|error| {
+        if let Some(answer) = error.downcast_ref::<Answer>() {
+            Some(answer.clone())
+        } else if let Some(required) = error.downcast_ref::<InputRequired>() {
+            Some(Answer::Input(required.clone()))
+        } else {
+            error.downcast_ref::<ClientRequestError>().map(|error| Answer::Protocol(error.clone().into_rpc()))
+        }
+    })
+}
+
+impl From<AnyError> for ToolError {
+    /// An internal failure, unless there is a [`ToolError`] in its chain of sources.
+    fn from(error: AnyError) -> Self {
+        let error = match error.downcast::<ToolError>() {
+            Ok(error) => return *error,
+            Err(error) => error,
+        };
+        let error = match error.downcast::<RpcError>() {
+            Ok(error) => return (*error).into(),
+            Err(error) => error,
+        };
+        match answer_in(&*error) {
+            Some(answer) => Self::answer(answer),
+            None => Self(Reason::Internal(error)),
+        }
+    }
+}
+
+impl From<RpcError> for ToolError {
+    fn from(error: RpcError) -> Self {
+        Self::answer(Answer::Protocol(error))
+    }
+}
+
+impl From<ClientRequestError> for ToolError {
+    fn from(error: ClientRequestError) -> Self {
+        Self::answer(Answer::Protocol(error.into_rpc()))
+    }
+}
+
+impl From<InputRequired> for ToolError {
+    fn from(required: InputRequired) -> Self {
+        Self::answer(Answer::Input(required))
+    }
+}
+
+impl From<CallError> for ToolError {
+    fn from(error: CallError) -> Self {
+        error.0
+    }
+}
+
+impl From<Infallible> for ToolError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+impl From<std::io::Error> for ToolError {
+    /// An internal failure, unless the error holds a [`ToolError`].
+    fn from(error: std::io::Error) -> Self {
+        CallError::from(error).0
+    }
+}
+
+impl From<serde_json::Error> for ToolError {
+    /// An internal failure.
+    fn from(error: serde_json::Error) -> Self {
+        CallError::from(error).0
+    }
+}
+
+impl From<CallError> for Outcome {
+    fn from(error: CallError) -> Self {
+        error.0.into_outcome()
+    }
+}
+
+impl From<ToolError> for Outcome {
+    fn from(error: ToolError) -> Self {
+        error.into_outcome()
+    }
+}
+
+/// Any error, for `?`: of [`std::error::Error`], of `anyhow`, a boxed one, a text.
+///
+/// A [`ToolError`] in its chain of sources decides what the client sees; without one it is an internal failure, which only the
+/// log shows. Rust lets a type take either every error or conversions that programs write for errors of their own: this one
+/// takes every error, and [`ToolError`] the conversions.
+///
+/// ```
+/// use trunkline::{CallError, ToolError};
+///
+/// async fn first_line(path: &str) -> Result<String, CallError> {
+///     let text = std::fs::read_to_string(path)?; // goes to the log
+///     let line = text.lines().next().ok_or_else(|| ToolError::new("The file is empty"))?; // goes to the client
+///     Ok(line.to_owned())
+/// }
+/// ```
+pub struct CallError(ToolError);
+
+impl CallError {
+    /// An internal failure, for errors that `?` cannot take.
+    pub fn internal(detail: impl fmt::Display) -> Self {
+        Self(ToolError::internal(detail.to_string()))
+    }
+
+    /// The failure as clients and the log see it.
+    pub fn as_tool_error(&self) -> &ToolError {
+        &self.0
+    }
+}
+
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for CallError {
+    fn from(error: E) -> Self {
+        Self(ToolError::from(error.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Own {
+        #[error(transparent)]
+        Told(#[from] ToolError),
+        #[error("cannot load the note")]
+        Load(#[source] std::io::Error),
+    }
+
+    fn told(error: impl Into<CallError>) -> ToolError {
+        error.into().into()
+    }
+
+    #[test]
+    fn a_tool_error_is_found_behind_other_errors() {
+        assert_eq!(told(ToolError::new("no")).message(), Some("no"));
+        assert_eq!(told(Own::from(ToolError::new("no"))).message(), Some("no"));
+        assert_eq!(told(anyhow::Error::from(ToolError::new("no")).context("around")).message(), Some("no"));
+        assert_eq!(told(std::io::Error::other(ToolError::new("no"))).message(), Some("no"));
+        let rpc = told(Own::from(ToolError::from(RpcError::new(-32000, "busy"))));
+        assert_eq!(rpc.rpc().map(|error| error.code), Some(-32000));
+    }
+
+    #[test]
+    fn everything_else_is_internal_with_its_causes() {
+        let error = told(Own::Load(std::io::Error::other("permission denied")));
+        assert!(error.is_internal() && error.message().is_none());
+        assert!(
+            matches!(error.into_outcome(), Outcome::Internal(text) if text == "cannot load the note: permission denied")
+        );
+        let error = told(anyhow::anyhow!("inner").context("outer"));
+        assert!(matches!(error.into_outcome(), Outcome::Internal(text) if text == "outer: inner"));
+        assert!(told("a text").is_internal());
+        assert!(ToolError::internal(std::fmt::Error).is_internal());
+    }
+}

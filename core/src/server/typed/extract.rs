@@ -1,0 +1,139 @@
+//! The arguments of handlers, each made from the call.
+
+use super::{ToolError, schema::root_schema};
+use crate::{protocol::model::CompleteParams, server::Context};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::{convert::Infallible, future::Future};
+
+/// A type that can be an argument of a handler; `S` is the state of the server.
+///
+/// [`Context`], [`Params`] and [`State`] are such types. Programs add their own:
+///
+/// ```
+/// use trunkline::{Context, Server, ToolError, server::FromContext};
+///
+/// struct User(String);
+///
+/// impl<S: Sync> FromContext<S> for User {
+///     type Rejection = ToolError;
+///
+///     async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
+///         let identity = ctx.auth().ok_or_else(|| ToolError::new("Sign in first"))?;
+///         Ok(Self(identity.principal))
+///     }
+/// }
+///
+/// let server = Server::builder("users", "1.0.0")
+///     .tool("whoami", "Tell who calls.", async |User(name): User| name)
+///     .build();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a handler",
+    note = "arguments are `Context`, `Params<T>` where T has Deserialize and JsonSchema, `State<T>` of the server's state, and types that implement `FromContext`"
+)]
+pub trait FromContext<S>: Sized {
+    /// The failure of a call for which there is no such value.
+    type Rejection: Into<ToolError>;
+
+    /// Makes the value.
+    ///
+    /// # Errors
+    /// If this call has no such value; then the handler does not run.
+    fn from_context(ctx: &Context, state: &S) -> impl Future<Output = Result<Self, Self::Rejection>> + Send;
+
+    /// The JSON Schema of the call's arguments, if the value is read from them.
+    fn input_schema() -> Option<Value> {
+        None
+    }
+}
+
+/// The arguments of a call as a type: those of a tool or prompt, or the variables of a resource template. The type gives the
+/// input schema of a tool and the arguments of a prompt.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use trunkline::{Params, Server};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Sum {
+///     /// The numbers to add
+///     numbers: Vec<f64>,
+/// }
+///
+/// let server = Server::builder("math", "1.0.0")
+///     .tool("sum", "Add numbers.", async |Params(sum): Params<Sum>| sum.numbers.iter().sum::<f64>())
+///     .build();
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Params<T>(pub T);
+
+/// The state of the server, or a part of it by [`FromRef`]; given with [`super::super::ServerBuilder::with_state`].
+///
+/// ```
+/// use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
+/// use trunkline::{Server, State};
+///
+/// async fn count(State(counter): State<Arc<AtomicU64>>) -> u64 {
+///     counter.fetch_add(1, Ordering::Relaxed)
+/// }
+///
+/// let server = Server::builder("counter", "1.0.0")
+///     .with_state(Arc::new(AtomicU64::new(1)))
+///     .tool("count", "Count the calls.", count)
+///     .build();
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct State<T>(pub T);
+
+/// A part of a state, for [`State`].
+pub trait FromRef<S> {
+    /// The part.
+    fn from_ref(state: &S) -> Self;
+}
+
+impl<S: Clone> FromRef<S> for S {
+    fn from_ref(state: &S) -> Self {
+        state.clone()
+    }
+}
+
+impl<S: Sync> FromContext<S> for Context {
+    type Rejection = Infallible;
+
+    async fn from_context(ctx: &Context, _: &S) -> Result<Self, Infallible> {
+        Ok(ctx.clone())
+    }
+}
+
+impl<S: Sync, T: FromRef<S>> FromContext<S> for State<T> {
+    type Rejection = Infallible;
+
+    async fn from_context(_: &Context, state: &S) -> Result<Self, Infallible> {
+        Ok(Self(T::from_ref(state)))
+    }
+}
+
+impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
+    type Rejection = ToolError;
+
+    async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
+        // The schema let the arguments pass; a type that is stricter still may refuse them.
+        ctx.arguments().parse().map(Self).map_err(|error| ToolError::invalid_arguments(error.to_string()))
+    }
+
+    fn input_schema() -> Option<Value> {
+        Some(root_schema::<T>())
+    }
+}
+
+/// The question that a completion answers.
+impl<S: Sync> FromContext<S> for CompleteParams {
+    type Rejection = ToolError;
+
+    async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
+        ctx.arguments().parse().map_err(|error| ToolError::invalid_arguments(error.to_string()))
+    }
+}

@@ -1,0 +1,467 @@
+//! Values that handlers return, and the one mapping of them, which is the same in every language.
+
+use super::{ToolError, schema::OutputSchema};
+use crate::{
+    protocol::{
+        RawJson,
+        model::{
+            AudioContent, BlobResourceContents, CallToolResult, CompleteResult, Completion, ContentBlock,
+            EmbeddedResource, GetPromptResult, ImageContent, JsonObject, PromptMessage, ReadResourceResult,
+            ResourceContents, ResourceLink, TextContent, TextResourceContents,
+        },
+    },
+    server::Outcome,
+};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A value that a tool may return.
+///
+/// | type | content | structured content |
+/// | --- | --- | --- |
+/// | `String`, `&str`, `Cow<str>` | one text block | none |
+/// | [`ContentBlock`], its variants, and a `Vec` or array of them | as they are | none |
+/// | [`Json`] of a struct | its JSON as one text block | the object, with its schema as the output schema |
+/// | [`Json`] of anything else, numbers, `bool`, lists of them or of texts, [`Value`], `()` | its JSON as one text block | `{"result": value}` |
+/// | [`CallToolResult`] | as it is | as it is |
+/// | `Option<T>` | that of T, or `null` | that of T, or `{"result": null}` |
+/// | `Result<T, E>` where E converts into [`ToolError`] | that of T, or of the error | that of T |
+///
+/// A struct of one's own returns itself where it implements this trait, most easily by way of [`Json`]:
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Serialize;
+/// use trunkline::server::{IntoToolResult, Json, Outcome, OutputSchema};
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Weather {
+///     temperature: f64,
+/// }
+///
+/// impl IntoToolResult for Weather {
+///     fn output_schema() -> Option<OutputSchema> {
+///         Json::<Self>::output_schema()
+///     }
+///
+///     fn into_tool_result(self) -> Outcome {
+///         Json(self).into_tool_result()
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    note = "a tool returns a text, content blocks, a number, `Json(value)` where the value has Serialize and JsonSchema, a `CallToolResult`, `()`, or an `Option` or `Result` of one",
+    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
+)]
+pub trait IntoToolResult {
+    /// The schema of the structured content; `None` if there is none.
+    fn output_schema() -> Option<OutputSchema> {
+        None
+    }
+
+    /// The value as what came of the call.
+    fn into_tool_result(self) -> Outcome;
+}
+
+/// A value that a resource or resource template may return.
+///
+/// | type | contents |
+/// | --- | --- |
+/// | `String`, `&str`, `Cow<str>` | a text |
+/// | `Vec<u8>`, `&[u8]`, [`Bytes`] | a blob |
+/// | [`ResourceContents`], its variants, and a `Vec` or array of them | as they are; an empty URI stands for that of the request |
+/// | [`Json`], [`Value`] | the JSON as a text of type `application/json` |
+/// | [`ReadResourceResult`] | as it is |
+/// | `Option<T>` | those of T, or the error that there is no such resource |
+/// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
+#[diagnostic::on_unimplemented(
+    message = "a resource cannot return `{Self}`",
+    note = "a resource returns a text, bytes, `ResourceContents`, `Json(value)` where the value has Serialize, a `ReadResourceResult`, or an `Option` or `Result` of one",
+    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
+)]
+pub trait IntoResourceResult {
+    /// The value as what came of the call.
+    fn into_resource_result(self) -> Outcome;
+}
+
+/// A value that a prompt may return.
+///
+/// | type | messages |
+/// | --- | --- |
+/// | `String`, `&str`, `Cow<str>` | one of the user |
+/// | [`ContentBlock`], its variants, and a `Vec` or array of them | each one of the user |
+/// | [`PromptMessage`], and a `Vec` or array of them | as they are |
+/// | [`GetPromptResult`] | as it is |
+/// | [`Json`], [`Value`] | the JSON as a text of the user |
+/// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
+#[diagnostic::on_unimplemented(
+    message = "a prompt cannot return `{Self}`",
+    note = "a prompt returns a text, content blocks, `PromptMessage`s, a `GetPromptResult`, or a `Result` of one",
+    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
+)]
+pub trait IntoPromptResult {
+    /// The value as what came of the call.
+    fn into_prompt_result(self) -> Outcome;
+}
+
+/// A value that a completion may return: texts as a `Vec` or array, a [`Completion`], a [`CompleteResult`], or a `Result` of one.
+#[diagnostic::on_unimplemented(
+    message = "a completion cannot return `{Self}`",
+    note = "a completion returns texts as a `Vec` or array, a `Completion`, a `CompleteResult`, or a `Result` of one"
+)]
+pub trait IntoCompletionResult {
+    /// The value as what came of the call.
+    fn into_completion_result(self) -> Outcome;
+}
+
+/// A value as JSON; its schema is the output schema of a tool that returns it.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Serialize;
+/// use trunkline::{Json, Server};
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Weather {
+///     temperature: f64,
+/// }
+///
+/// let server = Server::builder("weather", "1.0.0")
+///     .tool("now", "Tell the weather.", async || Json(Weather { temperature: 21.5 }))
+///     .build();
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+fn raw(value: &impl Serialize, outcome: fn(RawJson) -> Outcome) -> Outcome {
+    RawJson::from_value(value)
+        .map_or_else(|error| Outcome::Internal(format!("the returned value cannot be JSON: {error}")), outcome)
+}
+
+/// An object, or another value.
+fn json(value: &impl Serialize) -> Outcome {
+    raw(value, |raw| match raw.as_bytes() {
+        [b'{', ..] => Outcome::Object(raw),
+        _ => Outcome::Value(raw),
+    })
+}
+
+impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+    fn output_schema() -> Option<OutputSchema> {
+        Some(OutputSchema::of::<T>())
+    }
+
+    fn into_tool_result(self) -> Outcome {
+        json(&self.0)
+    }
+}
+
+impl<T: Serialize> IntoResourceResult for Json<T> {
+    fn into_resource_result(self) -> Outcome {
+        json(&self.0)
+    }
+}
+
+impl<T: Serialize> IntoPromptResult for Json<T> {
+    fn into_prompt_result(self) -> Outcome {
+        json(&self.0)
+    }
+}
+
+impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+    fn output_schema() -> Option<OutputSchema> {
+        T::output_schema()
+    }
+
+    fn into_tool_result(self) -> Outcome {
+        self.map_or_else(|error| error.into().into_outcome(), T::into_tool_result)
+    }
+}
+
+impl<T: IntoResourceResult, E: Into<ToolError>> IntoResourceResult for Result<T, E> {
+    fn into_resource_result(self) -> Outcome {
+        self.map_or_else(|error| error.into().into_outcome(), T::into_resource_result)
+    }
+}
+
+impl<T: IntoPromptResult, E: Into<ToolError>> IntoPromptResult for Result<T, E> {
+    fn into_prompt_result(self) -> Outcome {
+        self.map_or_else(|error| error.into().into_outcome(), T::into_prompt_result)
+    }
+}
+
+impl<T: IntoCompletionResult, E: Into<ToolError>> IntoCompletionResult for Result<T, E> {
+    fn into_completion_result(self) -> Outcome {
+        self.map_or_else(|error| error.into().into_outcome(), T::into_completion_result)
+    }
+}
+
+impl<T: IntoToolResult> IntoToolResult for Option<T> {
+    fn output_schema() -> Option<OutputSchema> {
+        T::output_schema().map(OutputSchema::or_null)
+    }
+
+    fn into_tool_result(self) -> Outcome {
+        self.map_or_else(|| json(&()), T::into_tool_result)
+    }
+}
+
+impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
+    fn into_resource_result(self) -> Outcome {
+        self.map_or(Outcome::NotFound, T::into_resource_result)
+    }
+}
+
+/// A value that came of a call already.
+macro_rules! outcome {
+    ($($trait:ident $method:ident;)*) => {
+        $(impl $trait for Outcome {
+            fn $method(self) -> Outcome {
+                self
+            }
+        })*
+    };
+}
+
+outcome! {
+    IntoToolResult into_tool_result;
+    IntoResourceResult into_resource_result;
+    IntoPromptResult into_prompt_result;
+    IntoCompletionResult into_completion_result;
+}
+
+macro_rules! text {
+    ($($text:ty),*) => {
+        $(
+            impl IntoToolResult for $text {
+                fn into_tool_result(self) -> Outcome {
+                    Outcome::Text(self.into())
+                }
+            }
+
+            impl IntoResourceResult for $text {
+                fn into_resource_result(self) -> Outcome {
+                    Outcome::Text(self.into())
+                }
+            }
+
+            impl IntoPromptResult for $text {
+                fn into_prompt_result(self) -> Outcome {
+                    Outcome::Text(self.into())
+                }
+            }
+        )*
+    };
+}
+
+text!(String, &str, Box<str>, Cow<'_, str>);
+
+/// Values whose list is a value too.
+macro_rules! values {
+    ($($value:ty),*) => {
+        $(
+            impl IntoToolResult for $value {
+                fn output_schema() -> Option<OutputSchema> {
+                    Some(OutputSchema::of::<Self>())
+                }
+
+                fn into_tool_result(self) -> Outcome {
+                    raw(&self, Outcome::Value)
+                }
+            }
+
+            impl ListItem for $value {
+                fn list_schema() -> Option<OutputSchema> {
+                    Some(OutputSchema::of::<Vec<Self>>())
+                }
+
+                fn into_outcome(list: &[Self]) -> Outcome {
+                    raw(&list, Outcome::Value)
+                }
+            }
+        )*
+    };
+}
+
+values!(bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, Value);
+
+macro_rules! text_items {
+    ($($text:ty),*) => {
+        $(
+            impl ListItem for $text {
+                fn list_schema() -> Option<OutputSchema> {
+                    Some(OutputSchema::of::<Vec<Self>>())
+                }
+
+                fn into_outcome(list: &[Self]) -> Outcome {
+                    raw(&list, Outcome::Value)
+                }
+            }
+
+            impl IntoCompletionResult for Vec<$text> {
+                fn into_completion_result(self) -> Outcome {
+                    raw(&self, Outcome::Value)
+                }
+            }
+
+            impl<const N: usize> IntoCompletionResult for [$text; N] {
+                fn into_completion_result(self) -> Outcome {
+                    raw(&self.as_slice(), Outcome::Value)
+                }
+            }
+        )*
+    };
+}
+
+text_items!(String, &str, Cow<'_, str>);
+
+impl IntoToolResult for () {
+    fn output_schema() -> Option<OutputSchema> {
+        Some(OutputSchema::of::<()>())
+    }
+
+    fn into_tool_result(self) -> Outcome {
+        raw(&self, Outcome::Value)
+    }
+}
+
+impl IntoToolResult for JsonObject {
+    fn output_schema() -> Option<OutputSchema> {
+        Some(OutputSchema::of::<Self>())
+    }
+
+    fn into_tool_result(self) -> Outcome {
+        raw(&self, Outcome::Value)
+    }
+}
+
+impl IntoResourceResult for Value {
+    fn into_resource_result(self) -> Outcome {
+        raw(&self, Outcome::Value)
+    }
+}
+
+impl IntoPromptResult for Value {
+    fn into_prompt_result(self) -> Outcome {
+        raw(&self, Outcome::Value)
+    }
+}
+
+/// A type whose lists a tool may return.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return a list of `{Self}`",
+    note = "lists of content blocks, texts, numbers and `bool` can be returned; any other list is returned as `Json(list)`"
+)]
+pub trait ListItem: Sized {
+    /// The schema of the list; `None` if it is content.
+    fn list_schema() -> Option<OutputSchema> {
+        None
+    }
+
+    /// The list as what came of the call.
+    fn into_outcome(list: &[Self]) -> Outcome;
+}
+
+impl<T: ListItem> IntoToolResult for Vec<T> {
+    fn output_schema() -> Option<OutputSchema> {
+        T::list_schema()
+    }
+
+    fn into_tool_result(self) -> Outcome {
+        T::into_outcome(&self)
+    }
+}
+
+impl<T: ListItem, const N: usize> IntoToolResult for [T; N] {
+    fn output_schema() -> Option<OutputSchema> {
+        T::list_schema()
+    }
+
+    fn into_tool_result(self) -> Outcome {
+        T::into_outcome(&self)
+    }
+}
+
+/// Parts of the specification, alone or as a list, in the result of one kind of thing.
+macro_rules! parts {
+    ($trait:ident $method:ident: $($part:ty),*) => {
+        $(
+            impl $trait for $part {
+                fn $method(self) -> Outcome {
+                    raw(&self, Outcome::Content)
+                }
+            }
+
+            impl $trait for Vec<$part> {
+                fn $method(self) -> Outcome {
+                    raw(&self, Outcome::Content)
+                }
+            }
+
+            impl<const N: usize> $trait for [$part; N] {
+                fn $method(self) -> Outcome {
+                    raw(&self.as_slice(), Outcome::Content)
+                }
+            }
+        )*
+    };
+}
+
+parts!(IntoResourceResult into_resource_result: ResourceContents, TextResourceContents, BlobResourceContents);
+parts!(IntoPromptResult into_prompt_result:
+    PromptMessage, ContentBlock, TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink);
+
+macro_rules! content {
+    ($($block:ty),*) => {
+        $(
+            impl IntoToolResult for $block {
+                fn into_tool_result(self) -> Outcome {
+                    raw(&self, Outcome::Content)
+                }
+            }
+
+            impl ListItem for $block {
+                fn into_outcome(list: &[Self]) -> Outcome {
+                    raw(&list, Outcome::Content)
+                }
+            }
+        )*
+    };
+}
+
+content!(ContentBlock, TextContent, ImageContent, AudioContent, EmbeddedResource, ResourceLink);
+
+macro_rules! full_results {
+    ($($trait:ident $method:ident $result:ty;)*) => {
+        $(impl $trait for $result {
+            fn $method(self) -> Outcome {
+                raw(&self, Outcome::Result)
+            }
+        })*
+    };
+}
+
+full_results! {
+    IntoToolResult into_tool_result CallToolResult;
+    IntoResourceResult into_resource_result ReadResourceResult;
+    IntoPromptResult into_prompt_result GetPromptResult;
+    IntoCompletionResult into_completion_result CompleteResult;
+    IntoCompletionResult into_completion_result Completion;
+}
+
+macro_rules! blobs {
+    ($($bytes:ty),*) => {
+        $(impl IntoResourceResult for $bytes {
+            fn into_resource_result(self) -> Outcome {
+                // The URI is that of the request.
+                ResourceContents::blob("", self).into_resource_result()
+            }
+        })*
+    };
+}
+
+blobs!(Vec<u8>, &[u8], Bytes);

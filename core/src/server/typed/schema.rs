@@ -1,0 +1,79 @@
+//! JSON Schemas of Rust types.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use serde_json::{Value, json};
+
+/// The schema of a type as clients see it.
+pub(super) fn root_schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_number_formats));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(members) = schema.as_object_mut() {
+        // 2020-12 is the protocol's default dialect.
+        members.shift_remove("$schema");
+        // The name of the Rust type tells a model nothing; a title that was written stays.
+        if members.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
+            members.shift_remove("title");
+        }
+    }
+    schema
+}
+
+/// schemars notes the Rust type of a number as a format (`uint64`), which JSON Schema does not have and some clients refuse.
+fn without_number_formats(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    if matches!(format.trim_end_matches(|end: char| end.is_ascii_digit()), "int" | "uint" | "float" | "double") {
+        schema.as_object_mut().map(|members| members.shift_remove("format"));
+    }
+}
+
+/// The schema of the values that a tool returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputSchema {
+    schema: Value,
+    is_object: bool,
+}
+
+impl OutputSchema {
+    /// The schema of a type. A struct is the structured content itself; any other value is its member `result`.
+    pub fn of<T: JsonSchema>() -> Self {
+        let schema = root_schema::<T>();
+        // A map has no fixed members: it is a value like a list is.
+        let is_object = schema.get("type").is_some_and(|kind| kind == "object") && schema.get("properties").is_some();
+        Self { schema, is_object }
+    }
+
+    /// The schema of objects that are the structured content.
+    pub fn object(schema: Value) -> Self {
+        Self { schema, is_object: true }
+    }
+
+    /// The schema of values that are the member `result` of the structured content.
+    pub fn value(schema: Value) -> Self {
+        Self { schema, is_object: false }
+    }
+
+    /// The schema of the same values and of `null`.
+    pub(super) fn or_null(self) -> Self {
+        let mut schema = self.schema;
+        let definitions = schema.as_object_mut().and_then(|members| members.shift_remove("$defs"));
+        let mut either = json!({"anyOf": [schema, {"type": "null"}]});
+        if let Some(definitions) = definitions {
+            either["$defs"] = definitions;
+        }
+        Self::value(either)
+    }
+
+    /// The `outputSchema` of a tool, and whether it describes `{"result": value}`.
+    pub(super) fn into_parts(self) -> (Value, bool) {
+        let Self { schema: mut inner, is_object } = self;
+        if is_object {
+            return (inner, false);
+        }
+        let definitions = inner.as_object_mut().and_then(|members| members.shift_remove("$defs"));
+        let mut schema = json!({"type": "object", "properties": {"result": inner}, "required": ["result"]});
+        if let Some(definitions) = definitions {
+            schema["$defs"] = definitions;
+        }
+        (schema, true)
+    }
+}
