@@ -3,12 +3,24 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 use trunkline::{
     client::{Client, ClientOptions, ErrorKind, RequestOptions},
     engine::RevisionChoice,
-    protocol::Revision,
-    server::{Call, CallError, Context, Json, Params, Server, ServerOptions, Tool, ToolEntry, ToolError},
+    protocol::{
+        RawJson, Revision, RpcError,
+        model::{CallToolResult, ContentBlock, ResourceLink},
+    },
+    server::{
+        Call, CallError, Context, FromContext, FromRef, Json, Params, Server, ServerOptions, State, Tool, ToolEntry,
+        ToolError,
+    },
 };
 
 /// Where to look.
@@ -132,6 +144,206 @@ async fn failures_that_are_no_std_errors_can_be_told() {
     let refused = client.call_tool("forecast", json!({"city": ""})).await.unwrap();
     assert!(refused.is_error);
     assert_eq!(refused.joined_text(), "no city has no name");
+}
+
+// Named as a type of the protocol was once told by.
+#[derive(Serialize, JsonSchema)]
+struct McpContentBlock {
+    kind: &'static str,
+}
+
+#[derive(Debug)]
+enum NoteError {
+    NotFound(String),
+    Disk(std::io::Error),
+}
+
+impl From<NoteError> for ToolError {
+    fn from(error: NoteError) -> Self {
+        match error {
+            NoteError::NotFound(name) => Self::new(format!("There is no note {name}")),
+            NoteError::Disk(error) => Self::internal(error),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum AppError {
+    #[error(transparent)]
+    Told(#[from] ToolError),
+    #[error("cannot load the note")]
+    Load(#[source] std::io::Error),
+}
+
+/// The method, the place and the counter of a call, in an order of their own.
+struct Caller(String);
+
+impl<S: Sync> FromContext<S> for Caller {
+    type Rejection = ToolError;
+
+    async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
+        let info = ctx.client_info().ok_or_else(|| ToolError::new("Say who you are"))?;
+        Ok(Self(info.name))
+    }
+}
+
+#[derive(Clone)]
+struct App {
+    greeting: &'static str,
+    counter: Arc<AtomicU32>,
+}
+
+struct Greeting(&'static str);
+
+impl FromRef<App> for Greeting {
+    fn from_ref(app: &App) -> Self {
+        Self(app.greeting)
+    }
+}
+
+async fn greet(
+    Params(place): Params<Place>,
+    State(Greeting(greeting)): State<Greeting>,
+    Caller(caller): Caller,
+    ctx: Context,
+    State(app): State<App>,
+) -> String {
+    let number = app.counter.fetch_add(1, Ordering::Relaxed);
+    format!("{greeting} {caller} of {} by {}, call {number}", place.city, ctx.name())
+}
+
+#[tokio::test]
+async fn arguments_of_handlers_come_in_any_order_and_state_is_shared() {
+    let app = App { greeting: "Hello", counter: Arc::new(AtomicU32::new(1)) };
+    let server = Server::builder("typed", "1.0.0")
+        .tool("early", "Has no state.", async || "early")
+        .with_state(app.clone())
+        .tool("greet", "Greet.", greet)
+        .add_tool(Tool::new("again", "Greet again.", greet).title("Again"))
+        .resource("app://greeting", "greeting", async |State(Greeting(greeting)): State<Greeting>| greeting)
+        .build();
+    server.add_tool(Tool::new("late", "Greet late.", greet).with_state(app)).unwrap();
+    let client = Client::connect(&server).await.unwrap();
+    for (number, name) in ["greet", "again", "late"].into_iter().enumerate() {
+        let text = client.call_tool(name, json!({"city": "Oslo"})).await.unwrap().joined_text();
+        assert_eq!(text, format!("Hello trunkline of Oslo by {name}, call {}", number + 1));
+    }
+    assert_eq!(client.call_tool("early", ()).await.unwrap().joined_text(), "early");
+    let tools = client.list_tools().await.unwrap();
+    let again = tools.iter().find(|tool| tool.name == "again").unwrap();
+    assert_eq!((again.title.as_deref(), &again.input_schema["required"]), (Some("Again"), &json!(["city"])));
+}
+
+#[tokio::test]
+async fn types_say_what_they_return() {
+    let block = || ContentBlock::text("block");
+    let server = Server::builder("typed", "1.0.0")
+        .tool("struct", "A struct.", async || Json(McpContentBlock { kind: "mine" }))
+        .tool("maybe", "A struct, perhaps.", async || Some(Json(McpContentBlock { kind: "mine" })))
+        .tool("nothing", "No struct.", async || None::<Json<McpContentBlock>>)
+        .tool("map", "A map.", async || Json(BTreeMap::from([("a", 1)])))
+        .tool("number", "A number.", async || 7)
+        .tool("unit", "Nothing.", async || ())
+        .tool("texts", "A list of texts.", async || ["a", "b"])
+        .tool("text", "A text, perhaps.", async || Some("text"))
+        .tool("blocks", "A list of content.", move || async move { vec![block(), block()] })
+        .tool("link", "A link.", async || ResourceLink { uri: "a:b".into(), ..ResourceLink::default() })
+        .tool("full", "A full result.", async || CallToolResult::error("refused"))
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let tools = client.list_tools().await.unwrap();
+    let kind = json!({"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]});
+    let output = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap().output_schema.clone();
+    assert_eq!(output("struct"), Some(kind));
+    for name in ["text", "blocks", "link", "full"] {
+        assert_eq!(output(name), None, "{name}");
+    }
+    for (name, structured, text) in [
+        ("struct", Some(json!({"kind": "mine"})), r#"{"kind":"mine"}"#),
+        ("maybe", Some(json!({"result": {"kind": "mine"}})), r#"{"kind":"mine"}"#),
+        ("nothing", Some(json!({"result": null})), "null"),
+        ("map", Some(json!({"result": {"a": 1}})), r#"{"a":1}"#),
+        ("number", Some(json!({"result": 7})), "7"),
+        ("unit", Some(json!({"result": null})), "null"),
+        ("texts", Some(json!({"result": ["a", "b"]})), r#"["a","b"]"#),
+        ("text", None, "text"),
+        ("blocks", None, "block\nblock"),
+        ("link", None, ""),
+        ("full", None, "refused"),
+    ] {
+        let result = client.call_tool(name, ()).await.unwrap();
+        assert_eq!((result.structured_content.clone(), &*result.joined_text()), (structured, text), "{name}");
+        assert_eq!(result.is_error, name == "full");
+    }
+}
+
+#[tokio::test]
+async fn errors_of_any_type_say_what_clients_see() {
+    let disk = || std::io::Error::other("disk on fire");
+    let server = Server::builder("typed", "1.0.0")
+        .tool("own", "Own error.", async || Err::<(), _>(NoteError::NotFound("today".into())))
+        .tool("own_internal", "Own error.", move || async move { Err::<(), _>(NoteError::Disk(disk())) })
+        .tool("transparent", "Behind an enum.", async || {
+            Err::<(), _>(CallError::from(AppError::from(ToolError::new("no"))))
+        })
+        .tool("source", "Behind an enum.", move || async move { Err::<(), _>(CallError::from(AppError::Load(disk()))) })
+        .tool("anyhow", "Behind anyhow.", async || {
+            let told: Result<(), ToolError> = Err(ToolError::new("no"));
+            anyhow::Context::context(told, "while the note was read")?;
+            trunkline::Ok(())
+        })
+        .tool("anyhow_internal", "Behind anyhow.", async || {
+            anyhow::Context::context(Err::<(), _>(std::fmt::Error), "while the note was read")?;
+            trunkline::Ok(())
+        })
+        .tool("rpc", "A JSON-RPC error.", async || Err::<(), _>(RpcError::new(-32000, "busy")))
+        .tool("arguments", "A further check.", async || Err::<(), _>(ToolError::invalid_arguments("/city: too far")))
+        .resource("a:none", "none", async || None::<String>)
+        .resource("a:bytes", "bytes", async || vec![0u8, 255])
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let generic = "The tool failed because of an internal error.";
+    for (name, text) in [
+        ("own", "There is no note today"),
+        ("own_internal", generic),
+        ("transparent", "no"),
+        ("source", generic),
+        ("anyhow", "no"),
+        ("anyhow_internal", generic),
+        ("arguments", "Invalid arguments for tool arguments: /city: too far"),
+    ] {
+        let result = client.call_tool(name, ()).await.unwrap();
+        assert!(result.is_error, "{name}");
+        assert_eq!(result.joined_text(), text, "{name}");
+    }
+    assert_eq!(client.call_tool("rpc", ()).await.unwrap_err().rpc().unwrap().code, -32000);
+    let read = async |uri: &str| {
+        let params = RawJson::from_value(&json!({"uri": uri})).unwrap();
+        client.request("resources/read", Some(&params), &RequestOptions::default()).await
+    };
+    let error = read("a:none").await.unwrap_err();
+    assert_eq!(error.rpc().unwrap(), &RpcError::resource_not_found("a:none", client.revision()));
+    let bytes: Value = read("a:bytes").await.unwrap().parse().unwrap();
+    assert_eq!(bytes["contents"], json!([{"uri": "a:bytes", "blob": "AP8="}]));
+}
+
+#[tokio::test]
+async fn debug_shows_the_causes_of_a_failure_and_the_text_of_a_panic() {
+    let server = Server::builder("typed", "1.0.0")
+        .options(ServerOptions { debug: true, ..ServerOptions::default() })
+        .tool("source", "Fails.", async || {
+            Err::<(), _>(CallError::from(AppError::Load(std::io::Error::other("denied"))))
+        })
+        .tool("panic", "Panics.", async || {
+            if true {
+                panic!("number {}", 7)
+            }
+        })
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let text = async |name: &str| client.call_tool(name, ()).await.unwrap().joined_text();
+    assert!(text("source").await.ends_with("cannot load the note: denied"));
+    assert!(text("panic").await.ends_with("the handler panicked: number 7"));
 }
 
 #[test]

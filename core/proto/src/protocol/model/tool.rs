@@ -93,6 +93,28 @@ impl Tool {
     }
 }
 
+impl ToolAnnotations {
+    /// The same hints, with whether the tool changes nothing.
+    pub fn with_read_only(self, is_read_only: bool) -> Self {
+        Self { read_only_hint: Some(is_read_only), ..self }
+    }
+
+    /// The same hints, with whether the tool may destroy something.
+    pub fn with_destructive(self, is_destructive: bool) -> Self {
+        Self { destructive_hint: Some(is_destructive), ..self }
+    }
+
+    /// The same hints, with whether a second call with the same arguments changes nothing more.
+    pub fn with_idempotent(self, is_idempotent: bool) -> Self {
+        Self { idempotent_hint: Some(is_idempotent), ..self }
+    }
+
+    /// The same hints, with whether the tool reaches out to an open world.
+    pub fn with_open_world(self, is_open_world: bool) -> Self {
+        Self { open_world_hint: Some(is_open_world), ..self }
+    }
+}
+
 impl CallToolResult {
     /// One text block.
     pub fn text(text: impl Into<String>) -> Self {
