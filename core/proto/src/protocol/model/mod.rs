@@ -10,8 +10,6 @@ mod content;
 mod elicitation;
 mod form;
 mod implementation;
-#[cfg(feature = "schemars")]
-mod json_schema;
 mod logging;
 mod prompt;
 mod resource;
