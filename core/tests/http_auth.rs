@@ -191,7 +191,7 @@ async fn auth_of(response: Response) -> Value {
 
 #[test]
 fn aus_13_offline_access_is_no_scope_of_a_tool() {
-    let tool = ToolEntry::typed("write", "Needs more.", || async { Ok("written") }).scopes(["offline_access"]);
+    let tool = Tool::new("write", "Needs more.", || async { "written" }).scopes(["offline_access"]);
     let error = server().add_tool(tool).err().unwrap();
     assert!(error.to_string().contains("offline_access"), "{error}");
 }
