@@ -4,7 +4,7 @@ use axum::{Router, routing::get};
 use serde_json::json;
 use std::error::Error;
 use tokio::net::TcpListener;
-use trunkline::{client::Client, server::Server};
+use trunkline::{Client, Server};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

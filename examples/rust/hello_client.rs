@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::error::Error;
-use trunkline::{client::Client, transport::ChildCommand};
+use trunkline::{ChildCommand, Client};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

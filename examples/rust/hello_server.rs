@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use trunkline::server::{Params, Server};
+use trunkline::{Params, Server};
 
 #[derive(Deserialize, JsonSchema)]
 struct Hello {

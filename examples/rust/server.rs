@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::error::Error;
-use trunkline::server::{Context, Params, Server, ToolError};
+use trunkline::{Context, Params, Server, ToolError};
 
 const CITIES: [(&str, &str); 2] = [("Oslo", "snow"), ("Rome", "sunny")];
 
