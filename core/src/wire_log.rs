@@ -23,7 +23,7 @@ pub trait WireLog: Send + Sync + 'static {
             Message::Response(response) => match (&response.id, &response.outcome) {
                 (Some(id), Ok(result)) => envelope::encode_result(id, result.as_bytes()),
                 (id, Err(NoResult::Error(error))) => envelope::encode_error(id.as_ref(), error),
-                (None, Ok(_)) | (_, Err(NoResult::Nonsense(_))) => return,
+                (None, Ok(_)) | (_, Err(NoResult::InvalidResponse(_))) => return,
             },
         };
         self.text(exchange, &text);

@@ -70,7 +70,7 @@ proptest! {
                             (Some(id), Ok(result)) => envelope::encode_result(id, result.as_bytes()),
                             (id, Err(NoResult::Error(error))) => envelope::encode_error(id.as_ref(), error),
                             // Nobody writes one.
-                            (_, Err(NoResult::Nonsense(_))) => continue,
+                            (_, Err(NoResult::InvalidResponse(_))) => continue,
                             (None, Ok(_)) => return Err(TestCaseError::fail("a result without an id")),
                         },
                     };

@@ -1,7 +1,7 @@
 //! The authorization of an HTTP endpoint: the judgement of one request.
 
 use super::{
-    Algorithm, AuthorizationBuilder, Identity, Refusal, Scheme, TokenVerifier,
+    Algorithm, Identity, Refusal, Scheme, TokenVerifier,
     challenge::Challenger,
     claims::LEEWAY,
     dpop::{self, Nonces, Proof, Replays},
@@ -72,12 +72,6 @@ pub(crate) struct Candidate {
 }
 
 impl Authorization {
-    /// `resource` is the public URL of the endpoint (its canonical URI, RFC 8707): what tokens must be issued for.
-    /// `verifier` judges the tokens; [`super::JwtVerifier`] is the one for JWTs.
-    pub fn builder(resource: impl Into<String>, verifier: Arc<dyn TokenVerifier>) -> AuthorizationBuilder {
-        AuthorizationBuilder::new(resource.into(), verifier)
-    }
-
     pub(super) fn of(terms: Terms) -> Self {
         Self { terms: Arc::new(terms) }
     }

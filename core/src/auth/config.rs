@@ -57,6 +57,14 @@ pub struct AuthorizationBuilder {
     verifier: Arc<dyn TokenVerifier>,
 }
 
+impl Authorization {
+    /// `resource` is the public URL of the endpoint (its canonical URI, RFC 8707): what tokens must be issued for.
+    /// `verifier` judges the tokens; [`super::JwtVerifier`] is the one for JWTs.
+    pub fn builder(resource: impl Into<String>, verifier: Arc<dyn TokenVerifier>) -> AuthorizationBuilder {
+        AuthorizationBuilder::new(resource.into(), verifier)
+    }
+}
+
 impl AuthorizationBuilder {
     pub(super) fn new(resource: String, verifier: Arc<dyn TokenVerifier>) -> Self {
         Self {

@@ -8,6 +8,7 @@
 //! Sources: the specification's authorization pages; RFC 6750 (bearer tokens), RFC 9728 (metadata of protected resources),
 //! RFC 9068 (JWT access tokens), RFC 8707 (resource indicators), RFC 9449 (DPoP).
 
+mod algorithm;
 mod authorization;
 mod challenge;
 mod claims;
@@ -30,11 +31,11 @@ mod verification;
 #[cfg(test)]
 mod tests;
 
+pub use algorithm::Algorithm;
 pub use authorization::Authorization;
 pub use config::{AuthorizationBuilder, ConfigError, DpopPolicy};
 pub use fetch::{Fetch, FetchError};
 pub use identity::Identity;
-pub use jws::Algorithm;
 pub use jwt::{JwtOptions, JwtVerifier, KeySource};
 pub use presented::Scheme;
 pub use refusal::Refusal;

@@ -8,7 +8,9 @@ use super::{
     until, verdicts,
 };
 use crate::{
-    engine::{Negotiation, NegotiationError, Patience, Probe, ProbeOutcome, RevisionChoice, Step, Verdict, later},
+    engine::{
+        Negotiation, NegotiationError, Probe, ProbeOutcome, RequestTimeout, RevisionChoice, Step, Verdict, later,
+    },
     protocol::{Era, RawJson, method},
     runtime::Runtime,
     wire_log::Direction,
@@ -131,11 +133,11 @@ impl Inner {
             match probe {
                 Probe::Discover(revision) => {
                     let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
-                    let patience = Patience { timeout, max: timeout };
+                    let patience = RequestTimeout { timeout, max: timeout };
                     (conversation.discover(now, patience, revision, reply), method::DISCOVER, Some(revision))
                 }
                 Probe::Initialize { revision, .. } => {
-                    let patience = Patience { timeout: left, max: left };
+                    let patience = RequestTimeout { timeout: left, max: left };
                     (conversation.initialize(now, patience, revision, reply), method::INITIALIZE, None)
                 }
             }
@@ -156,7 +158,7 @@ impl Inner {
         Ok(match waiter.outcome().await {
             Ok(result) => ProbeOutcome::Result(result),
             Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
-            Err(ClientError::Nonsense(text)) => ProbeOutcome::Nonsense(text),
+            Err(ClientError::InvalidResponse(text)) => ProbeOutcome::InvalidResponse(text),
             Err(ClientError::Timeout(_)) => ProbeOutcome::TimedOut,
             Err(ClientError::Link(LinkFailure::Status { status, .. })) => ProbeOutcome::Status(status),
             Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),

@@ -29,7 +29,7 @@ pub enum ClientError {
     Negotiation(NegotiationError),
     /// The server answered with what is neither a result nor an error, or with a result that is none of the method.
     #[error("The server's answer makes no sense: {0}")]
-    Nonsense(String),
+    InvalidResponse(String),
     /// An argument is wrong.
     #[error("{0}")]
     Invalid(String),
@@ -63,7 +63,7 @@ impl From<NoResult> for ClientError {
     fn from(answer: NoResult) -> Self {
         match answer {
             NoResult::Error(error) => Self::Protocol(error),
-            NoResult::Nonsense(text) => Self::Nonsense(text),
+            NoResult::InvalidResponse(text) => Self::InvalidResponse(text),
         }
     }
 }
@@ -78,9 +78,11 @@ impl ClientError {
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
             Self::Link(_)
-            | Self::Nonsense(_)
-            | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::Nonsense(_)) => ErrorKind::Transport,
-            Self::Negotiation(NegotiationError::NothingInCommon { .. }) => ErrorKind::Version,
+            | Self::InvalidResponse(_)
+            | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::InvalidResponse(_)) => {
+                ErrorKind::Transport
+            }
+            Self::Negotiation(NegotiationError::NoCommonRevision { .. }) => ErrorKind::Version,
             Self::Invalid(_) => ErrorKind::InvalidArgument,
         }
     }

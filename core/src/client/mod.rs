@@ -20,7 +20,7 @@ pub(crate) use reply::ReplyTo;
 
 use crate::sync::Mutex;
 use crate::{
-    engine::{ClientConversation, ClientIdentity, ClientReceived, Limits, Patience, SentRequest},
+    engine::{ClientConversation, ClientIdentity, ClientReceived, Limits, RequestTimeout, SentRequest},
     protocol::{
         Era, RawJson, RequestId, Revision,
         envelope::{self, Frame, FrameBounds, Message, Notification},
@@ -337,9 +337,9 @@ impl Inner {
         Err(ClientError::Invalid(text))
     }
 
-    fn patience(&self, options: &RequestOptions) -> Patience {
+    fn patience(&self, options: &RequestOptions) -> RequestTimeout {
         let timeout = options.timeout.unwrap_or(self.options.timeout);
-        Patience { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
+        RequestTimeout { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
     }
 
     /// Whether headers repeat parts of the messages.

@@ -172,7 +172,7 @@ fn as_json(members: &Members<'_>) -> Result<RawJson, ClientError> {
 }
 
 fn nonsense(method: &str, what: &str) -> ClientError {
-    ClientError::Nonsense(format!("the list of {method} {what}"))
+    ClientError::InvalidResponse(format!("the list of {method} {what}"))
 }
 
 #[cfg(test)]

@@ -102,5 +102,5 @@ fn invalid(error: serde_json::Error) -> ClientError {
 }
 
 fn read<T: DeserializeOwned>(result: &RawJson) -> Result<T, ClientError> {
-    result.read().map_err(ClientError::Nonsense)
+    result.read().map_err(ClientError::InvalidResponse)
 }

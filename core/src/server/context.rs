@@ -3,7 +3,7 @@
 use super::{CallInfo, ClientRequestError, handlers::ResponseCallback};
 use crate::{
     auth::Identity,
-    engine::Scope,
+    engine::RequestInfo,
     protocol::{
         RawJson, Revision, method,
         model::{
@@ -253,7 +253,7 @@ impl Context {
         self.scope().meta.as_ref()
     }
 
-    fn scope(&self) -> &Scope {
+    fn scope(&self) -> &RequestInfo {
         self.facts.scope()
     }
 }

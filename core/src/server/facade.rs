@@ -13,7 +13,7 @@ use super::{
     typed::IntoEntry,
 };
 use crate::{
-    engine::{IncomingCall, Scope as RequestInfo},
+    engine::{IncomingCall, RequestInfo},
     protocol::{RpcError, model::Implementation},
     runtime::Runtime,
     server::handlers::Cancellation,

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: builds, then runs every check and every suite, each with a deadline. A failing step does not stop the others.
 
+mod circles;
 mod counts;
 mod duplicates;
 mod examples;
@@ -52,13 +53,14 @@ pub(crate) struct Choice {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 22] = {
+const STEPS: [Step; 23] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
         Step { name: "rust clippy", languages: &[Rust], work: lint::rust_clippy },
         Step { name: "rust doc", languages: &[Rust], work: lint::rust_doc },
         Step { name: "layers of the core", languages: &[Rust], work: layers::check },
+        Step { name: "import circles", languages: &[Rust, C], work: circles::check },
         Step { name: "requirements", languages: &[], work: |house, _| requirements::check(house) },
         Step { name: "duplicate crates", languages: &[Rust], work: duplicates::check },
         Step { name: "generated files", languages: &[], work: |house, _| crate::generate::check(house) },

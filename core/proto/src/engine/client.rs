@@ -2,7 +2,7 @@
 
 use super::{
     ClientIdentity,
-    outgoing::{Outgoing, Patience, one_line},
+    outgoing::{Outgoing, RequestTimeout, one_line},
     params::{self, is_object},
 };
 use crate::protocol::{
@@ -90,18 +90,18 @@ impl<T: Clone> ClientConversation<T> {
     }
 
     /// Makes `initialize` (LIFE-01).
-    pub fn initialize(&mut self, now: Instant, patience: Patience, revision: Revision, item: T) -> SentRequest {
+    pub fn initialize(&mut self, now: Instant, timeout: RequestTimeout, revision: Revision, item: T) -> SentRequest {
         let params = self.identity.at(revision).initialize_params(revision);
         self.opening = true;
-        self.start(now, patience, None, method::INITIALIZE, params.as_bytes(), item)
+        self.start(now, timeout, None, method::INITIALIZE, params.as_bytes(), item)
     }
 
     /// Makes `server/discover` under a revision that is not settled yet.
-    pub fn discover(&mut self, now: Instant, patience: Patience, revision: Revision, item: T) -> SentRequest {
+    pub fn discover(&mut self, now: Instant, timeout: RequestTimeout, revision: Revision, item: T) -> SentRequest {
         let meta = self.identity.at(revision).meta(revision, None).unwrap_or_default();
         let params = format!(r#"{{"_meta":{{{meta}}}}}"#);
         self.opening = false;
-        self.start(now, patience, Some(revision), method::DISCOVER, params.as_bytes(), item)
+        self.start(now, timeout, Some(revision), method::DISCOVER, params.as_bytes(), item)
     }
 
     /// Makes a request. `with_progress` asks for progress notifications.
@@ -111,14 +111,14 @@ impl<T: Clone> ClientConversation<T> {
     pub fn request(
         &mut self,
         now: Instant,
-        patience: Patience,
+        timeout: RequestTimeout,
         method: &str,
         params: Option<&RawJson>,
         with_progress: bool,
         item: T,
     ) -> Result<SentRequest, RpcError> {
         let revision = self.known(method, Kind::Request)?;
-        let id = self.outgoing.start(now, patience, Sent { revision: Some(revision), method: method.into(), item });
+        let id = self.outgoing.start(now, timeout, Sent { revision: Some(revision), method: method.into(), item });
         let meta = self.spoken.meta(revision, with_progress.then_some(&id));
         match params::sent(method, revision, params, meta.as_deref()) {
             Ok(params) => Ok(SentRequest {
@@ -154,13 +154,13 @@ impl<T: Clone> ClientConversation<T> {
     fn start(
         &mut self,
         now: Instant,
-        patience: Patience,
+        timeout: RequestTimeout,
         revision: Option<Revision>,
         method: &str,
         params: &[u8],
         item: T,
     ) -> SentRequest {
-        let id = self.outgoing.start(now, patience, Sent { revision, method: method.into(), item });
+        let id = self.outgoing.start(now, timeout, Sent { revision, method: method.into(), item });
         let message = envelope::encode_request(&id, method, Some(&one_line(params)));
         SentRequest { message, alone: self.outgoing.len() == 1, id }
     }
@@ -262,13 +262,13 @@ fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, 
     let typed: Typed<'_> = match result.parse() {
         // An array would be read as the members in their order.
         Ok(typed) if is_object(&result) => typed,
-        _ => return Err(NoResult::Nonsense("the result is not an object".into())),
+        _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
     match typed.result_type.map(RawValue::get) {
         Some(kind)
             if revision.is_some_and(|revision| revision.supports(Feature::ResultType)) && kind != "\"complete\"" =>
         {
-            Err(NoResult::Nonsense(format!("the result has the type {kind}, which this client did not ask for")))
+            Err(NoResult::InvalidResponse(format!("the result has the type {kind}, which this client did not ask for")))
         }
         _ => Ok(result),
     }
@@ -289,7 +289,7 @@ mod tests {
     };
     use serde_json::{Value, json};
 
-    const PATIENCE: Patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
+    const PATIENCE: RequestTimeout = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
 
     fn conversation(revision: Revision) -> ClientConversation<&'static str> {
         let mut conversation = ClientConversation::new(ClientIdentity {
@@ -412,7 +412,7 @@ mod tests {
             let answer = message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}));
             let ClientReceived::Answered { outcome, .. } = conversation.receive(now, answer.clone()) else { panic!() };
             assert_eq!(outcome.is_ok(), ok, "{revision} {result}");
-            assert!(ok || matches!(outcome, Err(NoResult::Nonsense(_))), "not an error of the server");
+            assert!(ok || matches!(outcome, Err(NoResult::InvalidResponse(_))), "not an error of the server");
             // CAN-07: a second answer is ignored.
             assert!(matches!(conversation.receive(now, answer), ClientReceived::Nothing(_)));
         }

@@ -1,6 +1,6 @@
 //! Requests of the peer: which run, which wait, which are cancelled, and how far they are.
 
-use super::{Limits, Scope};
+use super::{Limits, RequestInfo};
 use crate::protocol::{RawJson, RequestId, method::Method};
 use std::collections::{HashMap, VecDeque};
 
@@ -20,7 +20,7 @@ pub struct IncomingCall {
     /// Its parameters object, if it has one.
     pub params: Option<RawJson>,
     /// Where it comes from.
-    pub scope: Scope,
+    pub info: RequestInfo,
 }
 
 /// What a call takes up.

@@ -1,6 +1,6 @@
 //! The handshake era: a session that `initialize` opens and that fixes revision and capabilities.
 
-use super::Scope;
+use super::RequestInfo;
 use crate::protocol::{Era, RawJson, Revision, RpcError, meta::ProgressToken};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -56,8 +56,8 @@ impl Session {
         Self { revision, client_info: None, client_capabilities: RawJson::empty_object() }
     }
 
-    pub(crate) fn scope(&self, meta: Option<RawJson>, progress_token: Option<ProgressToken>) -> Scope {
-        Scope {
+    pub(crate) fn info(&self, meta: Option<RawJson>, progress_token: Option<ProgressToken>) -> RequestInfo {
+        RequestInfo {
             revision: self.revision,
             client_info: self.client_info.clone(),
             client_capabilities: self.client_capabilities.clone(),

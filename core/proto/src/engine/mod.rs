@@ -12,7 +12,7 @@ mod modern;
 mod negotiation;
 mod outgoing;
 mod params;
-mod scope;
+mod request_info;
 mod server;
 
 pub use client::{ClientConversation, ClientReceived, SentRequest};
@@ -20,11 +20,11 @@ pub use client::{ClientConversation, ClientReceived, SentRequest};
 pub use era::Claim;
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
-pub use modern::{Mirror, MirroredParameters};
+pub use modern::Mirror;
 pub use negotiation::{Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step, Verdict};
-pub use outgoing::Patience;
+pub use outgoing::RequestTimeout;
 #[doc(hidden)]
 pub use outgoing::later;
 pub use params::ClientIdentity;
-pub use scope::Scope;
+pub use request_info::{MirroredParameters, RequestInfo};
 pub use server::{Progress, Received, Refusal, ServerConversation};

@@ -1,6 +1,6 @@
 //! The per-request era: every request carries its version and capabilities, and HTTP headers mirror parts of the body.
 
-use super::Scope;
+use super::request_info::{MirroredParameters, RequestInfo};
 use crate::protocol::{
     Era, RawJson, Revision, RpcError,
     envelope::Request,
@@ -24,16 +24,13 @@ pub struct Mirror {
     pub parameters: Arc<MirroredParameters>,
 }
 
-/// The values of `Mcp-Param-*` headers by the rest of their name in lower case, decoded as `Mcp-Name` is.
-pub type MirroredParameters = BTreeMap<String, Result<String, String>>;
-
 /// Checks a request in the order that docs/versions.md, 2.2 gives, and says where it comes from.
 pub(crate) fn check(
     request: &Request,
     raw_meta: Option<&RawValue>,
     meta: &RequestMeta<'_>,
     mirror: Option<&Mirror>,
-) -> Result<(&'static Method, Scope), RpcError> {
+) -> Result<(&'static Method, RequestInfo), RpcError> {
     let version = meta.version().ok_or_else(|| {
         RpcError::invalid_params(format!("The request's _meta needs {} as a string", meta::PROTOCOL_VERSION))
     })?;
@@ -59,7 +56,7 @@ pub(crate) fn check(
     }
     let method = Method::find(&request.method, Kind::Request, Role::Client, revision)
         .ok_or_else(|| RpcError::method_not_found(&request.method))?;
-    let scope = Scope {
+    let info = RequestInfo {
         revision,
         client_info,
         client_capabilities,
@@ -69,7 +66,7 @@ pub(crate) fn check(
         mirrored: mirror.map(|mirror| Arc::clone(&mirror.parameters)),
         auth: None,
     };
-    Ok((method, scope))
+    Ok((method, info))
 }
 
 /// LOG-06

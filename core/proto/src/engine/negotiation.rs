@@ -62,7 +62,7 @@ pub enum ProbeOutcome {
     /// A JSON-RPC error, under any status.
     Error(RpcError),
     /// An answer that is neither.
-    Nonsense(String),
+    InvalidResponse(String),
     /// An HTTP status without a JSON-RPC body.
     Status(u16),
     /// No answer in time.
@@ -87,7 +87,7 @@ pub struct Verdict {
 pub enum NegotiationError {
     /// No revision in common.
     #[error("No protocol revision in common: the server speaks {server}, this client {client}")]
-    NothingInCommon {
+    NoCommonRevision {
         /// What the server named.
         server: String,
         /// What the client would speak.
@@ -104,7 +104,7 @@ pub enum NegotiationError {
     Transport(String),
     /// The server's answer makes no sense.
     #[error("The server's answer makes no sense: {0}")]
-    Nonsense(String),
+    InvalidResponse(String),
 }
 
 /// The state of a negotiation.
@@ -173,7 +173,7 @@ impl Negotiation {
                 }
             }
             ProbeOutcome::Error(error) if error.is_modern() => Step::Fail(NegotiationError::Refused(error)),
-            ProbeOutcome::Error(_) | ProbeOutcome::Nonsense(_) => self.handshake(false),
+            ProbeOutcome::Error(_) | ProbeOutcome::InvalidResponse(_) => self.handshake(false),
             ProbeOutcome::Status(401 | 403) => {
                 Step::Fail(NegotiationError::Transport("The server asks for authorization (HTTP 401 or 403)".into()))
             }
@@ -204,7 +204,7 @@ impl Negotiation {
                 }
             }
             ProbeOutcome::Error(error) => Step::Fail(NegotiationError::Refused(error)),
-            ProbeOutcome::Nonsense(text) => Step::Fail(NegotiationError::Nonsense(text)),
+            ProbeOutcome::InvalidResponse(text) => Step::Fail(NegotiationError::InvalidResponse(text)),
             // It answered the probe, or was silent, and then exited over it.
             ProbeOutcome::Exited(_)
                 if self.pipe
@@ -234,7 +234,7 @@ impl Negotiation {
         }
         let answered = match result.read::<Initialized>() {
             Ok(found) => found.protocol_version,
-            Err(problem) => return Step::Fail(NegotiationError::Nonsense(problem)),
+            Err(problem) => return Step::Fail(NegotiationError::InvalidResponse(problem)),
         };
         let acceptable = Revision::parse(&answered).filter(|revision| match self.choice {
             RevisionChoice::Pinned(_) => *revision == offered,
@@ -275,7 +275,7 @@ impl Negotiation {
             RevisionChoice::Pinned(revision) => vec![revision],
         };
         let client: Vec<_> = client.into_iter().map(Revision::as_str).collect();
-        Step::Fail(NegotiationError::NothingInCommon { server: supported.join(", "), client: client.join(", ") })
+        Step::Fail(NegotiationError::NoCommonRevision { server: supported.join(", "), client: client.join(", ") })
     }
 }
 
@@ -336,9 +336,9 @@ mod tests {
         assert_eq!(auto(true).next(unsupported(&["2030-01-01", "2025-06-18"])), HANDSHAKE);
         assert!(matches!(
             auto(true).next(versions(&["2030-01-01"])),
-            Step::Fail(NegotiationError::NothingInCommon { .. })
+            Step::Fail(NegotiationError::NoCommonRevision { .. })
         ));
-        assert!(matches!(auto(true).next(unsupported(&[])), Step::Fail(NegotiationError::NothingInCommon { .. })));
+        assert!(matches!(auto(true).next(unsupported(&[])), Step::Fail(NegotiationError::NoCommonRevision { .. })));
     }
 
     #[test]
@@ -355,9 +355,9 @@ mod tests {
         assert_eq!(auto(false).next(ProbeOutcome::Status(404)), HANDSHAKE);
         assert_eq!(auto(false).next(result(json!({"tools": []}))), HANDSHAKE);
         let mut silly = auto(true);
-        assert_eq!(silly.next(ProbeOutcome::Nonsense("no object".into())), HANDSHAKE);
-        let failed = silly.next(ProbeOutcome::Nonsense("no object".into()));
-        assert_eq!(failed, Step::Fail(NegotiationError::Nonsense("no object".into())));
+        assert_eq!(silly.next(ProbeOutcome::InvalidResponse("no object".into())), HANDSHAKE);
+        let failed = silly.next(ProbeOutcome::InvalidResponse("no object".into()));
+        assert_eq!(failed, Step::Fail(NegotiationError::InvalidResponse("no object".into())));
     }
 
     #[test]
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(step, Step::Send(Probe::Initialize { revision: Revision::V2024_11_05, fresh: false }));
         assert!(matches!(
             negotiation.next(result(json!({"protocolVersion": "2025-11-25"}))),
-            Step::Fail(NegotiationError::NothingInCommon { .. })
+            Step::Fail(NegotiationError::NoCommonRevision { .. })
         ));
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Patience {
+pub struct RequestTimeout {
     /// Without a sign of life.
     pub timeout: Duration,
     /// In all, however much it progresses (LIFE-16).
@@ -46,7 +46,7 @@ struct Pending<T> {
     item: T,
     deadline: Instant,
     last: Instant,
-    patience: Patience,
+    timeout: RequestTimeout,
 }
 
 impl<T> Default for Outgoing<T> {
@@ -57,12 +57,12 @@ impl<T> Default for Outgoing<T> {
 
 impl<T> Outgoing<T> {
     /// Starts a request and gives its id.
-    pub fn start(&mut self, now: Instant, patience: Patience, item: T) -> RequestId {
+    pub fn start(&mut self, now: Instant, timeout: RequestTimeout, item: T) -> RequestId {
         let id = self.next_id;
         self.next_id += 1;
-        let last = later(now, patience.max);
-        let deadline = later(now, patience.timeout).min(last);
-        self.pending.insert(id, Pending { item, deadline, last, patience });
+        let last = later(now, timeout.max);
+        let deadline = later(now, timeout.timeout).min(last);
+        self.pending.insert(id, Pending { item, deadline, last, timeout });
         self.deadlines.insert((deadline, id));
         RequestId::Integer(id)
     }
@@ -80,7 +80,7 @@ impl<T> Outgoing<T> {
         let RequestId::Integer(id) = token else { return None };
         let pending = self.pending.get_mut(id)?;
         self.deadlines.remove(&(pending.deadline, *id));
-        pending.deadline = later(now, pending.patience.timeout).min(pending.last);
+        pending.deadline = later(now, pending.timeout.timeout).min(pending.last);
         self.deadlines.insert((pending.deadline, *id));
         Some(&mut pending.item)
     }
@@ -94,7 +94,7 @@ impl<T> Outgoing<T> {
     pub fn first_due(&self, now: Instant) -> Option<(RequestId, &T, Duration)> {
         let (deadline, id) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
         let pending = self.pending.get(id)?;
-        let over = if *deadline == pending.last { pending.patience.max } else { pending.patience.timeout };
+        let over = if *deadline == pending.last { pending.timeout.max } else { pending.timeout.timeout };
         Some((RequestId::Integer(*id), &pending.item, over))
     }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-    const PATIENCE: Patience = Patience { timeout: SECOND, max: Duration::from_secs(3) };
+    const PATIENCE: RequestTimeout = RequestTimeout { timeout: SECOND, max: Duration::from_secs(3) };
 
     #[test]
     fn life_13_a_request_times_out_and_a_late_answer_is_ignored() {
@@ -158,11 +158,11 @@ mod tests {
         assert!(matches!(one_line(b"{}"), Cow::Borrowed(_)));
     }
 
-    /// LIFE-14: each request has a patience of its own.
+    /// LIFE-14: each request has a timeout of its own.
     #[test]
     fn waits_without_end_are_possible() {
         let (mut table, now) = (Outgoing::default(), Instant::now());
-        let id = table.start(now, Patience { timeout: Duration::MAX, max: Duration::MAX }, "a");
+        let id = table.start(now, RequestTimeout { timeout: Duration::MAX, max: Duration::MAX }, "a");
         assert!(table.progress(now, &id).is_some());
         assert!(table.next_deadline().is_some_and(|deadline| deadline > now + SECOND * 3600));
     }

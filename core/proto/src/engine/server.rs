@@ -1,7 +1,7 @@
 //! The server's side of one conversation: a pipe, an HTTP session, or a single HTTP exchange.
 
 use super::{
-    CallKey, IncomingCall, Limits, Mirror, Patience, Scope,
+    CallKey, IncomingCall, Limits, Mirror, RequestInfo, RequestTimeout,
     era::Claim,
     incoming::{Admission, Demand, Incoming},
     legacy::{self, Session},
@@ -105,7 +105,7 @@ impl<T, U> ServerConversation<T, U> {
             Claim::Modern => modern::check(&request, raw_meta, &meta, mirror),
             Claim::Legacy => self.check_legacy(&request, raw_meta, &meta),
         };
-        let (method, scope) = match checked {
+        let (method, info) = match checked {
             Ok(checked) => checked,
             Err(error) => return refuse(error),
         };
@@ -123,7 +123,7 @@ impl<T, U> ServerConversation<T, U> {
             method::TASKS_RESULT => Demand::Waits,
             _ => Demand::Place(id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
         };
-        let call = IncomingCall { key, id: request.id, method, params: request.params, scope };
+        let call = IncomingCall { key, id: request.id, method, params: request.params, info };
         match self.incoming.admit(key, id.clone(), demand, (call, attached)) {
             Admission::Run((call, attached)) => Received::Call(call, attached),
             Admission::Wait => Received::Nothing("the call waits for its turn"),
@@ -151,13 +151,13 @@ impl<T, U> ServerConversation<T, U> {
         request: &Request,
         raw_meta: Option<&serde_json::value::RawValue>,
         meta: &RequestMeta<'_>,
-    ) -> Result<(&'static Method, Scope), RpcError> {
+    ) -> Result<(&'static Method, RequestInfo), RpcError> {
         let find = |revision| Method::find(&request.method, Kind::Request, Role::Client, revision);
         let Some(session) = &self.session else {
             // Until the handshake only ping is served (LIFE-04).
             return match find(Revision::LATEST_LEGACY) {
                 Some(method) if method.name == method::PING => {
-                    Ok((method, Session::stateless(Revision::LATEST_LEGACY).scope(None, None)))
+                    Ok((method, Session::stateless(Revision::LATEST_LEGACY).info(None, None)))
                 }
                 _ => Err(legacy::not_initialized(&request.method)),
             };
@@ -165,7 +165,7 @@ impl<T, U> ServerConversation<T, U> {
         let method = find(session.revision).ok_or_else(|| RpcError::method_not_found(&request.method))?;
         let buffer = request.params.as_ref().map(RawJson::buffer);
         let meta_object = buffer.zip(raw_meta).map(|(buffer, raw)| RawJson::slice_of(buffer, raw));
-        Ok((method, session.scope(meta_object, meta.token())))
+        Ok((method, session.info(meta_object, meta.token())))
     }
 
     fn notification(&mut self, now: Instant, notification: &Notification) -> Received<T, U> {
@@ -214,12 +214,12 @@ impl<T, U> ServerConversation<T, U> {
     }
 
     /// A progress notification of a call, if it may be sent.
-    pub fn progress(&mut self, key: CallKey, scope: &Scope, progress: &Progress<'_>) -> Option<Bytes> {
-        let token = scope.progress_token.as_ref()?;
+    pub fn progress(&mut self, key: CallKey, info: &RequestInfo, progress: &Progress<'_>) -> Option<Bytes> {
+        let token = info.progress_token.as_ref()?;
         if !self.incoming.advance(key, progress.progress) {
             return None;
         }
-        let message = progress.message.filter(|_| scope.revision.supports(crate::protocol::Feature::ProgressMessage));
+        let message = progress.message.filter(|_| info.revision.supports(crate::protocol::Feature::ProgressMessage));
         // JSON has no infinity.
         let total = progress.total.filter(|total| total.is_finite());
         let progress = Progress { message, total, ..*progress };
@@ -234,7 +234,7 @@ impl<T, U> ServerConversation<T, U> {
     pub fn ask(
         &mut self,
         now: Instant,
-        patience: Patience,
+        timeout: RequestTimeout,
         revision: Revision,
         method: &str,
         params: Option<&RawJson>,
@@ -247,7 +247,7 @@ impl<T, U> ServerConversation<T, U> {
         if self.outgoing.len() >= MAX_ASKED {
             return Err(RpcError::busy(&format!("{MAX_ASKED} requests to the client are in flight")));
         }
-        let id = self.outgoing.start(now, patience, item);
+        let id = self.outgoing.start(now, timeout, item);
         let params = params.map(|params| one_line(params.as_bytes()));
         let request = envelope::encode_request(&id, method, params.as_deref());
         Ok((id, request))

@@ -111,7 +111,7 @@ pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
 /// HTTP-12: a response that makes no sense has ended its question, and its sender hears why.
 pub fn check_response(frame: &Frame) -> Result<(), Rejection> {
     match frame {
-        Frame::Single(Ok(Message::Response(Response { outcome: Err(NoResult::Nonsense(problem)), .. }))) => {
+        Frame::Single(Ok(Message::Response(Response { outcome: Err(NoResult::InvalidResponse(problem)), .. }))) => {
             Err(Rejection::bad_request(None, &RpcError::invalid_request(problem)))
         }
         _ => Ok(()),

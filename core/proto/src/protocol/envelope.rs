@@ -56,7 +56,7 @@ pub enum NoResult {
     /// The peer answered with an error.
     Error(RpcError),
     /// Neither a result nor an error; the text has the reason.
-    Nonsense(String),
+    InvalidResponse(String),
 }
 
 /// The content of one frame (a line, a body, an event).

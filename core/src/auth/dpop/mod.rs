@@ -8,6 +8,3 @@ mod replay;
 pub(super) use nonce::Nonces;
 pub(super) use proof::{Expected, Proof, read};
 pub(super) use replay::Replays;
-
-/// How far from the server's clock a proof may be made, in seconds (XAU-60).
-pub(super) const WINDOW: u64 = 300;

@@ -1,6 +1,5 @@
 //! One proof (RFC 9449 sections 4.2 and 4.3).
 
-use super::WINDOW;
 use crate::auth::{
     Algorithm,
     jwk::{self, PublicKey},
@@ -10,6 +9,9 @@ use crate::auth::{
 use http::HeaderMap;
 use serde_json::{Map, Value};
 use url::Url;
+
+/// How far from the server's clock a proof may be made, in seconds (XAU-60).
+pub(in crate::auth) const WINDOW: u64 = 300;
 
 /// Longer identifiers are refused.
 const MAX_ID: usize = 512;

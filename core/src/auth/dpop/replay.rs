@@ -1,6 +1,6 @@
 //! Proofs that were used: none is good twice (XAU-70).
 
-use super::{Proof, WINDOW};
+use super::proof::{Proof, WINDOW};
 use aws_lc_rs::digest;
 use std::collections::HashSet;
 

@@ -7,7 +7,7 @@ use super::{
     outcome::Outcome,
 };
 use crate::{
-    engine::{Patience, Scope as RequestInfo},
+    engine::{RequestInfo, RequestTimeout},
     protocol::{RawJson, RpcError, model::LoggingLevel},
     runtime::Runtime,
     server::options::ServerOptions,
@@ -54,7 +54,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
         method: &str,
         key: Option<&str>,
         params: Option<&RawJson>,
-        patience: Patience,
+        timeout: RequestTimeout,
         on_response: ResponseCallback,
     ) -> Result<PendingClientRequest, ClientRequestError>;
     /// See [`CallInfo::cancel_asked`].
@@ -164,7 +164,7 @@ impl CallInfo {
         max: Duration,
         on_response: impl FnOnce(Result<RawJson, ClientRequestError>) + Send + 'static,
     ) -> Result<PendingClientRequest, ClientRequestError> {
-        self.backend.ask(method, key, params, Patience { timeout, max }, Box::new(on_response))
+        self.backend.ask(method, key, params, RequestTimeout { timeout, max }, Box::new(on_response))
     }
 
     /// How long the client may take to answer a request of that method: where a person decides, as long as people take.

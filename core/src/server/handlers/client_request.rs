@@ -52,7 +52,7 @@ impl From<NoResult> for ClientRequestError {
     fn from(answer: NoResult) -> Self {
         match answer {
             NoResult::Error(error) => Self::Refused(error),
-            NoResult::Nonsense(text) => Self::Invalid(text),
+            NoResult::InvalidResponse(text) => Self::Invalid(text),
         }
     }
 }

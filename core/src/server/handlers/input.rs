@@ -2,7 +2,7 @@
 
 use super::client_request::ClientRequestError;
 use crate::{
-    engine::Scope as RequestInfo,
+    engine::RequestInfo,
     protocol::{
         Era, RawJson, RpcError,
         input::{self, AnswerError, InputError},

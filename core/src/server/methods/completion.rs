@@ -1,7 +1,7 @@
 //! `completion/complete`, up to the handler.
 
 use crate::{
-    engine::Scope as RequestInfo,
+    engine::RequestInfo,
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},

@@ -1,7 +1,7 @@
 //! The list methods: pages of what is registered, then pages of the providers.
 
 use crate::{
-    engine::Scope as RequestInfo,
+    engine::RequestInfo,
     protocol::{RawJson, Revision, RpcError, project},
     server::{
         handlers::{Handler, Outcome},

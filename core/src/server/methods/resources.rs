@@ -2,7 +2,7 @@
 
 use super::lists;
 use crate::{
-    engine::Scope as RequestInfo,
+    engine::RequestInfo,
     protocol::{RawJson, RpcError, uri},
     server::{
         handlers::{Handler, Outcome},

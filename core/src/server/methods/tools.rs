@@ -2,7 +2,7 @@
 
 use super::lists;
 use crate::{
-    engine::Scope as RequestInfo,
+    engine::RequestInfo,
     protocol::{Feature, RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome, lacking},

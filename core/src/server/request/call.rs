@@ -7,7 +7,7 @@ use super::{
     mapper::ResultMapper,
 };
 use crate::{
-    engine::{Patience, Scope as RequestInfo},
+    engine::{RequestInfo, RequestTimeout},
     protocol::{Feature, RawJson, RpcError, model::LoggingLevel},
     runtime::Runtime,
     server::{
@@ -104,12 +104,12 @@ impl CallBackend for PendingCall {
         method: &str,
         key: Option<&str>,
         params: Option<&RawJson>,
-        patience: Patience,
+        timeout: RequestTimeout,
         on_response: ResponseCallback,
     ) -> Result<PendingClientRequest, ClientRequestError> {
         let context = &self.context;
         let Some(kind) = InputKind::of(method) else {
-            let id = context.send_request(patience, method, params, on_response)?;
+            let id = context.send_request(timeout, method, params, on_response)?;
             return Ok(PendingClientRequest(RequestState::Sent(id)));
         };
         if !context.takes_input {
@@ -140,13 +140,13 @@ impl CallBackend for PendingCall {
                 return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
             }
             let key = self.keys.key(key, kind, None);
-            let key = task.ask(&key, checked, patience, on_value(on_response))?;
+            let key = task.ask(&key, checked, timeout, on_value(on_response))?;
             return Ok(PendingClientRequest(RequestState::OfTask(key)));
         }
         if by_rounds || context.server().options().rerun_handlers {
             return self.ask_by_rounds(key, request, &checked, on_response);
         }
-        let id = context.send_input_request(patience, &checked, on_value(on_response))?;
+        let id = context.send_input_request(timeout, &checked, on_value(on_response))?;
         Ok(PendingClientRequest(RequestState::Sent(id)))
     }
 

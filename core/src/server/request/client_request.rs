@@ -2,7 +2,7 @@
 
 use super::context::RequestContext;
 use crate::{
-    engine::{Patience, later},
+    engine::{RequestTimeout, later},
     protocol::{RawJson, RequestId},
     server::{
         handlers::{ClientRequestError, HookId, InputKind, InputRequest, ResponseCallback, read_answer},
@@ -21,7 +21,7 @@ impl RequestContext {
     /// Sends a request for input, and checks its answer.
     pub(super) fn send_input_request(
         &self,
-        patience: Patience,
+        timeout: RequestTimeout,
         request: &InputRequest,
         on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
     ) -> Result<RequestId, ClientRequestError> {
@@ -32,13 +32,13 @@ impl RequestContext {
         self.connection.remember_elicitation(&request.params);
         let kept = request.clone();
         let on_response = Box::new(move |answer| on_response(read_answer(&kept, answer)));
-        self.send_request(patience, request.kind.method(), params.as_ref(), on_response)
+        self.send_request(timeout, request.kind.method(), params.as_ref(), on_response)
     }
 
     /// Sends a client request. The outcome comes exactly once, unless this fails.
     pub(super) fn send_request(
         &self,
-        patience: Patience,
+        timeout: RequestTimeout,
         method: &str,
         params: Option<&RawJson>,
         on_response: ResponseCallback,
@@ -64,7 +64,7 @@ impl RequestContext {
                 return Err(ClientRequestError::Cancelled);
             }
             let revision = self.info.revision;
-            let made = connection.conversation().ask(now, patience, revision, method, params, on_response);
+            let made = connection.conversation().ask(now, timeout, revision, method, params, on_response);
             let (id, message) = made.map_err(|error| {
                 self.cancellation.forget(hook);
                 ClientRequestError::Refused(error)
@@ -72,7 +72,7 @@ impl RequestContext {
             self.send(Outgoing::Request(message), method);
             sent.get_or_init(|| id).clone()
         };
-        connection.watch_deadline(id.clone(), later(now, patience.timeout), Arc::downgrade(&self.reply));
+        connection.watch_deadline(id.clone(), later(now, timeout.timeout), Arc::downgrade(&self.reply));
         Ok(id)
     }
 

@@ -7,7 +7,7 @@ use super::{
     tasks::{Owner, Task, Tasks},
 };
 use crate::{
-    engine::{CallKey, Progress, Scope as RequestInfo},
+    engine::{CallKey, Progress, RequestInfo},
     protocol::{Feature, RawJson, RpcError, envelope, method, model::LoggingLevel},
     server::{
         handlers::Cancellation,

@@ -6,7 +6,7 @@ use super::{
     request_state::Contents,
 };
 use crate::{
-    engine::Patience,
+    engine::RequestTimeout,
     protocol::{Feature, RawJson, RpcError},
     server::handlers::{Answer, ClientRequestError, InputRequest, Refused, both, check},
     sync::Mutex,
@@ -104,13 +104,13 @@ impl RequestContext {
             }),
         });
         let options = self.server().options();
-        let patience = Patience { timeout: options.input_timeout, max: options.input_timeout };
+        let timeout = RequestTimeout { timeout: options.input_timeout, max: options.input_timeout };
         for (key, request) in requests {
             let gathering = Arc::clone(&gathering);
             let kept = Arc::clone(&gathering);
             let name = key.clone();
             let on_response = Box::new(move |answer| gathering.take(key, answer));
-            if let Err(error) = self.ask_one(&name, patience, request, on_response) {
+            if let Err(error) = self.ask_one(&name, timeout, request, on_response) {
                 kept.take(name, Err(error));
             }
         }
@@ -122,13 +122,13 @@ impl RequestContext {
     fn ask_one(
         self: &Arc<Self>,
         key: &str,
-        patience: Patience,
+        timeout: RequestTimeout,
         request: InputRequest,
         on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
     ) -> Result<(), ClientRequestError> {
         match self.task() {
-            Some(task) => task.ask(key, request, patience, on_response).map(drop),
-            None => self.send_input_request(patience, &request, on_response).map(drop),
+            Some(task) => task.ask(key, request, timeout, on_response).map(drop),
+            None => self.send_input_request(timeout, &request, on_response).map(drop),
         }
     }
 }

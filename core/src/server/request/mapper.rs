@@ -1,7 +1,7 @@
 //! Result mappers: the handler of a request, and the mapping of its outcome to a result.
 
 use crate::{
-    engine::Scope as RequestInfo,
+    engine::RequestInfo,
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},

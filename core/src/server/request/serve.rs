@@ -8,7 +8,7 @@ use super::{
     rounds::Rounds,
 };
 use crate::{
-    engine::{IncomingCall, Scope as RequestInfo},
+    engine::{IncomingCall, RequestInfo},
     protocol::{Feature, RawJson, RpcError, method, project},
     server::{
         handlers::{Call, Cancellation, Handler, Outcome},
@@ -41,7 +41,7 @@ impl RequestContext {
             takes_input: call.method.takes_input,
             cacheable: call.method.cacheable,
             params: call.params,
-            info: call.scope,
+            info: call.info,
             snapshot: connection.server().snapshot(),
             reply: Arc::clone(reply),
             cancellation,

@@ -10,7 +10,7 @@ use super::{
     subscriptions::Subscription,
 };
 use crate::{
-    engine::{CallKey, Claim, IncomingCall, Mirror, Received, Refusal, Scope as RequestInfo, ServerConversation},
+    engine::{CallKey, Claim, IncomingCall, Mirror, Received, Refusal, RequestInfo, ServerConversation},
     protocol::{
         Feature, RawJson, RequestId, Revision, RpcError,
         envelope::{self, Frame, Malformed, Message},
@@ -301,12 +301,12 @@ impl Connection {
         };
         if let Some((log, message)) = log {
             let revision = match &received {
-                Received::Call(call, _) => Some(call.scope.revision),
+                Received::Call(call, _) => Some(call.info.revision),
                 Received::Initialize(_, revision) => Some(*revision),
                 _ => self.revision(),
             };
             let client_capabilities = match &received {
-                Received::Call(call, _) => Some(&call.scope.client_capabilities),
+                Received::Call(call, _) => Some(&call.info.client_capabilities),
                 _ => None,
             };
             let refused = matches!(received, Received::Refuse(_));
@@ -353,7 +353,7 @@ impl Connection {
     }
 
     fn start(self: &Arc<Self>, mut call: IncomingCall, reply: &Reply) {
-        call.scope.auth = reply.auth().cloned();
+        call.info.auth = reply.auth().cloned();
         let cancellation = Cancellation::default();
         let started = Started { cancellation: cancellation.clone(), reply: Arc::clone(reply) };
         self.calls.lock().insert(call.key, started);
@@ -374,19 +374,19 @@ impl Connection {
 
     /// Opens a stream of change notifications.
     fn subscribe(self: &Arc<Self>, call: IncomingCall, reply: &Reply) {
-        let client_capabilities = call.scope.client_capabilities.clone();
+        let client_capabilities = call.info.client_capabilities.clone();
         let logged = LoggedReply { connection: Arc::downgrade(self), client_capabilities, reply: Arc::clone(reply) };
         self.listen();
         let offered = self.server.snapshot().offered();
         let opened = {
             // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
             let mut subscriptions = self.subscriptions.lock();
-            let visible_tasks = |ids| self.dispatch.visible_tasks(&call.scope, ids);
+            let visible_tasks = |ids| self.dispatch.visible_tasks(&call.info, ids);
             Subscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged))
                 .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
         };
         if let Err(error) = opened {
-            self.answer(call.key, reply, Err(error), &call.scope, call.method.name);
+            self.answer(call.key, reply, Err(error), &call.info, call.method.name);
         }
     }
 

@@ -72,9 +72,9 @@ pub trait Outbound: Send + Sync + 'static {
     /// happens.
     fn close_stream(&self) {}
 
-    /// Who sends the requests that are answered here, as the transport has verified it: what becomes [`Scope::auth`].
+    /// Who sends the requests that are answered here, as the transport has verified it: what becomes [`RequestInfo::auth`].
     ///
-    /// [`Scope::auth`]: crate::engine::Scope::auth
+    /// [`RequestInfo::auth`]: crate::engine::RequestInfo::auth
     fn auth(&self) -> Option<&RawJson> {
         None
     }

@@ -1,7 +1,7 @@
 //! The bodies of responses.
 
 use super::{
-    service::SessionEnd,
+    session::SessionEnd,
     stream::{Item, Reader},
 };
 use crate::http::{replay::EventId, sse};

@@ -7,8 +7,8 @@ use super::{
     history::History,
     post::{self, busy},
     reply::{self, empty, method_not_allowed},
-    service::Shared,
     session::Session,
+    state::Shared,
     stream::{self, Kind, Stream},
 };
 use crate::{
@@ -90,7 +90,7 @@ impl Shared {
     /// The session that a request names, if it names one and there are any.
     fn named_session(&self, headers: &HeaderMap, caller: &Caller) -> Option<Result<Session, Rejection>> {
         let id = session_id(headers).filter(|_| !self.stateless)?;
-        let session = self.sessions.touch(&self.runtime, id, caller);
+        let session = self.sessions.touch(&self.runtime, id, caller.principal());
         Some(session.ok_or_else(|| classify::unknown_session(None)))
     }
 
@@ -229,7 +229,7 @@ impl Shared {
             return Ok(method_not_allowed("There is no session to end", !self.stateless));
         };
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
-        let session = self.sessions.remove_of(id, caller).ok_or_else(|| classify::unknown_session(None))?;
+        let session = self.sessions.remove_of(id, caller.principal()).ok_or_else(|| classify::unknown_session(None))?;
         session.end();
         Ok(empty(StatusCode::NO_CONTENT))
     }

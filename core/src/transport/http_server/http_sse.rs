@@ -6,8 +6,8 @@ use super::{
     body::{Events, HttpBody},
     endpoint::{check_accepts_events, check_type},
     reply::{self, empty, not_allowed},
-    service::Shared,
     session::Session,
+    state::Shared,
     stream::{Kind, Stream},
 };
 use crate::{
@@ -64,7 +64,7 @@ impl Shared {
         }
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
-        let session = self.sse_sessions.touch(&self.runtime, id, caller).ok_or_else(unknown_session)?;
+        let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
         let mut permit = self.gate.permit();
         let frame = self.read(body, &mut permit).await?;
         if matches!(

@@ -17,6 +17,7 @@ mod reply;
 mod service;
 mod session;
 mod socket;
+mod state;
 mod stream;
 
 pub use body::HttpBody;

@@ -2,7 +2,7 @@
 
 use super::{
     body::{Events, HttpBody},
-    service::Shared,
+    state::Shared,
     stream::{Item, Reader},
 };
 use crate::{

@@ -1,4 +1,4 @@
-//! A server as a service: who may come in, and what is where.
+//! A server as a service: authorization and routing.
 
 use super::{
     authorization::{self, Caller},
@@ -8,6 +8,7 @@ use super::{
     options::HttpOptions,
     reply::{empty, rejected},
     session::{Session, SessionTable},
+    state::Shared,
 };
 use crate::{
     auth::Authorization,
@@ -30,7 +31,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
-    time::Duration,
 };
 
 /// A server as a [`tower_service::Service`], to be mounted in a web framework. Cheap to clone.
@@ -41,45 +41,11 @@ pub struct HttpService {
     shared: Arc<Shared>,
 }
 
-pub(super) struct Shared {
-    pub(super) server: Server,
-    pub(super) runtime: Arc<dyn Runtime>,
-    guard: Guard,
-    auth: Option<Authorization>,
-    pub(super) routes: Routes,
-    pub(super) stateless: bool,
-    pub(super) json: bool,
-    /// How many events, and bytes of them, are kept for the clients of a session.
-    pub(super) replay: Option<(usize, usize)>,
-    pub(super) retry: Duration,
-    pub(super) sessions: Arc<SessionTable>,
-    /// Those of HTTP+SSE.
-    pub(super) sse_sessions: Arc<SessionTable>,
-    pub(super) nowhere: Arc<dyn Outbound>,
-    /// What the server knows this endpoint by.
-    pub(super) origin: u64,
-    /// For what belongs to no session.
-    pub(super) gate: Arc<Gate>,
-    closing: AtomicBool,
-}
-
 /// For messages that belong to no request and have no session to wait in.
 struct Nowhere;
 
 impl Outbound for Nowhere {
     fn send(&self, _: Outgoing) {}
-}
-
-/// Ends a session of HTTP+SSE with its stream.
-pub(super) struct SessionEnd {
-    sessions: Arc<SessionTable>,
-    id: String,
-}
-
-impl Drop for SessionEnd {
-    fn drop(&mut self) {
-        self.sessions.remove(&self.id).iter().for_each(Session::end);
-    }
 }
 
 impl HttpService {
@@ -220,11 +186,6 @@ impl Shared {
         let in_session = headers.contains_key(headers::SESSION_ID);
         let addressed = routes::session_of(uri.query()).is_some();
         self.routes.find(uri.path(), method == Method::GET, in_session, addressed)
-    }
-
-    /// A session of HTTP+SSE ends with its stream, which keeps this.
-    pub(super) fn end_of(&self, session: String) -> SessionEnd {
-        SessionEnd { sessions: Arc::clone(&self.sse_sessions), id: session }
     }
 
     fn log(&self, rejection: &Rejection) {

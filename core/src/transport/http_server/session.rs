@@ -1,6 +1,6 @@
 //! The sessions of the legacy era at one endpoint.
 
-use super::{authorization::Caller, history::History, stream::Stream};
+use super::{history::History, stream::Stream};
 use crate::sync::Mutex;
 use crate::{
     http::sessions::{ID_BYTES, Sessions},
@@ -72,17 +72,17 @@ impl SessionTable {
         sessions.has_room().then(|| sessions.insert(now, random, session))
     }
 
-    /// The session of an id, if it is the caller's: for anyone else there is none (SEC-02, SEC-04).
-    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, caller: &Caller) -> Option<Session> {
+    /// The session of an id, if it is that principal's: for anyone else there is none (SEC-02, SEC-04).
+    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, principal: Option<&str>) -> Option<Session> {
         let mut sessions = self.sessions.lock();
-        sessions.get(id).filter(|session| session.owner.as_deref() == caller.principal())?;
+        sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
         sessions.touch(runtime.now(), id)
     }
 
-    /// Takes a session out, if it is the caller's.
-    pub(super) fn remove_of(&self, id: &str, caller: &Caller) -> Option<Session> {
+    /// Takes a session out, if it is that principal's.
+    pub(super) fn remove_of(&self, id: &str, principal: Option<&str>) -> Option<Session> {
         let mut sessions = self.sessions.lock();
-        sessions.get(id).filter(|session| session.owner.as_deref() == caller.principal())?;
+        sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
         sessions.remove(id)
     }
 
@@ -117,5 +117,23 @@ impl SessionTable {
                 table.sweep(clock.now());
             }
         }));
+    }
+}
+
+/// Ends a session of HTTP+SSE with its stream.
+pub(super) struct SessionEnd {
+    sessions: Arc<SessionTable>,
+    id: String,
+}
+
+impl SessionEnd {
+    pub(super) fn new(sessions: Arc<SessionTable>, id: String) -> Self {
+        Self { sessions, id }
+    }
+}
+
+impl Drop for SessionEnd {
+    fn drop(&mut self) {
+        self.sessions.remove(&self.id).iter().for_each(Session::end);
     }
 }

@@ -236,7 +236,10 @@ async fn answers_that_are_no_responses_end_their_requests_with_the_reason() {
             let batch = batch && !["Parse error", "levels"].contains(&problem);
             fake.peer().inbox.message(if batch { format!("[5,{text}]") } else { text }.into());
             let error = answer.await.unwrap().unwrap_err();
-            assert!(matches!(&error, ClientError::Nonsense(text) if text.contains(problem)), "{rest}: {error:?}");
+            assert!(
+                matches!(&error, ClientError::InvalidResponse(text) if text.contains(problem)),
+                "{rest}: {error:?}"
+            );
         }
     }
     let answer = request(&client, RequestOptions::default());
@@ -346,7 +349,7 @@ async fn rpc_21_and_rpc_29_answers_that_make_no_sense_are_no_errors_of_the_serve
         settle().await;
         fake.peer().result(&fake.last(), result);
         let error = answer.await.unwrap().unwrap_err();
-        assert!(matches!(error, ClientError::Nonsense(_)), "{error:?}");
+        assert!(matches!(error, ClientError::InvalidResponse(_)), "{error:?}");
         assert_eq!((error.kind(), error.rpc()), (ErrorKind::Transport, None), "{error}");
     }
     let listing = client.clone();
@@ -354,7 +357,7 @@ async fn rpc_21_and_rpc_29_answers_that_make_no_sense_are_no_errors_of_the_serve
     settle().await;
     fake.peer().result(&fake.last(), json!({"resultType": "complete", "tool": []}));
     let error = listed.await.unwrap().unwrap_err();
-    assert!(matches!(&error, ClientError::Nonsense(text) if text.contains("tools")), "{error:?}");
+    assert!(matches!(&error, ClientError::InvalidResponse(text) if text.contains("tools")), "{error:?}");
 }
 
 #[tokio::test]

@@ -122,9 +122,9 @@ impl Tree {
                 // A function may have the name of a module beside it: the last name of a path is the function's.
                 Entity::Module(of) if rest.is_empty() => {
                     let item = self.lookup_item(of, name, path, steps);
-                    item.or_else(|| self.child(of, name)).unwrap_or(Entity::Item(of))
+                    item.or_else(|| self.child(of, name)).or_else(|| self.own(of, name))?
                 }
-                Entity::Module(of) => self.lookup(of, name, path, steps).unwrap_or(Entity::Item(of)),
+                Entity::Module(of) => self.lookup(of, name, path, steps).or_else(|| self.own(of, name))?,
                 item @ Entity::Item(_) => item,
             };
         }
@@ -141,7 +141,13 @@ impl Tree {
         self.modules[module].children.get(name).map(|child| Entity::Module(*child))
     }
 
-    /// The same without the children of the module.
+    /// A name that nothing was found for: the module defines it by a macro, unless it comes from another crate.
+    fn own(&self, module: usize, name: &str) -> Option<Entity> {
+        let is_import = |import: &Import| import.name.as_deref() == Some(name);
+        (!self.modules[module].imports.iter().any(is_import)).then_some(Entity::Item(module))
+    }
+
+    /// The same as [`Self::lookup`] without the children of the module.
     fn lookup_item(&self, module: usize, name: &str, within: &[String], steps: usize) -> Option<Entity> {
         let of = &self.modules[module];
         if of.items.contains(name) {
@@ -451,6 +457,18 @@ mod tests {
             ),
         ];
         assert_eq!(edges("paths", &files), ["a -> b", "a -> c::inner", "b -> c"]);
+    }
+
+    #[test]
+    fn names_of_other_crates_are_no_imports() {
+        let files = [
+            ("lib.rs", "mod a; pub use other::protocol; use other::http; macro_rules! m { () => {} }"),
+            (
+                "a.rs",
+                "use crate::protocol::{self, B}; use other::a; use crate::made_by_a_macro; fn f() { crate::http::g() }",
+            ),
+        ];
+        assert_eq!(edges("crates", &files), ["a -> crate"]);
     }
 
     #[test]

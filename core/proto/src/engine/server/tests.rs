@@ -32,7 +32,7 @@ fn fate(conversation: &mut Conversation, value: Value) -> String {
     match receive(conversation, value) {
         Received::Initialize(_, revision) => format!("initialize {revision}"),
         Received::Pong(_) => "pong".into(),
-        Received::Call(call, _) => format!("{} {}", call.method.name, call.scope.revision),
+        Received::Call(call, _) => format!("{} {}", call.method.name, call.info.revision),
         Received::Refuse(refusal) => refusal.error.code.to_string(),
         Received::Cancelled { reason, waiting, .. } => {
             let waited = if waiting.is_some() { " while it waited" } else { "" };
@@ -220,10 +220,10 @@ mod era_of_a_message {
         let declared = json!({"_meta": {VERSION: "2026-07-28", CAPABILITIES: {"sampling": {}}}});
         let _ = receive(&mut conversation, request(1, "tools/list", declared));
         let Received::Call(call, _) = receive(&mut conversation, modern(2, "tools/list")) else { panic!() };
-        assert_eq!(call.scope.client_capabilities.as_bytes(), b"{}");
-        assert_eq!(call.scope.client_info, None);
+        assert_eq!(call.info.client_capabilities.as_bytes(), b"{}");
+        assert_eq!(call.info.client_info, None);
         let Received::Call(call, _) = receive(&mut conversation, request(3, "tools/list", json!({}))) else { panic!() };
-        assert_eq!(call.scope.client_info.unwrap().as_bytes(), br#"{"name":"c","version":"1"}"#);
+        assert_eq!(call.info.client_info.unwrap().as_bytes(), br#"{"name":"c","version":"1"}"#);
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod ids {
     #[test]
     fn requests_to_the_client_are_bounded() {
         let mut conversation = initialized("2025-06-18");
-        let patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
+        let patience = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
         let mut ask = || conversation.ask(Instant::now(), patience, Revision::V2025_06_18, "ping", None, "asked");
         for _ in 0..MAX_ASKED {
             ask().unwrap();
@@ -293,7 +293,7 @@ mod ids {
     #[test]
     fn rpc_07_an_answer_of_ours_is_matched_once_and_by_its_exact_id() {
         let mut conversation = initialized("2025-06-18");
-        let patience = Patience { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
+        let patience = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
         let asked = conversation.ask(Instant::now(), patience, Revision::V2025_06_18, "ping", None, "asked");
         let (id, _) = asked.unwrap();
         let answer = |id: Value| json!({"jsonrpc": "2.0", "id": id, "result": {}});
@@ -379,7 +379,7 @@ mod progress {
     }
 
     fn sent(conversation: &mut Conversation, call: &IncomingCall, progress: Progress<'_>) -> Option<Value> {
-        let text = conversation.progress(call.key, &call.scope, &progress)?;
+        let text = conversation.progress(call.key, &call.info, &progress)?;
         Some(serde_json::from_slice(&text).unwrap())
     }
 

@@ -160,7 +160,7 @@ fn check_version(wire: &Wire<'_>) -> Result<(), &'static str> {
 fn parse_response(buffer: &Bytes, wire: &Wire<'_>) -> Response {
     let id = wire.id.and_then(|raw| RequestId::from_json(raw.get()));
     let outcome = parse_outcome(buffer, wire, id.is_some());
-    Response { id, outcome: outcome.unwrap_or_else(|problem| Err(NoResult::Nonsense(problem.to_owned()))) }
+    Response { id, outcome: outcome.unwrap_or_else(|problem| Err(NoResult::InvalidResponse(problem.to_owned()))) }
 }
 
 /// Some peers always write both members, with `null` for the one that does not apply.
@@ -243,7 +243,7 @@ fn first_value(text: &str) -> Option<(&str, &str)> {
 fn unread(text: &[u8], error: RpcError) -> Result<Message, Malformed> {
     match Beginning::of(text) {
         Beginning { id, response: true } => {
-            Ok(Message::Response(Response { id, outcome: Err(NoResult::Nonsense(error.message)) }))
+            Ok(Message::Response(Response { id, outcome: Err(NoResult::InvalidResponse(error.message)) }))
         }
         Beginning { id, .. } => Err(Malformed { id, error }),
     }

@@ -5,7 +5,7 @@ use super::{
     task::{Holder, NewTask, Owner, Task},
 };
 use crate::{
-    engine::{Scope as RequestInfo, later},
+    engine::{RequestInfo, later},
     protocol::{Feature, RawJson, RpcError, extension, project},
     server::{
         random,

@@ -2,7 +2,7 @@
 
 use super::timestamp::iso_8601;
 use crate::{
-    engine::{Patience, later},
+    engine::{RequestTimeout, later},
     protocol::{Feature, RawJson, Revision, RpcError, meta, model::TaskStatus, project},
     runtime::Runtime,
     server::{
@@ -72,7 +72,7 @@ struct State {
 /// What the task asks its client.
 struct Question {
     request: InputRequest,
-    patience: Patience,
+    timeout: RequestTimeout,
     on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
     /// In the legacy era: it is on its way to the client.
     sent: bool,
@@ -309,7 +309,7 @@ impl Task {
         self: &Arc<Self>,
         key: &str,
         mut request: InputRequest,
-        patience: Patience,
+        timeout: RequestTimeout,
         on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
     ) -> Result<String, ClientRequestError> {
         let key = {
@@ -321,21 +321,21 @@ impl Task {
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }
-            state.questions.insert(key.clone(), Question { request, patience, on_response, sent: false });
+            state.questions.insert(key.clone(), Question { request, timeout, on_response, sent: false });
             state.status = TaskStatus::InputRequired;
             state.updated = self.runtime.unix_time();
             key
         };
         self.notify();
         self.send_questions();
-        self.give_up_later(key.clone(), patience);
+        self.give_up_later(key.clone(), timeout);
         Ok(key)
     }
 
-    fn give_up_later(self: &Arc<Self>, key: String, patience: Patience) {
+    fn give_up_later(self: &Arc<Self>, key: String, timeout: RequestTimeout) {
         let task = Arc::downgrade(self);
         let runtime = Arc::clone(&self.runtime);
-        let until = later(runtime.now(), patience.timeout);
+        let until = later(runtime.now(), timeout.timeout);
         self.runtime.spawn(Box::pin(async move {
             runtime.sleep_until(until).await;
             if let Some(task) = task.upgrade() {
@@ -358,16 +358,16 @@ impl Task {
             let questions: Vec<_> = unsent
                 .map(|(key, question)| {
                     question.sent = true;
-                    (key.clone(), question.request.clone(), question.patience)
+                    (key.clone(), question.request.clone(), question.timeout)
                 })
                 .collect();
             (context, questions)
         };
-        for (key, request, patience) in questions {
+        for (key, request, timeout) in questions {
             let task = Arc::clone(self);
             let name = key.clone();
             let on_response = Box::new(move |answer| task.answered_or_unsent(&name, answer));
-            if let Err(error) = context.send_input_request(patience, &request, on_response) {
+            if let Err(error) = context.send_input_request(timeout, &request, on_response) {
                 self.answered_or_unsent(&key, Err(error));
             }
         }

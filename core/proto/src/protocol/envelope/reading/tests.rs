@@ -88,7 +88,7 @@ fn responses_that_make_no_sense_are_responses_still() {
     ] {
         let Frame::Single(Ok(Message::Response(response))) = parse(text) else { panic!("{text}") };
         assert_eq!(response.id, id.map(RequestId::Integer), "{text}");
-        let Err(NoResult::Nonsense(said)) = response.outcome else { panic!("{text}") };
+        let Err(NoResult::InvalidResponse(said)) = response.outcome else { panic!("{text}") };
         assert!(said.contains(problem), "{text}: {said}");
     }
     let deep = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":{}{}}}}}"#, "[".repeat(127), "]".repeat(127));

@@ -1,14 +1,16 @@
-//! What is known about the request that is being served.
+//! Information about the request that is being served.
 
-use super::MirroredParameters;
 use crate::protocol::{RawJson, Revision, meta::ProgressToken, model::LoggingLevel};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-/// Where a request comes from: its revision and what its sender declared. Era-neutral; never carried over from one modern
+/// The values of `Mcp-Param-*` headers by the rest of their name in lower case, decoded as `Mcp-Name` is.
+pub type MirroredParameters = BTreeMap<String, Result<String, String>>;
+
+/// The origin of a request: its revision, and the declarations of its sender. Era-neutral; never carried over from one modern
 /// request to the next (DISC-14, DISC-16).
 #[derive(Debug, Clone)]
-pub struct Scope {
+pub struct RequestInfo {
     /// The revision that governs the request.
     pub revision: Revision,
     /// The client's Implementation object, if it gave one.
@@ -27,7 +29,7 @@ pub struct Scope {
     pub auth: Option<RawJson>,
 }
 
-impl Scope {
+impl RequestInfo {
     /// Whom the verified identity names; empty where nothing is verified.
     pub fn principal(&self) -> String {
         let auth: Option<Value> = self.auth.as_ref().and_then(|auth| auth.parse().ok());

@@ -1,0 +1,56 @@
+//! The algorithms of signatures.
+
+/// The algorithm of a token's signature (RFC 7518 section 3.1, RFC 8037).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Algorithm {
+    Rs256,
+    Rs384,
+    Rs512,
+    Ps256,
+    Ps384,
+    Ps512,
+    Es256,
+    Es384,
+    Es512,
+    EdDsa,
+}
+
+impl Algorithm {
+    /// Every algorithm.
+    pub const ALL: [Self; 10] = [
+        Self::Es256,
+        Self::Es384,
+        Self::Es512,
+        Self::EdDsa,
+        Self::Ps256,
+        Self::Ps384,
+        Self::Ps512,
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+    ];
+
+    /// The name in `alg`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Ps256 => "PS256",
+            Self::Ps384 => "PS384",
+            Self::Ps512 => "PS512",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::Es512 => "ES512",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    /// The algorithm of a name; names are case-sensitive.
+    pub fn parse(name: &str) -> Option<Self> {
+        // RFC 9864 gives EdDSA on this curve a name of its own.
+        let name = if name == "Ed25519" { "EdDSA" } else { name };
+        Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == name)
+    }
+}

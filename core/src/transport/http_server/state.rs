@@ -1,0 +1,46 @@
+//! The state of one endpoint.
+
+use super::{
+    gate::Gate,
+    session::{SessionEnd, SessionTable},
+};
+use crate::{
+    auth::Authorization,
+    http::{guard::Guard, routes::Routes},
+    runtime::Runtime,
+    server::{Outbound, Server},
+};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+/// The state that the requests at one endpoint share.
+pub(super) struct Shared {
+    pub(super) server: Server,
+    pub(super) runtime: Arc<dyn Runtime>,
+    pub(super) guard: Guard,
+    pub(super) auth: Option<Authorization>,
+    pub(super) routes: Routes,
+    pub(super) stateless: bool,
+    pub(super) json: bool,
+    /// How many events, and bytes of them, are kept for the clients of a session.
+    pub(super) replay: Option<(usize, usize)>,
+    pub(super) retry: Duration,
+    pub(super) sessions: Arc<SessionTable>,
+    /// Those of HTTP+SSE.
+    pub(super) sse_sessions: Arc<SessionTable>,
+    pub(super) nowhere: Arc<dyn Outbound>,
+    /// The number of this endpoint at the server.
+    pub(super) origin: u64,
+    /// The gate of requests without a session.
+    pub(super) gate: Arc<Gate>,
+    pub(super) closing: AtomicBool,
+}
+
+impl Shared {
+    /// A session of HTTP+SSE ends with its stream, which keeps this.
+    pub(super) fn end_of(&self, session: String) -> SessionEnd {
+        SessionEnd::new(Arc::clone(&self.sse_sessions), session)
+    }
+}
