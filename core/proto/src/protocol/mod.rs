@@ -11,6 +11,7 @@ pub mod meta;
 pub mod method;
 pub mod model;
 pub mod operation;
+pub mod options;
 pub mod project;
 mod raw;
 mod revision;

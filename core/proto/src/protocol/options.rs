@@ -1,0 +1,360 @@
+//! Options: structs whose members are declared once, with their JSON, their unit and their default.
+//!
+//! `options!` writes the struct, its default, its reading from JSON and its description. A member that is absent or
+//! `null` has its default; an unknown member is an error.
+
+use super::describe::{Described, Field, Object, Type, Unit};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, Error, MapAccess, Visitor},
+};
+use serde_json::Value;
+use std::{fmt, marker::PhantomData, time::Duration};
+
+/// A struct of options.
+pub trait Options: Default {
+    /// The description, without the members of flattened structs.
+    const OBJECT: &'static Object;
+
+    /// The descriptions of the structs whose members stand among the others in JSON.
+    const FLATTENED: &'static [&'static Object];
+
+    /// Takes the next value of a map as the option of that name; `false`: there is no such option, and nothing was taken.
+    ///
+    /// # Errors
+    /// A value that the option cannot have.
+    fn set<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error>;
+}
+
+/// Reads options.
+///
+/// # Errors
+/// An unknown option, or a value that an option cannot have.
+pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Members<T>(PhantomData<T>);
+
+    impl<'de, T: Options> Visitor<'de> for Members<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "an object of options ({})", T::OBJECT.name)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+            let mut options = T::default();
+            while let Some(name) = map.next_key::<String>()? {
+                if !options.set(&name, &mut map)? {
+                    return Err(unknown::<T, A::Error>(&name));
+                }
+            }
+            Ok(options)
+        }
+    }
+
+    deserializer.deserialize_map(Members(PhantomData))
+}
+
+/// The error for an option that does not exist.
+pub fn unknown<T: Options, E: Error>(name: &str) -> E {
+    let known: Vec<_> = fields::<T>().map(|field| format!("`{}`", field.json)).collect();
+    E::custom(format_args!("unknown field `{name}`, expected one of {}", known.join(", ")))
+}
+
+/// The options of a struct and of those that are flattened into it.
+pub fn fields<T: Options>() -> impl Iterator<Item = &'static Field> {
+    T::OBJECT.fields.iter().chain(T::FLATTENED.iter().flat_map(|object| object.fields))
+}
+
+/// A form that a value of a type has in JSON.
+pub trait Form<T> {
+    /// The type in JSON.
+    const TYPE: Type;
+    /// The unit.
+    const UNIT: Option<Unit> = None;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// A value that is not of this form.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error>;
+
+    /// Writes a value, for the documentation of a default.
+    fn write(value: &T) -> Value;
+}
+
+/// The form that the type itself has.
+pub struct Plain;
+
+impl<T: Described + DeserializeOwned + Serialize> Form<T> for Plain {
+    const TYPE: Type = T::TYPE;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        T::deserialize(deserializer)
+    }
+
+    fn write(value: &T) -> Value {
+        serde_json::to_value(value).unwrap_or_default()
+    }
+}
+
+/// A duration in whole milliseconds, bounded so that adding one to a time cannot overflow.
+pub struct Millis;
+
+/// The longest duration that hosts can give.
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+impl Form<Duration> for Millis {
+    const TYPE: Type = Type::Duration;
+    const UNIT: Option<Unit> = Some(Unit::Milliseconds);
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(|given| Duration::from_millis(given).min(CENTURY))
+    }
+
+    fn write(value: &Duration) -> Value {
+        u64::try_from(value.as_millis()).unwrap_or(u64::MAX).into()
+    }
+}
+
+impl Form<Option<Duration>> for Millis {
+    const TYPE: Type = Type::Duration;
+    const UNIT: Option<Unit> = Some(Unit::Milliseconds);
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        <Self as Form<Duration>>::read(deserializer).map(Some)
+    }
+
+    fn write(value: &Option<Duration>) -> Value {
+        value.as_ref().map(<Self as Form<Duration>>::write).unwrap_or_default()
+    }
+}
+
+/// A number of bytes.
+pub struct Bytes;
+
+impl Form<usize> for Bytes {
+    const TYPE: Type = Type::Integer;
+    const UNIT: Option<Unit> = Some(Unit::Bytes);
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+        usize::deserialize(deserializer)
+    }
+
+    fn write(value: &usize) -> Value {
+        (*value).into()
+    }
+}
+
+/// A text, or `false` for none. `true` is the default.
+pub struct OrFalse;
+
+impl Form<Option<String>> for OrFalse {
+    const TYPE: Type = Type::OrFalse(&Type::String);
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Bool(false) => Ok(None),
+            Value::String(text) => Ok(Some(text)),
+            other => Err(D::Error::custom(format_args!("{other} is neither a string nor false"))),
+        }
+    }
+
+    fn write(value: &Option<String>) -> Value {
+        value.as_ref().map_or(Value::Bool(false), |text| text.as_str().into())
+    }
+}
+
+/// The permissions of a file in octal digits, such as `"660"`.
+pub struct Permissions;
+
+impl Form<u32> for Permissions {
+    const TYPE: Type = Type::String;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777).ok_or_else(|| {
+            D::Error::custom(format_args!("{text:?} is not written as for files, such as \"660\""))
+        })
+    }
+
+    fn write(value: &u32) -> Value {
+        format!("{value:o}").into()
+    }
+}
+
+/// The number of a port.
+pub struct Port;
+
+impl Form<u16> for Port {
+    const TYPE: Type = Type::Integer;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+        let port = u64::deserialize(deserializer)?;
+        u16::try_from(port).map_err(|_| D::Error::custom(format_args!("{port} is not a port; ports end at 65535")))
+    }
+
+    fn write(value: &u16) -> Value {
+        (*value).into()
+    }
+}
+
+/// A value with the form in which it is read.
+#[doc(hidden)]
+pub struct Formed<T, F>(pub T, PhantomData<F>);
+
+impl<'de, T, F: Form<T>> Deserialize<'de> for Formed<T, F> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        F::read(deserializer).map(|value| Self(value, PhantomData))
+    }
+}
+
+/// Declares a struct of options.
+///
+/// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another form in JSON than its own
+/// ([`Form`]); a row without `=>` is for Rust alone. Rows `name: Type,` behind a `;` take the options of another such struct
+/// among these.
+#[macro_export]
+macro_rules! options {
+    (
+        $(#[doc = $doc:literal])*
+        $(#[derive($($derived:ident),* $(,)?)])?
+        pub struct $name:ident {
+            $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty $(=> $json:literal $(as $form:ident)?)? = $default:expr,)*
+            $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?
+        }
+    ) => {
+        $(#[doc = $doc])*
+        $(#[derive($($derived),*)])?
+        pub struct $name {
+            $($(#[doc = $field_doc])* #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")] pub $field: $ty,)*
+            $($($(#[doc = $flat_doc])* pub $flat: $flat_ty,)*)?
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* $($($flat: <$flat_ty>::default(),)*)? }
+            }
+        }
+
+        impl $crate::protocol::options::Options for $name {
+            const OBJECT: &'static $crate::protocol::describe::Object = {
+                static OBJECT: $crate::protocol::describe::Object = $crate::protocol::describe::Object {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    tag: None,
+                    fields: $crate::options!(@rows [] $($field [$($field_doc)*] [$ty] [$($json $(as $form)?)?] [$default];)*),
+                };
+                &OBJECT
+            };
+            const FLATTENED: &'static [&'static $crate::protocol::describe::Object] =
+                &[$($(<$flat_ty as $crate::protocol::options::Options>::OBJECT),*)?];
+
+            fn set<'de, A: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+                $($(if name == $json {
+                    type Value = $crate::protocol::options::Formed<$ty, $crate::options!(@form $($form)?)>;
+                    if let Some(given) = map.next_value::<Option<Value>>()? {
+                        self.$field = given.0;
+                    }
+                    return Ok(true);
+                })?)*
+                $($(if $crate::protocol::options::Options::set(&mut self.$flat, name, map)? {
+                    return Ok(true);
+                })*)?
+                Ok(false)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::protocol::options::read(deserializer)
+            }
+        }
+    };
+
+    (@form) => { $crate::protocol::options::Plain };
+    (@form $form:ident) => { $crate::protocol::options::$form };
+
+    (@rows [$($done:expr,)*]) => { &[$($done),*] };
+    // For Rust alone.
+    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [] [$default:expr]; $($rest:tt)*) => {
+        $crate::options!(@rows [$($done,)*] $($rest)*)
+    };
+    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [$json:literal $(as $form:ident)?] [$default:expr]; $($rest:tt)*) => {
+        $crate::options!(@rows [$($done,)* $crate::protocol::describe::Field {
+            name: stringify!($field),
+            json: $json,
+            doc: &[$($doc),*],
+            presence: $crate::protocol::describe::Presence::Optional,
+            ty: <$crate::options!(@form $($form)?) as $crate::protocol::options::Form<$ty>>::TYPE,
+            unit: <$crate::options!(@form $($form)?) as $crate::protocol::options::Form<$ty>>::UNIT,
+            default: Some(|| {
+                let default: $ty = $default;
+                <$crate::options!(@form $($form)?) as $crate::protocol::options::Form<$ty>>::write(&default)
+            }),
+        },] $($rest)*)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    options! {
+        /// Inner.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Inner {
+            /// A size.
+            max_bytes: usize => "maxBytes" as Bytes = 4 << 20,
+        }
+    }
+
+    options! {
+        /// Outer.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Outer {
+            /// A number.
+            page_size: usize => "pageSize" = 1000,
+            /// A time.
+            idle: Duration => "idleMs" as Millis = Duration::from_secs(5),
+            /// A path.
+            path: Option<String> => "path" as OrFalse = Some("/sse".into()),
+            /// Not in JSON.
+            hook: Option<u8> = None,
+            ;
+            /// The others.
+            inner: Inner,
+        }
+    }
+
+    fn read(value: Value) -> Result<Outer, String> {
+        serde_path_to_error::deserialize(value).map_err(|error| format!("{}: {}", error.path(), error.inner()))
+    }
+
+    #[test]
+    fn absent_and_null_members_have_their_default() {
+        assert_eq!(read(json!({})), Ok(Outer::default()));
+        assert_eq!(read(json!({"pageSize": null, "idleMs": null})), Ok(Outer::default()));
+    }
+
+    #[test]
+    fn members_are_read_in_their_form_and_flattened_ones_among_them() {
+        let given = read(json!({"idleMs": 20, "path": false, "maxBytes": 7})).unwrap();
+        assert_eq!((given.idle, given.path, given.inner.max_bytes), (Duration::from_millis(20), None, 7));
+    }
+
+    #[test]
+    fn errors_name_the_member() {
+        assert!(read(json!({"pageSize": "x"})).unwrap_err().starts_with("pageSize: "));
+        let unknown = read(json!({"hook": 1})).unwrap_err();
+        assert!(unknown.contains("`hook`") && unknown.contains("`maxBytes`"), "{unknown}");
+    }
+
+    #[test]
+    fn descriptions_know_unit_and_default() {
+        let fields: Vec<_> = fields::<Outer>().collect();
+        assert_eq!(fields.iter().map(|field| field.json).collect::<Vec<_>>(), ["pageSize", "idleMs", "path", "maxBytes"]);
+        assert_eq!((fields[1].unit, fields[1].default.unwrap()()), (Some(Unit::Milliseconds), json!(5000)));
+        assert_eq!((fields[3].unit, fields[3].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
+    }
+}
