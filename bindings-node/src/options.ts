@@ -49,7 +49,7 @@ export interface ServerOptions {
   /** How long a person may take to answer where the request stays open meanwhile (before 2026-07-28); 10 minutes. */
   inputTimeout?: number;
   /** Runs handlers again for each answer on every revision, as 2026-07-28 does: to test that they bear it; false. */
-  replay?: boolean;
+  rerunHandlers?: boolean;
   /** How long tasks are kept; 1 hour. */
   taskTtl?: number;
   /** How often clients should ask for them; 500. */

@@ -136,8 +136,8 @@ test("MRTR-06: a state that was changed, and one of another key, are refused; a 
   await withPeer({ revision: modern }, async (peer) => assert.equal((await retry(peer, sealed)).error.code, -32602));
 });
 
-test("with replay, handlers run again on every revision", () =>
-  withPeer({ revision: "2025-11-25", args: [JSON.stringify({ replay: true })] }, async (peer) => {
+test("with rerunHandlers, handlers run again on every revision", () =>
+  withPeer({ revision: "2025-11-25", args: [JSON.stringify({ rerunHandlers: true })] }, async (peer) => {
     assert.equal(JSON.parse(await peer.call("elicit")).runs, 3);
   }));
 

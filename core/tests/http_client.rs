@@ -641,8 +641,8 @@ async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_for_good() {
     })
     .await;
     let (heard, mut news) = mpsc::unbounded_channel();
-    let limits = Limits { max_message_bytes: 1000, ..Limits::default() };
-    let options = ClientOptions { limits, ..choose(RevisionChoice::Legacy) };
+    let max_message_bytes = 1000;
+    let options = ClientOptions { max_message_bytes, ..choose(RevisionChoice::Legacy) };
     let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
     timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
     client.close().await;
@@ -821,8 +821,8 @@ async fn answers_are_bounded() {
             )
         })
         .await;
-        let limits = Limits { max_message_bytes: 1000, ..Limits::default() };
-        let options = ClientOptions { limits, ..choose(RevisionChoice::Pinned(Revision::V2026_07_28)) };
+        let max_message_bytes = 1000;
+        let options = ClientOptions { max_message_bytes, ..choose(RevisionChoice::Pinned(Revision::V2026_07_28)) };
         let client = Client::connect_with(server.url.as_str(), options, ()).await.unwrap();
         let error = request(&client, "tools/list").await.unwrap_err();
         assert!(error.to_string().contains("1000 bytes"), "{error}");

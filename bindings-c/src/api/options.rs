@@ -142,7 +142,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_replay(
     options: *mut trunkline_server_options,
     replay: bool,
 ) -> trunkline_result {
-    set!(options, put(&mut options.options, "replay", replay))
+    set!(options, put(&mut options.options, "rerunHandlers", replay))
 }
 
 /// Declares an extension: its identifier and its settings, a JSON object.

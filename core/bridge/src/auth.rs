@@ -1,9 +1,9 @@
 //! Access tokens: what an endpoint asks for, and hosts that judge tokens themselves.
 
 use super::{
-    BridgeError, Event, EventKind, Lane, Shape,
-    config::{self, FailConfig, FailKind},
+    BridgeError, Event, EventKind, Lane, Shape, config,
     entries::{Entry, HostTarget},
+    message::{Fail, FailKind, message},
     port::PortInner,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -14,6 +14,7 @@ use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock, Weak},
 };
+use trunkline::protocol::describe::{Described, Type, Values};
 use trunkline::{
     auth::{
         Algorithm, Authorization, DpopPolicy, Identity, JwtOptions, JwtVerifier, KeySource, Refusal, TokenVerifier,
@@ -23,38 +24,80 @@ use trunkline::{
     transport::HttpFetch,
 };
 
-/// `transport.auth` of a listener.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct AuthConfig {
-    resource: String,
-    issuer: Option<OneOrMore>,
-    authorization_servers: Option<Vec<String>>,
-    audience: Option<OneOrMore>,
-    #[serde(default)]
-    scopes: Vec<String>,
-    #[serde(default)]
-    required_scopes: Vec<String>,
-    #[serde(default)]
-    implies: BTreeMap<String, Vec<String>>,
-    jwks: Option<Value>,
-    jwks_uri: Option<String>,
-    algorithms: Option<Vec<String>>,
-    #[serde(default)]
-    dpop: Dpop,
-    dpop_algorithms: Option<Vec<String>>,
-    dpop_nonce: Option<Nonce>,
-    public_url: Option<String>,
-    #[serde(default)]
-    metadata: Map<String, Value>,
-    verifier: Option<u64>,
+message! {
+    /// Access tokens that requests to an endpoint need: `transport.auth` of a listener.
+    pub struct AuthConfig {
+        /// The public URL of the endpoint, which tokens must be issued for.
+        resource: String = "resource",
+        ;
+        /// The issuers of JWTs that are accepted: https, or http on this machine. The authorization servers by default.
+        issuer: Option<OneOrMore> = "issuer",
+        /// The servers where clients get tokens. The issuers by default.
+        authorization_servers: Option<Vec<String>> = "authorizationServers",
+        /// Audiences of which a token must name one, in the place of the resource.
+        audience: Option<OneOrMore> = "audience",
+        /// Scopes that the metadata tells clients to ask for. The required ones by default.
+        scopes: Vec<String> = "scopes",
+        /// Scopes that every request needs.
+        required_scopes: Vec<String> = "requiredScopes",
+        /// Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`.
+        implies: BTreeMap<String, Vec<String>> = "implies",
+        /// The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are.
+        jwks: Option<Value> = "jwks",
+        /// The URL of the issuer's keys.
+        jwks_uri: Option<String> = "jwksUri",
+        /// Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384, PS512, RS256, RS384 and
+        /// RS512. All of them by default.
+        algorithms: Option<Vec<String>> = "algorithms",
+        /// Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are accepted.
+        dpop: Dpop = "dpop",
+        /// Algorithms by which proofs may be signed. All of them by default.
+        dpop_algorithms: Option<Vec<String>> = "dpopAlgorithms",
+        /// Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all processes of one
+        /// endpoint share.
+        dpop_nonce: Option<Nonce> = "dpopNonce",
+        /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it.
+        public_url: Option<String> = "publicUrl",
+        /// Further members of the metadata document, such as `resource_name`.
+        metadata: Map<String, Value> = "metadata",
+        /// The handle of a registered verifier that judges tokens in the place of the built-in one for JWTs. Then only the
+        /// authorization servers are needed beside the resource.
+        verifier: Option<u64> = "verifier",
+    }
 }
 
-#[derive(Deserialize)]
+/// One text, or several.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-enum OneOrMore {
+pub enum OneOrMore {
+    /// One.
     One(String),
+    /// Several.
     More(Vec<String>),
+}
+
+impl Described for OneOrMore {
+    const TYPE: Type = Type::OneOrList(&Type::String);
+}
+
+impl Described for Dpop {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "DpopPolicy",
+            doc: &[" Whether tokens are bound to keys (RFC 9449)."],
+            values: &[
+                ("off", &[" Tokens are not bound; bound ones still need their proof."]),
+                ("optional", &[" Clients may bind their tokens."]),
+                ("required", &[" Every token must be bound."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
+impl Described for Nonce {
+    const TYPE: Type = Type::Json;
 }
 
 impl From<OneOrMore> for Vec<String> {
@@ -66,19 +109,26 @@ impl From<OneOrMore> for Vec<String> {
     }
 }
 
-#[derive(Deserialize, Default)]
+/// Whether tokens are bound to keys.
+#[derive(Debug, Clone, Copy, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-enum Dpop {
+pub enum Dpop {
+    /// They are not.
     #[default]
     Off,
+    /// They may be.
     Optional,
+    /// They must be.
     Required,
 }
 
-#[derive(Deserialize)]
+/// Nonces for proofs.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-enum Nonce {
+pub enum Nonce {
+    /// Whether they are needed.
     Wanted(bool),
+    /// The secret to make them with.
     Secret(String),
 }
 
@@ -190,15 +240,7 @@ impl PortInner {
         builder.build().map_err(wrong)
     }
 
-    pub(super) fn register_verifier(
-        self: &Arc<Self>,
-        server: Server,
-        lane: Lane,
-        rest: &Map<String, Value>,
-    ) -> Result<u64, BridgeError> {
-        if let Some(name) = rest.keys().next() {
-            return Err(BridgeError::invalid(format!("verifier: {name} is no option; there are server and lane")));
-        }
+    pub(super) fn register_verifier(self: &Arc<Self>, server: Server, lane: Lane) -> Result<u64, BridgeError> {
         let target = Arc::new(HostTarget { port: Arc::downgrade(self), handle: OnceLock::new(), lane });
         let handle = self.insert(Entry::Verifier { server, target: Arc::clone(&target) })?;
         let _ = target.handle.set(handle);
@@ -233,7 +275,7 @@ impl PortInner {
     }
 
     /// Answers a token's call with a refusal. `None`: the ticket is of another call.
-    pub(super) fn fail_verification(&self, ticket: u64, given: &FailConfig) -> Result<Option<bool>, BridgeError> {
+    pub(super) fn fail_verification(&self, ticket: u64, given: &Fail) -> Result<Option<bool>, BridgeError> {
         if !self.is_verification(ticket) {
             return Ok(None);
         }
@@ -259,7 +301,7 @@ impl PortInner {
     }
 }
 
-fn refusal(given: &FailConfig) -> Result<Refusal, BridgeError> {
+fn refusal(given: &Fail) -> Result<Refusal, BridgeError> {
     let data = given.data.as_ref();
     let code = data.and_then(|data| data["error"].as_str());
     match (&given.kind, code) {

@@ -1,6 +1,12 @@
 //! What the numbers of a port name.
 
-use super::{BridgeError, Event, EventKind, Lane, Reply, http::Answering, port::PortInner, queue::Latest};
+use super::{
+    BridgeError, Event, EventKind, Lane, Reply,
+    http::Answering,
+    message::{NotifyConnection, Request},
+    port::PortInner,
+    queue::Latest,
+};
 use bytes::Bytes;
 use std::{
     sync::{Arc, Weak},
@@ -87,10 +93,10 @@ pub(super) enum Sent {
 }
 
 /// A request or notification that was made before its connection was open.
-pub(super) struct Waiting {
-    /// `None`: a notification.
-    pub(super) ticket: Option<u64>,
-    pub(super) json: Vec<u8>,
+pub(super) enum Waiting {
+    /// A request, with its ticket.
+    Request(u64, Request),
+    Notification(NotifyConnection),
 }
 
 /// The place of a reply that is fetched with `wait` or `fetch`.

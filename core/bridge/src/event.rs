@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use trunkline::protocol::describe::{Described, Type, Values};
 
 /// One thing that the host has to know. A flat record, the same in every language.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +77,21 @@ impl Shape {
             .into_iter()
             .find(|shape| *shape as u8 == number)
     }
+}
+
+impl Described for Lane {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "Lane",
+            doc: &[" The drainer that takes an event."],
+            values: &[
+                ("queue", &[" The loop that owns the port; its bell rings."]),
+                ("pool", &[" Worker threads that wait in `drain`."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
 }
 
 /// Which drainer takes an event.

@@ -2,9 +2,8 @@
 
 use super::{
     BridgeError, ErrorKind, Event, EventKind, Lane,
-    config::{RequestHead, TransportConfig},
     entries::{Entry, Slot},
-    opening::http_options,
+    message::HttpHead,
     port::PortInner,
 };
 use bytes::Bytes;
@@ -22,7 +21,7 @@ use std::{
 use tokio::task::AbortHandle;
 use trunkline::{
     bridge_support::{BodyFeed, Exchange, FedBody, Mutex},
-    transport::{HttpBody, Listener},
+    transport::{HttpBody, HttpOptions, Listener},
 };
 
 /// How many bytes of a response cross before the host grants more.
@@ -58,19 +57,12 @@ impl PortInner {
     pub(super) fn mount(
         self: &Arc<Self>,
         server: u64,
-        transport: TransportConfig,
+        path: Option<&str>,
+        options: &HttpOptions,
         slot: Option<Arc<Slot>>,
     ) -> Result<u64, BridgeError> {
         let server = self.server(server)?;
-        let path = match &transport {
-            TransportConfig::Http { host: None, port: None, unix: None, url: None, path, .. } => path.clone(),
-            _ => {
-                let text = "open: a mounted server has no transport.host, port, unix or url: the web framework listens";
-                return Err(BridgeError::invalid(text));
-            }
-        };
-        let options = http_options(self, transport)?;
-        let listener = Listener::mounted(&server, self.runtime()?, &options, path.as_deref());
+        let listener = Listener::mounted(&server, self.runtime()?, options, path);
         let entry = Entry::Listener { listener: Arc::new(listener), slot: slot.clone() };
         let handle = self.insert_opening(entry)?;
         self.opened(handle, slot.as_deref(), Ok(json!({})));
@@ -80,7 +72,7 @@ impl PortInner {
     pub(super) fn http_request(
         self: &Arc<Self>,
         listener: u64,
-        head: &RequestHead,
+        head: &HttpHead,
         end: bool,
     ) -> Result<u64, BridgeError> {
         let mounted = match self.table.lock().get(listener) {
@@ -202,7 +194,7 @@ impl Drop for Told {
 
 /// The request of a head; the error says why it is none. One that went wrong on its way through a framework is the client's
 /// business, so it is answered and not thrown at the host.
-fn request_of(head: &RequestHead, body: FedBody) -> Result<Request<FedBody>, String> {
+fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String> {
     let target = match head.query.as_deref() {
         None | Some("") => head.path.clone(),
         Some(query) => format!("{}?{query}", head.path),

@@ -11,6 +11,7 @@ mod event;
 mod facts;
 mod http;
 mod log;
+pub mod message;
 mod notices;
 mod opening;
 mod outcomes;

@@ -1,8 +1,8 @@
 //! What a host says without asking: a handler while it runs, and a server to its clients.
 
 use super::{
-    BridgeError,
-    config::{self, CallNoticeConfig, NotificationConfig, ServerNoticeConfig},
+    BridgeError, config,
+    message::{NotifyCall, NotifyConnection, NotifyServer},
 };
 use trunkline::{
     client::Client,
@@ -11,7 +11,7 @@ use trunkline::{
 };
 
 /// What a handler says while it runs.
-pub(super) fn of_call(facts: &CallFacts, given: CallNoticeConfig) {
+pub(super) fn of_call(facts: &CallFacts, given: NotifyCall) {
     if let Some(progress) = given.progress {
         facts.progress(progress, given.total, given.message.as_deref());
     }
@@ -33,7 +33,7 @@ pub(super) fn of_call(facts: &CallFacts, given: CallNoticeConfig) {
 }
 
 /// What a server tells its clients beyond what its catalog says by itself.
-pub(super) fn of_server(server: &Server, given: ServerNoticeConfig) -> Result<(), BridgeError> {
+pub(super) fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
     if let Some(list) = given.list_changed {
         server.list_changed(config::category(&list)?);
     }
@@ -47,9 +47,8 @@ pub(super) fn of_server(server: &Server, given: ServerNoticeConfig) -> Result<()
 }
 
 /// A notification of a client.
-pub(super) fn of_connection(client: &Client, json: &[u8]) -> Result<(), BridgeError> {
-    let given: NotificationConfig = config::read("notify", json)?;
-    let params = given.params.map(|params| RawJson::from_value(&params)).transpose();
+pub(super) fn of_connection(client: &Client, given: &NotifyConnection) -> Result<(), BridgeError> {
+    let params = given.params.as_ref().map(RawJson::from_value).transpose();
     let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
     client.notify(&given.method, params.as_ref()).map_err(BridgeError::from)
 }

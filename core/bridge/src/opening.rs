@@ -3,9 +3,9 @@
 use super::{
     BridgeError, ErrorKind,
     concern::Concerned,
-    config::{OpenConfig, TransportConfig},
-    entries::{Entry, HostEvents, Slot},
+    entries::{Entry, HostEvents, Slot, Waiting},
     facts::server_facts,
+    message::{Child, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
     port::PortInner,
 };
 use serde_json::{Value, json};
@@ -19,80 +19,85 @@ use trunkline::{
 };
 
 impl PortInner {
-    pub(super) fn open(self: &Arc<Self>, given: OpenConfig) -> Result<u64, BridgeError> {
+    pub(super) fn open(self: &Arc<Self>, given: Open) -> Result<u64, BridgeError> {
+        match given {
+            Open::Listener(given) => self.open_listener(given),
+            Open::Connection(given) => self.open_connection(given),
+        }
+    }
+
+    fn open_listener(self: &Arc<Self>, given: OpenListener) -> Result<u64, BridgeError> {
         let process = self.process()?;
         let slot = given.wait.then(Arc::<Slot>::default);
-        match (given.server, given.client) {
-            (Some(server), None) if given.transport.is_mounted() => self.mount(server, given.transport, slot),
-            (Some(server), None) => {
-                let server = self.server(server)?;
-                let opening = Opening::enter(self, slot, false)?;
-                let handle = opening.handle;
-                let lender = given.driven.then(Arc::default);
-                if let Some(lender) = &lender {
-                    self.lend(handle, lender);
-                }
-                self.spawn(&process, Arc::clone(self).listen(opening, server, given.transport, lender));
-                Ok(handle)
+        let how = match given.transport {
+            Listening::Mounted { path, options, auth } => {
+                return self.mount(given.server, path.as_deref(), &self.with_auth(options, auth)?, slot);
             }
-            (None, Some(client)) => {
-                let options = client.options()?;
-                let lender = given.driven.then(Arc::default);
-                let connector = self.connector(given.transport, &options, lender.clone())?;
-                let opening = Opening::enter(self, slot, true)?;
-                let handle = opening.handle;
-                if let Some(lender) = lender {
-                    self.lend(handle, &lender);
-                }
-                let connecting = self.spawn(&process, Arc::clone(self).connect(opening, connector, options));
-                self.with_entry(handle, |entry| {
-                    if let Entry::Opening { task, .. } = entry {
-                        *task = Some(connecting.abort_handle());
-                    }
-                });
-                Ok(handle)
-            }
-            _ => Err(BridgeError::invalid("open: either server or client must be given")),
+            Listening::Stdio => How::Stdio,
+            Listening::Http { options, auth } => How::Http(self.with_auth(options, auth)?),
+        };
+        let server = self.server(given.server)?;
+        let opening = Opening::enter(self, slot, false)?;
+        let handle = opening.handle;
+        let lender = given.driven.then(Arc::default);
+        if let Some(lender) = &lender {
+            self.lend(handle, lender);
         }
+        self.spawn(&process, Arc::clone(self).listen(opening, server, how, lender));
+        Ok(handle)
+    }
+
+    fn open_connection(self: &Arc<Self>, given: OpenConnection) -> Result<u64, BridgeError> {
+        let process = self.process()?;
+        let slot = given.wait.then(Arc::<Slot>::default);
+        let lender = given.driven.then(Arc::default);
+        let connector = self.connector(given.transport, &given.client, lender.clone())?;
+        let opening = Opening::enter(self, slot, true)?;
+        let handle = opening.handle;
+        if let Some(lender) = lender {
+            self.lend(handle, &lender);
+        }
+        let connecting = self.spawn(&process, Arc::clone(self).connect(opening, connector, given.client));
+        self.with_entry(handle, |entry| {
+            if let Entry::Opening { task, .. } = entry {
+                *task = Some(connecting.abort_handle());
+            }
+        });
+        Ok(handle)
+    }
+
+    /// The options of an endpoint, with what it asks of access tokens.
+    fn with_auth(self: &Arc<Self>, options: HttpOptions, auth: Option<Value>) -> Result<HttpOptions, BridgeError> {
+        Ok(HttpOptions { auth: auth.map(|auth| self.authorization(auth)).transpose()?, ..options })
     }
 
     fn connector(
         self: &Arc<Self>,
-        transport: TransportConfig,
+        transport: Connecting,
         options: &ClientOptions,
         lender: Option<Arc<Lender>>,
     ) -> Result<Arc<dyn Connector>, BridgeError> {
-        if let Some(option) = transport.only_for_listeners() {
-            let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");
-            return Err(BridgeError::invalid(text));
-        }
         match transport {
-            TransportConfig::Memory { server } => {
+            Connecting::Memory(Memory { server }) => {
                 Ok(Arc::new(MemoryConnector::new(self.server(server)?, self.runtime()?)))
             }
-            TransportConfig::Child { command, env, inherit_env, cwd } => {
+            Connecting::Child(Child { command, env, inherit_env, cwd }) => {
                 if command.is_empty() {
                     return Err(BridgeError::invalid("open: transport.command is empty"));
                 }
                 let command = ChildCommand {
                     command,
                     env: env.into_iter().collect(),
-                    inherit_env,
+                    inherit_env: inherit_env.unwrap_or(true),
                     cwd: cwd.map(Into::into),
                     ..ChildCommand::default()
                 };
-                Ok(Arc::new(ChildConnector::new(command, options.limits.clone(), lender)))
+                Ok(Arc::new(ChildConnector::new(command, options.limits(), lender)))
             }
-            TransportConfig::Http { url: Some(url), headers, .. } => {
-                let connector = HttpConnector::new(&url, &headers, options.limits.clone());
+            Connecting::Http(Endpoint { url, headers }) => {
+                let connector = HttpConnector::new(&url, &headers, options.limits());
                 Ok(Arc::new(connector.map_err(BridgeError::invalid)?))
             }
-            TransportConfig::Http { url: None, .. } => {
-                Err(BridgeError::invalid("open: a client over http needs transport.url"))
-            }
-            TransportConfig::Stdio => Err(BridgeError::invalid(
-                "open: a client reaches a server over stdio as a child process: use transport type child",
-            )),
         }
     }
 
@@ -136,8 +141,10 @@ impl PortInner {
     fn failed_to_open(&self, handle: u64, slot: Option<&Slot>, error: BridgeError) {
         let Some(Entry::Opening { waiting, .. }) = self.take_opening(handle, slot) else { return };
         self.opened(handle, slot, Err(error.clone()));
-        for ticket in waiting.into_iter().filter_map(|waiting| waiting.ticket) {
-            self.answered(ticket, Err(error.clone()));
+        for waiting in waiting {
+            if let Waiting::Request(ticket, _) = waiting {
+                self.answered(ticket, Err(error.clone()));
+            }
         }
     }
 
@@ -161,16 +168,10 @@ impl PortInner {
         })
     }
 
-    async fn listen(
-        self: Arc<Self>,
-        opening: Opening,
-        server: Server,
-        transport: TransportConfig,
-        lender: Option<Arc<Lender>>,
-    ) {
+    async fn listen(self: Arc<Self>, opening: Opening, server: Server, how: How, lender: Option<Arc<Lender>>) {
         let (handle, slot) = (opening.handle, opening.slot.clone());
         let opened = match self.runtime() {
-            Ok(runtime) => listener(&self, &server, runtime, transport, lender).await,
+            Ok(runtime) => listener(&server, runtime, how, lender).await,
             Err(error) => Err(error),
         };
         let (listener, facts) = match opened {
@@ -247,104 +248,25 @@ impl Drop for Opening {
     }
 }
 
+/// How a server listens by itself.
+enum How {
+    Stdio,
+    Http(HttpOptions),
+}
+
 async fn listener(
-    here: &PortInner,
     server: &Server,
     runtime: Arc<dyn trunkline::runtime::Runtime>,
-    transport: TransportConfig,
+    how: How,
     lender: Option<Arc<Lender>>,
 ) -> Result<(Listener, Value), BridgeError> {
     let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
-    match transport {
-        TransportConfig::Stdio => Ok((Listener::stdio(server, runtime, lender).map_err(failed)?, json!({}))),
-        TransportConfig::Http { url: Some(_), .. } => {
-            Err(BridgeError::invalid("open: a server over http has no url but host and port"))
-        }
-        transport @ TransportConfig::Http { .. } => {
-            let options = http_options(here, transport)?;
+    match how {
+        How::Stdio => Ok((Listener::stdio(server, runtime, lender).map_err(failed)?, json!({}))),
+        How::Http(options) => {
             let listener = Listener::http(server, runtime, options).await.map_err(failed)?;
             let facts = listener.facts();
             Ok((listener, facts))
         }
-        TransportConfig::Child { .. } | TransportConfig::Memory { .. } => {
-            Err(BridgeError::invalid("open: a server listens on stdio or http"))
-        }
     }
-}
-
-/// The options of an HTTP endpoint.
-pub(super) fn http_options(here: &PortInner, transport: TransportConfig) -> Result<HttpOptions, BridgeError> {
-    let defaults = HttpOptions::default();
-    let TransportConfig::Http {
-        host,
-        port,
-        unix,
-        unix_mode,
-        path,
-        stateless,
-        json,
-        allowed_hosts,
-        allowed_origins,
-        sse,
-        messages,
-        replay_events,
-        replay_bytes,
-        retry_ms,
-        max_connections,
-        max_requests,
-        max_body_bytes,
-        auth,
-        headers,
-        mounted: _,
-        url: _,
-    } = transport
-    else {
-        return Ok(defaults);
-    };
-    if !headers.is_empty() {
-        return Err(BridgeError::invalid("open: transport.headers are a client's; a listener has none to give"));
-    }
-    if unix.is_some() && (host.is_some() || port.is_some()) {
-        return Err(BridgeError::invalid("open: a server listens on transport.unix or on host and port, not on both"));
-    }
-    let port = port.unwrap_or(defaults.port.into());
-    let port = u16::try_from(port)
-        .map_err(|_| BridgeError::invalid(format!("open: transport.port is {port}; ports end at 65535")))?;
-    Ok(HttpOptions {
-        host: host.unwrap_or(defaults.host),
-        port,
-        unix: unix.map(Into::into),
-        unix_mode: unix_mode.map_or(Ok(defaults.unix_mode), |mode| octal(&mode))?,
-        path: path.unwrap_or(defaults.path),
-        stateless,
-        json,
-        allowed_hosts,
-        allowed_origins,
-        sse: match sse {
-            None | Some(Value::Bool(true)) => defaults.sse,
-            Some(Value::Bool(false)) => None,
-            Some(Value::String(path)) => Some(path),
-            Some(other) => {
-                let text =
-                    format!("open: transport.sse is {other}; it is the path of the stream of HTTP+SSE, or false");
-                return Err(BridgeError::invalid(text));
-            }
-        },
-        messages: messages.unwrap_or(defaults.messages),
-        replay_events: replay_events.unwrap_or(defaults.replay_events),
-        replay_bytes: replay_bytes.unwrap_or(defaults.replay_bytes),
-        retry: retry_ms.map_or(defaults.retry, Duration::from_millis),
-        max_connections: max_connections.unwrap_or(defaults.max_connections),
-        max_requests: max_requests.unwrap_or(defaults.max_requests),
-        max_body_bytes: max_body_bytes.unwrap_or(defaults.max_body_bytes),
-        auth: auth.map(|auth| here.authorization(auth)).transpose()?,
-    })
-}
-
-fn octal(mode: &str) -> Result<u32, BridgeError> {
-    u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o777).ok_or_else(|| {
-        BridgeError::invalid(format!(
-            "open: transport.unixMode is {mode:?}; it is written as for files, such as \"660\""
-        ))
-    })
 }

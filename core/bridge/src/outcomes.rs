@@ -1,8 +1,8 @@
 //! What a host makes of a call: answers by shape, and failures by kind.
 
 use super::{
-    BridgeError, Shape,
-    config::{self, FailConfig, FailKind, InputConfig, InputRequestConfig},
+    BridgeError, Shape, config,
+    message::{self, Fail, FailKind},
 };
 use bytes::Bytes;
 use trunkline::{
@@ -32,8 +32,8 @@ pub(super) fn of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
 }
 
 fn input_required(raw: &RawJson) -> Result<Outcome, BridgeError> {
-    let given: InputConfig = config::read("complete", raw.as_bytes())?;
-    let requests = given.input_requests.into_iter().map(|(key, InputRequestConfig { method, params })| {
+    let given: message::InputRequired = config::read("complete", raw.as_bytes())?;
+    let requests = given.input_requests.into_iter().map(|(key, message::InputRequest { method, params })| {
         let request = InputRequest::new(&method, params);
         request
             .map(|request| (key.clone(), request))
@@ -43,7 +43,7 @@ fn input_required(raw: &RawJson) -> Result<Outcome, BridgeError> {
 }
 
 /// A failure.
-pub(super) fn failure(given: FailConfig) -> Result<Outcome, BridgeError> {
+pub(super) fn failure(given: Fail) -> Result<Outcome, BridgeError> {
     Ok(match given.kind {
         FailKind::Tool => Outcome::ToolError(given.message),
         FailKind::Invalid => Outcome::InvalidArguments(match given.path.as_deref() {

@@ -3,10 +3,13 @@
 use super::{
     Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
     concern::{Concern, Concerned},
-    config::{self, FailConfig, NotificationConfig, millis},
+    config::{self, millis},
     entries::{Entry, MAX_WAITING, Slot, Waiting},
     facts,
     log::{self, LogRecord},
+    message::{
+        self, Fail, HttpHead, Notification, NotifyCall, NotifyConnection, NotifyServer, Open, Registration, Request,
+    },
     notices, outcomes,
     process::ProcessRuntime,
     pump::Pipes,
@@ -134,10 +137,16 @@ impl Port {
     pub fn register(&self, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
         let _concern = self.concern();
         let inner = self.open_inner()?;
-        match kind {
-            "server" => inner.register_server(json),
-            other => inner.register(other, json),
-        }
+        inner.register(message::read_registration(kind, json)?)
+    }
+
+    /// [`Port::register`] with a typed message.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] names what is wrong.
+    pub fn register_message(&self, given: Registration) -> Result<u64, BridgeError> {
+        let _concern = self.concern();
+        self.open_inner()?.register(given)
     }
 
     /// Takes a registered thing away.
@@ -171,7 +180,15 @@ impl Port {
     /// [`ErrorKind::InvalidArgument`] names what is wrong with the JSON.
     pub fn open(&self, json: &[u8]) -> Result<u64, BridgeError> {
         let inner = self.open_inner()?;
-        inner.open(config::read("open", json)?)
+        inner.open(message::read_open(json)?)
+    }
+
+    /// [`Port::open`] with a typed message.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] names what is wrong.
+    pub fn open_message(&self, given: Open) -> Result<u64, BridgeError> {
+        self.open_inner()?.open(given)
     }
 
     /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest deadline counts.
@@ -196,7 +213,16 @@ impl Port {
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
         let _concern = self.concern();
         // Also while the port is being closed: calls in flight go on until the deadline, and may need it.
-        self.inner()?.request(handle, json)
+        self.inner()?.request(handle, config::read("request", json)?)
+    }
+
+    /// [`Port::request`] with a typed message.
+    ///
+    /// # Errors
+    /// As for [`Port::request`].
+    pub fn request_message(&self, handle: u64, given: Request) -> Result<u64, BridgeError> {
+        let _concern = self.concern();
+        self.inner()?.request(handle, given)
     }
 
     /// Notifies: what a handler says while it runs, what a server tells its clients, or a client notification on a connection.
@@ -204,6 +230,18 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`]; a call that is done already is no error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
+        self.notify_given(target, GivenNotification::Json(json))
+    }
+
+    /// [`Port::notify`] with a typed message.
+    ///
+    /// # Errors
+    /// As for [`Port::notify`].
+    pub fn notify_message(&self, target: u64, given: Notification) -> Result<(), BridgeError> {
+        self.notify_given(target, GivenNotification::Typed(given))
+    }
+
+    fn notify_given(&self, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
         let _concern = self.concern();
         let inner = self.inner()?;
         enum Target {
@@ -213,11 +251,11 @@ impl Port {
         }
         let found = match inner.table.lock().get_mut(target) {
             Some(Entry::Opening { connection: true, waiting, .. }) => {
-                let _: NotificationConfig = config::read("notify", json)?;
+                let given = given.of_connection()?;
                 if waiting.len() >= MAX_WAITING {
                     return Err(too_many_wait());
                 }
-                waiting.push(Waiting { ticket: None, json: json.to_vec() });
+                waiting.push(Waiting::Notification(given));
                 return Ok(());
             }
             Some(Entry::Call { facts, .. }) => Target::Call(facts.clone()),
@@ -228,11 +266,11 @@ impl Port {
         };
         match found {
             Target::Call(facts) => {
-                notices::of_call(&facts, config::read("notify", json)?);
+                notices::of_call(&facts, given.of_call()?);
                 Ok(())
             }
-            Target::Server(server) => notices::of_server(&server, config::read("notify", json)?),
-            Target::Connection(client) => notices::of_connection(&client, json),
+            Target::Server(server) => notices::of_server(&server, given.of_server()?),
+            Target::Connection(client) => notices::of_connection(&client, &given.of_connection()?),
         }
     }
 
@@ -267,8 +305,15 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] if the JSON is no failure; the call can still be answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
+        self.fail_message(ticket, config::read("fail", json)?)
+    }
+
+    /// [`Port::fail`] with a typed message.
+    ///
+    /// # Errors
+    /// As for [`Port::fail`].
+    pub fn fail_message(&self, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
         let _concern = self.concern();
-        let given: FailConfig = config::read("fail", json)?;
         let inner = self.inner()?;
         if let Some(answered) = inner.fail_verification(ticket, &given)? {
             return Ok(answered);
@@ -286,6 +331,15 @@ impl Port {
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
         let _concern = self.concern();
         self.open_inner()?.http_request(listener, &config::read("http_request", head)?, end)
+    }
+
+    /// [`Port::http_request`] with a typed message.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Closed`] if there is no such listener.
+    pub fn http_request_message(&self, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
+        let _concern = self.concern();
+        self.open_inner()?.http_request(listener, head, end)
     }
 
     /// Gives a piece of a request's body; `end`: the last one. `false`: the rest is not wanted any more.
@@ -402,6 +456,42 @@ impl Port {
     /// Only if the port is another process's.
     pub fn cancelled(&self, ticket: u64) -> Result<bool, BridgeError> {
         Ok(!matches!(self.inner()?.table.lock().get(ticket), Some(Entry::Call { .. } | Entry::Verification(_))))
+    }
+}
+
+/// A notification, as a host gives it. The JSON says only together with its target what it is.
+enum GivenNotification<'a> {
+    Json(&'a [u8]),
+    Typed(Notification),
+}
+
+impl GivenNotification<'_> {
+    fn of_call(self) -> Result<NotifyCall, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Call(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a call")),
+        }
+    }
+
+    fn of_server(self) -> Result<NotifyServer, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Server(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a server")),
+        }
+    }
+
+    fn of_connection(self) -> Result<NotifyConnection, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Connection(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a connection")),
+        }
+    }
+
+    fn mistaken(target: &str) -> BridgeError {
+        BridgeError::invalid(format!("notify: the target is {target}, and the message is for something else"))
     }
 }
 

@@ -1,136 +1,48 @@
 //! What a host registers: servers, what they offer, and hooks.
 
 use super::{
-    BridgeError, Lane,
-    config::{self, ServerConfig, millis},
+    BridgeError, ErrorKind, Lane, config,
     entries::{Entry, HostHandler, HostTarget},
+    message::{self, RegisterServer, RegisterSkill, Registration, hints},
     port::PortInner,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+use trunkline::protocol::model::Implementation;
 use trunkline::server::{
-    CacheHints, CacheScope, Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry,
-    RegisterError, Registration, ResourceEntry, ResourceTemplateEntry, Server, SkillEntry, SkillFile, ToolEntry,
+    Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
+    Registration as Registered, ResourceEntry, ResourceTemplateEntry, Server, SkillEntry, SkillFile, ToolEntry,
 };
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ToolConfig {
-    tool: Value,
-    #[serde(default)]
-    wrap_output: bool,
-    requires: Option<Value>,
-    #[serde(default)]
-    defer_task: bool,
-    #[serde(default)]
-    scopes: Vec<String>,
+fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
+    let wrong = |problem: &str| BridgeError::invalid(format!("skill: {}: {problem}", given.path));
+    let bytes = match (given.text, given.blob) {
+        (Some(text), None) => text.into_bytes(),
+        (None, Some(blob)) => STANDARD.decode(blob).map_err(|_| wrong("blob must be Base64"))?,
+        _ => return Err(wrong("needs either text or blob")),
+    };
+    let file = SkillFile::new(given.path, bytes);
+    Ok(match given.mime_type {
+        Some(mime_type) => file.mime_type(mime_type),
+        None => file,
+    })
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ResourceConfig {
-    resource: Value,
-    ttl_ms: Option<u64>,
-    #[serde(default)]
-    cache_scope: CacheScope,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ResourceTemplateConfig {
-    resource_template: Value,
-    ttl_ms: Option<u64>,
-    #[serde(default)]
-    cache_scope: CacheScope,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PromptConfig {
-    prompt: Value,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct SkillConfig {
-    root: Option<String>,
-    folder: Option<String>,
-    #[serde(default)]
-    files: Vec<SkillFileConfig>,
-    ttl_ms: Option<u64>,
-    #[serde(default)]
-    cache_scope: CacheScope,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct SkillFileConfig {
-    path: String,
-    text: Option<String>,
-    blob: Option<String>,
-    mime_type: Option<String>,
-}
-
-impl SkillFileConfig {
-    fn file(self) -> Result<SkillFile, BridgeError> {
-        let wrong = |problem: &str| BridgeError::invalid(format!("skill: {}: {problem}", self.path));
-        let bytes = match (self.text, self.blob) {
-            (Some(text), None) => text.into_bytes(),
-            (None, Some(blob)) => STANDARD.decode(blob).map_err(|_| wrong("blob must be Base64"))?,
-            _ => return Err(wrong("needs either text or blob")),
-        };
-        let file = SkillFile::new(self.path, bytes);
-        Ok(match self.mime_type {
-            Some(mime_type) => file.mime_type(mime_type),
-            None => file,
-        })
-    }
-}
-
-impl SkillConfig {
-    fn entry(self) -> Result<SkillEntry, BridgeError> {
-        let entry = match &self.folder {
-            Some(folder) if self.files.is_empty() => {
-                SkillEntry::from_folder(folder).map_err(|error| BridgeError::invalid(format!("skill: {error}")))?
-            }
-            Some(_) => return Err(BridgeError::invalid("skill: needs either folder or files")),
-            None => SkillEntry::new(self.files.into_iter().map(SkillFileConfig::file).collect::<Result<Vec<_>, _>>()?),
-        };
-        let entry = entry.cache(hints(self.ttl_ms, self.cache_scope));
-        Ok(match self.root {
-            Some(root) => entry.root(root),
-            None => entry,
-        })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CompletionConfig {
-    #[serde(rename = "ref")]
-    reference: Value,
-    argument: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProviderConfig {
-    of: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MiddlewareConfig {
-    methods: Option<Vec<String>>,
-}
-
-fn hints(ttl_ms: Option<u64>, scope: CacheScope) -> CacheHints {
-    CacheHints { ttl: millis(ttl_ms, Duration::ZERO), scope }
+fn skill_entry(given: RegisterSkill) -> Result<SkillEntry, BridgeError> {
+    let entry = match &given.folder {
+        Some(folder) if given.files.is_empty() => {
+            SkillEntry::from_folder(folder).map_err(|error| BridgeError::invalid(format!("skill: {error}")))?
+        }
+        Some(_) => return Err(BridgeError::invalid("skill: needs either folder or files")),
+        None => SkillEntry::new(given.files.into_iter().map(skill_file).collect::<Result<Vec<_>, _>>()?),
+    };
+    let entry = entry.cache(hints(given.ttl, given.cache_scope));
+    Ok(match given.root {
+        Some(root) => entry.root(root),
+        None => entry,
+    })
 }
 
 /// The text that names a thing in its descriptor.
@@ -139,111 +51,104 @@ fn key(descriptor: &Value, member: &str) -> String {
 }
 
 /// Puts something into a server's catalog; what gives its registration is known then at the latest.
-type Addition = Box<dyn FnOnce(&Server, HostHandler) -> Result<Registration, RegisterError>>;
+type Addition = Box<dyn FnOnce(&Server, HostHandler) -> Result<Registered, RegisterError>>;
 
-fn addition(kind: &str, rest: Value) -> Result<Addition, BridgeError> {
-    fn read<T: DeserializeOwned>(kind: &str, rest: Value) -> Result<T, BridgeError> {
-        config::read_value(kind, rest)
-    }
-    Ok(match kind {
-        "tool" => {
-            let given: ToolConfig = read(kind, rest)?;
-            Box::new(move |server, handler| {
-                let registration = Registration::Item(Category::Tools, key(&given.tool, "name"));
-                let mut entry = ToolEntry::new(given.tool, handler)
-                    .wrap_output(given.wrap_output)
-                    .defer_task(given.defer_task)
-                    .scopes(given.scopes);
-                if let Some(requires) = given.requires {
-                    entry = entry.requires(requires);
-                }
-                server.add_tool(entry).map(|()| registration)
-            })
-        }
-        "resource" => {
-            let given: ResourceConfig = read(kind, rest)?;
-            Box::new(move |server, handler| {
-                let registration = Registration::Item(Category::Resources, key(&given.resource, "uri"));
-                let hints = hints(given.ttl_ms, given.cache_scope);
-                server.add_resource(ResourceEntry::new(given.resource, handler).cache(hints)).map(|()| registration)
-            })
-        }
-        "resourceTemplate" => {
-            let given: ResourceTemplateConfig = read(kind, rest)?;
-            Box::new(move |server, handler| {
-                let template = given.resource_template;
-                let registration = Registration::Item(Category::ResourceTemplates, key(&template, "uriTemplate"));
-                let hints = hints(given.ttl_ms, given.cache_scope);
-                let entry = ResourceTemplateEntry::new(template, handler).cache(hints);
-                server.add_resource_template(entry).map(|()| registration)
-            })
-        }
-        "prompt" => {
-            let given: PromptConfig = read(kind, rest)?;
-            Box::new(move |server, handler| {
-                let registration = Registration::Item(Category::Prompts, key(&given.prompt, "name"));
-                server.add_prompt(PromptEntry::new(given.prompt, handler)).map(|()| registration)
-            })
-        }
-        "completion" => {
-            let given: CompletionConfig = read(kind, rest)?;
+fn addition(given: Registration) -> Result<Addition, BridgeError> {
+    Ok(match given {
+        Registration::Tool(given) => Box::new(move |server, handler| {
+            let registration = Registered::Item(Category::Tools, key(&given.tool, "name"));
+            let mut entry = ToolEntry::new(given.tool, handler)
+                .wrap_output(given.wrap_output)
+                .defer_task(given.defer_task)
+                .scopes(given.scopes);
+            if let Some(requires) = given.requires {
+                entry = entry.requires(requires);
+            }
+            server.add_tool(entry).map(|()| registration)
+        }),
+        Registration::Resource(given) => Box::new(move |server, handler| {
+            let registration = Registered::Item(Category::Resources, key(&given.resource, "uri"));
+            let hints = hints(given.ttl, given.cache_scope);
+            server.add_resource(ResourceEntry::new(given.resource, handler).cache(hints)).map(|()| registration)
+        }),
+        Registration::ResourceTemplate(given) => Box::new(move |server, handler| {
+            let template = given.resource_template;
+            let registration = Registered::Item(Category::ResourceTemplates, key(&template, "uriTemplate"));
+            let entry = ResourceTemplateEntry::new(template, handler).cache(hints(given.ttl, given.cache_scope));
+            server.add_resource_template(entry).map(|()| registration)
+        }),
+        Registration::Prompt(given) => Box::new(move |server, handler| {
+            let registration = Registered::Item(Category::Prompts, key(&given.prompt, "name"));
+            server.add_prompt(PromptEntry::new(given.prompt, handler)).map(|()| registration)
+        }),
+        Registration::Completion(given) => {
             let target = CompletionTarget::read(&given.reference)
                 .map_err(|problem| BridgeError::invalid(format!("completion: {problem}")))?;
             Box::new(move |server, handler| {
-                let registration = Registration::Completion(target.clone(), given.argument.clone());
+                let registration = Registered::Completion(target.clone(), given.argument.clone());
                 server.add_completion(CompletionEntry::new(target, given.argument, handler)).map(|()| registration)
             })
         }
-        "skill" => {
-            let given: SkillConfig = read(kind, rest)?;
-            let entry = given.entry()?;
+        Registration::Skill(given) => {
+            let entry = skill_entry(given)?;
             Box::new(move |server, _| server.add_skill(entry))
         }
-        "provider" => {
-            let given: ProviderConfig = read(kind, rest)?;
+        Registration::Provider(given) => {
             let category = config::category(&given.of)?;
             Box::new(move |server, handler| server.add_provider(ProviderEntry::new(category, handler)))
         }
-        "middleware" => {
-            let given: MiddlewareConfig = read(kind, rest)?;
-            Box::new(move |server, handler| {
-                let entry = MiddlewareEntry::new(handler);
-                server.add_middleware(match given.methods {
-                    Some(methods) => entry.methods(methods),
-                    None => entry,
-                })
+        Registration::Middleware(given) => Box::new(move |server, handler| {
+            let entry = MiddlewareEntry::new(handler);
+            server.add_middleware(match given.methods {
+                Some(methods) => entry.methods(methods),
+                None => entry,
             })
-        }
-        other => {
-            return Err(BridgeError::invalid(format!(
-                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware and verifier"
-            )));
+        }),
+        Registration::Server(_) | Registration::Verifier(_) => {
+            return Err(BridgeError::new(
+                ErrorKind::Internal,
+                "neither a server nor a verifier joins a server's lists",
+            ));
         }
     })
 }
 
 impl PortInner {
-    pub(super) fn register_server(&self, json: &[u8]) -> Result<u64, BridgeError> {
-        let given: ServerConfig = config::read("server", json)?;
-        let options = given.options()?;
-        options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
-        self.insert(Entry::Server(Server::new(given.info, given.instructions, options)))
+    fn register_server(&self, given: RegisterServer) -> Result<u64, BridgeError> {
+        for member in ["name", "version"] {
+            if given.info.get(member).and_then(Value::as_str).is_none() {
+                return Err(BridgeError::invalid(format!("server: info.{member} must be a string")));
+            }
+        }
+        // What clients would refuse to read is refused here.
+        Implementation::deserialize(&given.info)
+            .map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
+        given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
+        self.insert(Entry::Server(Server::new(given.info, given.instructions, given.options)))
     }
 
-    pub(super) fn register(self: &Arc<Self>, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
-        let mut members: Map<String, Value> = config::read(kind, json)?;
-        let server = match members.shift_remove("server").as_ref().and_then(Value::as_u64) {
-            Some(handle) => self.server(handle)?,
-            None => return Err(BridgeError::invalid(format!("{kind}: server must be the handle of a server"))),
+    pub(super) fn register(self: &Arc<Self>, given: Registration) -> Result<u64, BridgeError> {
+        let (server, lane) = match &given {
+            Registration::Server(_) => (0, Lane::default()),
+            Registration::Tool(given) => (given.server, given.lane),
+            Registration::Resource(given) => (given.server, given.lane),
+            Registration::ResourceTemplate(given) => (given.server, given.lane),
+            Registration::Prompt(given) => (given.server, given.lane),
+            Registration::Skill(given) => (given.server, given.lane),
+            Registration::Completion(given) => (given.server, given.lane),
+            Registration::Provider(given) => (given.server, given.lane),
+            Registration::Middleware(given) => (given.server, given.lane),
+            Registration::Verifier(given) => (given.server, given.lane),
         };
-        let lane: Lane = match members.shift_remove("lane") {
-            Some(lane) => config::read_value(&format!("{kind}: lane"), lane)?,
-            None => Lane::default(),
-        };
-        if kind == "verifier" {
-            return self.register_verifier(server, lane, &members);
+        match given {
+            Registration::Server(given) => self.register_server(given),
+            Registration::Verifier(_) => self.register_verifier(self.server(server)?, lane),
+            given => self.register_feature(self.server(server)?, lane, given),
         }
-        let add = addition(kind, Value::Object(members))?;
+    }
+
+    fn register_feature(self: &Arc<Self>, server: Server, lane: Lane, given: Registration) -> Result<u64, BridgeError> {
+        let add = addition(given)?;
         let host = Arc::new(HostTarget { port: Arc::downgrade(self), handle: OnceLock::new(), lane });
         // The number first: a call may arrive as soon as the thing is there.
         let handle = self.insert(Entry::Registered { server: server.clone(), registration: None })?;

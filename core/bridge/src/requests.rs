@@ -2,14 +2,14 @@
 
 use super::{
     BridgeError, ErrorKind, Event, EventKind, Lane, Reply,
-    config::{self, RequestConfig, millis},
     entries::{Entry, HostReply, MAX_WAITING, Sent, Slot, Waiting},
+    message::{Request, Time},
     notices,
     port::{PortInner, full},
     queue::Latest,
 };
 use bytes::Bytes;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use trunkline::{
     client::{Client, RequestOptions},
     engine::Limits,
@@ -27,8 +27,7 @@ enum Peer {
 }
 
 impl PortInner {
-    pub(super) fn request(self: &Arc<Self>, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
-        let given = config::read_request(json)?;
+    pub(super) fn request(self: &Arc<Self>, handle: u64, given: Request) -> Result<u64, BridgeError> {
         let slot = given.wait.then(Arc::<Slot>::default);
         let mut table = self.table.lock();
         let peer = match table.get(handle) {
@@ -44,7 +43,7 @@ impl PortInner {
             table.insert(Entry::Request { slot: slot.clone(), sent: None, connection: handle }).ok_or_else(full)?;
         let Some(peer) = peer else {
             if let Some(Entry::Opening { waiting, .. }) = table.get_mut(handle) {
-                waiting.push(Waiting { ticket: Some(ticket), json: json.to_vec() });
+                waiting.push(Waiting::Request(ticket, given));
             }
             return Ok(ticket);
         };
@@ -67,17 +66,17 @@ impl PortInner {
         client: &Client,
         connection: u64,
         ticket: u64,
-        given: &RequestConfig<'_>,
+        given: &Request,
         slot: Option<Arc<Slot>>,
     ) -> Result<(), BridgeError> {
         let options = RequestOptions {
-            timeout: given.timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
-            max_timeout: given.max_timeout_ms.map(|ms| millis(Some(ms), Duration::ZERO)),
+            timeout: given.timeout.map(|time| time.0),
+            max_timeout: given.max_timeout.map(|time| time.0),
             on_progress: None,
         };
         let slot = slot.filter(|_| self.queue.has_bell_for_threads());
         let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default(), slot };
-        let (method, params, reply) = (Method::named_by(&given.method), params_of(given), Arc::new(reply));
+        let (method, params, reply) = (Method::named_by(&given.method), given.params.clone(), Arc::new(reply));
         let started = if given.all {
             client.start_all(method, params, &options, given.progress, reply)
         } else {
@@ -90,20 +89,15 @@ impl PortInner {
         Ok(())
     }
 
-    fn ask_client(
-        self: &Arc<Self>,
-        facts: &CallFacts,
-        ticket: u64,
-        given: &RequestConfig<'_>,
-    ) -> Result<(), BridgeError> {
+    fn ask_client(self: &Arc<Self>, facts: &CallFacts, ticket: u64, given: &Request) -> Result<(), BridgeError> {
         if given.all {
             return Err(BridgeError::invalid(
                 "request: all is for the lists of a server, not for the client of a call",
             ));
         }
         let method = Method::named_by(&given.method);
-        let timeout = millis(given.timeout_ms, facts.patience_for(method));
-        let max = millis(given.max_timeout_ms, Limits::default().max_request_timeout).max(timeout);
+        let timeout = given.timeout.map_or_else(|| facts.patience_for(method), |time| time.0);
+        let max = given.max_timeout.unwrap_or(Time(Limits::default().max_request_timeout)).0.max(timeout);
         let port = Arc::downgrade(self);
         let answered = move |outcome: Result<RawJson, BridgeError>| {
             if let Some(port) = port.upgrade() {
@@ -111,13 +105,13 @@ impl PortInner {
             }
         };
         if given.method == NEXT {
-            let params = params_of(given);
+            let params = given.params.clone();
             let done = move |outcome: Result<RawJson, RpcError>| answered(outcome.map_err(BridgeError::from));
             return facts.proceed(params, done).map_err(BridgeError::from);
         }
         let asked = move |outcome: Result<RawJson, AskError>| answered(outcome.map_err(BridgeError::from));
         let asking = facts
-            .ask(method, given.key.as_deref(), params_of(given).as_ref(), timeout, max, asked)
+            .ask(method, given.key.as_deref(), given.params.as_ref(), timeout, max, asked)
             .map_err(BridgeError::from)?;
         if !self.note_sent(ticket, Sent::ToClient(facts.clone(), asking.clone())) {
             facts.cancel_asked(&asking, "");
@@ -138,21 +132,22 @@ impl PortInner {
 
     /// Sends what was asked for while its connection was being opened.
     pub(super) fn send_waiting(self: &Arc<Self>, client: &Client, connection: u64, waiting: Vec<Waiting>) {
-        for Waiting { ticket, json } in waiting {
-            let Some(ticket) = ticket else {
-                if let Err(error) = notices::of_connection(client, &json) {
-                    tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
+        for waiting in waiting {
+            let (ticket, given) = match waiting {
+                Waiting::Request(ticket, given) => (ticket, given),
+                Waiting::Notification(given) => {
+                    if let Err(error) = notices::of_connection(client, &given) {
+                        tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
+                    }
+                    continue;
                 }
-                continue;
             };
             let slot = self.with_entry(ticket, |entry| match entry {
                 Entry::Request { slot, .. } => slot.clone(),
                 _ => None,
             });
             let Some(slot) = slot else { continue };
-            let sent =
-                config::read_request(&json).and_then(|given| self.ask_server(client, connection, ticket, &given, slot));
-            if let Err(error) = sent {
+            if let Err(error) = self.ask_server(client, connection, ticket, &given, slot) {
                 self.answered(ticket, Err(error));
             }
         }
@@ -215,8 +210,4 @@ pub(super) fn too_many_wait() -> BridgeError {
         ErrorKind::Busy,
         format!("{MAX_WAITING} requests and notifications wait for the connection to open"),
     )
-}
-
-fn params_of(given: &RequestConfig<'_>) -> Option<RawJson> {
-    given.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes())))
 }

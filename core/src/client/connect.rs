@@ -31,7 +31,7 @@ impl Client {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
-        options.limits.check().map_err(|problem| ClientError::Invalid(format!("options.limits: {problem}")))?;
+        options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
         let deadline = later(runtime.now(), options.connect_timeout);
         let inner = Inner::new(Arc::clone(&runtime), connector.transport(), options, events);
         let opened = until(&*runtime, deadline, inner.find_revision(&*connector, deadline)).await;

@@ -20,7 +20,7 @@ pub(crate) use reply::ReplyTo;
 
 use crate::sync::Mutex;
 use crate::{
-    engine::{ClientConversation, ClientIdentity, ClientReceived, Limits, RequestTimeout, SentRequest},
+    engine::{ClientConversation, ClientIdentity, ClientReceived, RequestTimeout, SentRequest},
     protocol::{
         Era, RawJson, RequestId, Revision,
         envelope::{self, Frame, FrameBounds, Message, Notification},
@@ -323,7 +323,7 @@ impl Inner {
 
     /// What this side would not take it does not send: the peer's refusal could not name what it has not read.
     fn check_size(&self, method: &str, message: &Bytes) -> Result<(), ClientError> {
-        let Limits { max_message_bytes, max_nesting, .. } = self.options.limits;
+        let ClientOptions { max_message_bytes, max_nesting, .. } = self.options;
         let text = if message.len() > max_message_bytes {
             format!(
                 "The message {method} would be {} bytes long; the limit is {max_message_bytes} bytes",
@@ -380,7 +380,7 @@ impl Inner {
 
     fn receive(self: &Arc<Self>, frame: &Bytes) {
         // A server that answers many requests at once answers no more than there are.
-        let bounds = FrameBounds { elements: self.options.max_in_flight, ..self.options.limits.frame() };
+        let bounds = FrameBounds { elements: self.options.max_in_flight, ..self.options.limits().frame() };
         let elements = match Frame::parse(frame, bounds) {
             Frame::Single(one) => vec![one],
             Frame::Batch(elements) => elements,

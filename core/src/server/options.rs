@@ -1,54 +1,87 @@
 //! The options of a server, with their defaults.
 
 use super::{registry::RegisterError, request::StateKey, result::CacheHints};
-use crate::{engine::Limits, protocol::extension};
+use crate::{
+    engine::Limits,
+    protocol::{
+        describe::Type,
+        extension,
+        options::{Form, Millis},
+    },
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// Limits and habits of a server.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ServerOptions {
-    /// The bounds of each conversation.
-    pub limits: Limits,
-    /// How many things one page of a list holds. Default 1,000.
-    pub page_size: usize,
-    /// Show clients the detail of internal failures. Default `false`: they get a generic text and the log gets the detail.
-    pub debug: bool,
-    /// HTTP sessions at once. Default 10,000; further ones are refused as busy.
-    pub max_sessions: usize,
-    /// How long an HTTP session may be idle. Default 30 min.
-    pub session_idle: Duration,
-    /// How long calls may go on after a listener closes. Default 5 s.
-    pub drain_deadline: Duration,
-    /// How often a quiet SSE stream gets a comment. Default 15 s; zero: never.
-    pub keep_alive: Duration,
-    /// How long clients may keep lists and the result of discovery. Default: not at all.
-    pub cache: CacheHints,
-    /// Keys that seal the state of requests that take several rounds: the first seals, all open. Instances that share them can take up each
-    /// other's rounds. Default: none given, so a random key of this process.
-    pub state_keys: Vec<StateKey>,
-    /// How long a client may take from one round to the next on 2026-07-28. Default 1 h.
-    pub state_lifetime: Duration,
-    /// How many rounds of input one request may need. Default 16.
-    pub max_rounds: u32,
-    /// How long a person may take to answer a request for input in the legacy era. Default 10 min.
-    pub input_timeout: Duration,
-    /// Runs handlers again from the top for each answer in the legacy era too, as 2026-07-28 does: exposes handlers that are not
-    /// safe to re-run. For tests. Default `false`.
-    pub rerun_handlers: bool,
-    /// How long a task is kept at most, and where the client names no time. Default 1 h.
-    pub task_ttl: Duration,
-    /// How often clients should ask for a task. Default 500 ms.
-    pub task_poll_interval: Duration,
-    /// Tasks that are kept at once. Default 10,000; further ones are refused as busy.
-    pub max_tasks: usize,
-    /// Of them, those of one principal, or of one session or pipe where nobody is asked for a token. Default 1,000: they run beside
-    /// the calls, and nobody shall take the room of all.
-    pub max_tasks_per_client: usize,
-    /// Extensions that are declared, by their ids, with their settings (EXT-01). Default: none.
-    pub extensions: Map<String, Value>,
-    /// What is declared under `capabilities.experimental`. Default: nothing.
-    pub experimental: Map<String, Value>,
+trunkline_proto::options! {
+    /// Limits and habits of a server.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct ServerOptions {
+        /// Items on one page of a list.
+        page_size: usize => "pageSize" = 1000,
+        /// Show clients the detail of internal failures. Otherwise they get a generic text, and the log gets the detail.
+        debug: bool => "debug" = false,
+        /// HTTP sessions at once. Further ones are refused as busy.
+        max_sessions: usize => "maxSessions" = 10_000,
+        /// Longest time that an HTTP session may be idle.
+        session_idle: Duration => "sessionIdleMs" as Millis = Duration::from_secs(30 * 60),
+        /// Longest time that calls may go on after a listener closes.
+        drain_deadline: Duration => "drainDeadlineMs" as Millis = Duration::from_secs(5),
+        /// Time after which a quiet event stream gets a comment; 0: never.
+        keep_alive: Duration => "keepAliveMs" as Millis = Duration::from_secs(15),
+        /// Keys that seal the state of requests that take several rounds: the first seals, all open. Instances that share
+        /// them can continue each other's rounds. Without keys, a random key of this process is used. In JSON each is 32
+        /// bytes in Base64.
+        state_keys: Vec<StateKey> => "stateKeys" as StateKeys = Vec::new(),
+        /// Longest time of a client from one round to the next on 2026-07-28.
+        state_lifetime: Duration => "stateLifetimeMs" as Millis = Duration::from_secs(3600),
+        /// Most rounds of input that one request may need.
+        max_rounds: u32 => "maxRounds" = 16,
+        /// Longest time of a person to answer a request for input in the legacy era.
+        input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
+        /// Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does: shows handlers that
+        /// cannot stand it. For tests.
+        rerun_handlers: bool => "rerunHandlers" = false,
+        /// Longest time that a task is kept, and the time where the client names none.
+        task_ttl: Duration => "taskTtlMs" as Millis = Duration::from_secs(3600),
+        /// Time between two looks of a client at a task.
+        task_poll_interval: Duration => "taskPollIntervalMs" as Millis = Duration::from_millis(500),
+        /// Tasks that are kept at once. Further ones are refused as busy.
+        max_tasks: usize => "maxTasks" = 10_000,
+        /// Tasks that are kept at once of one principal, or of one session or pipe where no tokens are verified.
+        max_tasks_per_client: usize => "maxTasksPerClient" = 1000,
+        /// Extensions that are declared, by their ids, with their settings (EXT-01).
+        extensions: Map<String, Value> => "extensions" = Map::new(),
+        /// Capabilities that are declared outside of the specification, by name, with their settings.
+        experimental: Map<String, Value> => "experimental" = Map::new(),
+        ;
+        /// The bounds of each conversation.
+        limits: Limits,
+        /// Hints of lists and of the result of discovery, for the caches of clients.
+        cache: CacheHints,
+    }
+}
+
+/// Keys of 32 bytes, in Base64.
+pub struct StateKeys;
+
+impl Form<Vec<StateKey>> for StateKeys {
+    const TYPE: Type = Type::List(&Type::String);
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<StateKey>, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        let key = |text: &String| {
+            let bytes = STANDARD.decode(text).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+            bytes.map(StateKey::new).ok_or_else(|| D::Error::custom("keys have 32 bytes, in Base64"))
+        };
+        texts.iter().map(key).collect()
+    }
+
+    /// Keys are secret: their number is all that is told.
+    fn write(keys: &Vec<StateKey>) -> Value {
+        keys.iter().map(|_| Value::from("…")).collect()
+    }
 }
 
 impl ServerOptions {
@@ -58,18 +91,23 @@ impl ServerOptions {
     /// What cannot be, and why.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), RegisterError> {
-        self.limits.check().map_err(|problem| RegisterError(format!("options.limits: {problem}")))?;
+        self.limits.check().map_err(|problem| RegisterError(format!("options.maxNesting: {problem}")))?;
         for (id, settings) in &self.extensions {
             extension::check_id(id).map_err(|problem| RegisterError(format!("options.extensions: {problem}")))?;
             if !settings.is_object() {
                 return Err(RegisterError(format!("options.extensions: the settings of {id} must be an object")));
             }
         }
+        for (name, settings) in &self.experimental {
+            if !settings.is_object() {
+                return Err(RegisterError(format!("options.experimental: the settings of {name} must be an object")));
+            }
+        }
         Ok(())
     }
 
     /// With durations that can be added to any time.
-    pub(in crate::server) fn bounded(mut self) -> Self {
+    pub(super) fn bounded(mut self) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
         if self.keep_alive.is_zero() {
             self.keep_alive = YEAR;
@@ -87,31 +125,5 @@ impl ServerOptions {
             *duration = (*duration).min(YEAR);
         }
         self
-    }
-}
-
-impl Default for ServerOptions {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            page_size: 1000,
-            debug: false,
-            max_sessions: 10_000,
-            session_idle: Duration::from_secs(30 * 60),
-            drain_deadline: Duration::from_secs(5),
-            keep_alive: Duration::from_secs(15),
-            cache: CacheHints::default(),
-            state_keys: Vec::new(),
-            state_lifetime: Duration::from_secs(3600),
-            max_rounds: 16,
-            input_timeout: Duration::from_secs(600),
-            rerun_handlers: false,
-            task_ttl: Duration::from_secs(3600),
-            task_poll_interval: Duration::from_millis(500),
-            max_tasks: 10_000,
-            max_tasks_per_client: 1000,
-            extensions: Map::new(),
-            experimental: Map::new(),
-        }
     }
 }

@@ -121,9 +121,9 @@ impl Client {
         let runtime = TokioRuntime::current();
         let connector: Arc<dyn Connector> = match target.into() {
             Target::Http(url, headers) => {
-                Arc::new(HttpConnector::new(&url, &headers, options.limits.clone()).map_err(ClientError::Invalid)?)
+                Arc::new(HttpConnector::new(&url, &headers, options.limits()).map_err(ClientError::Invalid)?)
             }
-            Target::Child(command) => Arc::new(ChildConnector::new(command, options.limits.clone(), None)),
+            Target::Child(command) => Arc::new(ChildConnector::new(command, options.limits(), None)),
             Target::Memory(server) => Arc::new(MemoryConnector::new(server, Arc::clone(&runtime))),
         };
         Self::open(runtime, connector, options, Arc::new(events)).await

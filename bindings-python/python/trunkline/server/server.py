@@ -56,7 +56,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         task_poll_interval: how often clients should look at a task.
         max_tasks: tasks that are kept at once.
         max_tasks_per_client: those of one principal, or of one session or pipe where nobody is asked for a token.
-        replay: run handlers again for each answer on all revisions, as 2026-07-28 does: a test mode.
+        rerun_handlers: run handlers again for each answer on all revisions, as 2026-07-28 does: a test mode.
         extensions: settings of protocol extensions, by their names.
         experimental: settings of experimental capabilities, by their names.
         max_threads: threads for `def` handlers (default: processors + 4, at most 32).
@@ -93,7 +93,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         task_poll_interval: float | None = None,
         max_tasks: int | None = None,
         max_tasks_per_client: int | None = None,
-        replay: bool | None = None,
+        rerun_handlers: bool | None = None,
         extensions: Mapping[str, Mapping[str, Any]] | None = None,
         experimental: Mapping[str, Mapping[str, Any]] | None = None,
         max_threads: int | None = None,
@@ -115,7 +115,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
             max_rounds=max_rounds,
             max_tasks=max_tasks,
             max_tasks_per_client=max_tasks_per_client,
-            replay=replay,
+            rerun_handlers=rerun_handlers,
             extensions=extensions,
             experimental=experimental,
             **in_ms(

@@ -3,15 +3,21 @@
 //! `cargo xtask generate` prints it with the program `surface` and writes those parts of the packages that follow from
 //! it. Each thing is declared where it is used; this module collects.
 
-use crate::ErrorKind;
+use crate::{
+    ErrorKind,
+    auth::AuthConfig,
+    message::{self, Child, Request},
+};
 use serde_json::{Map, Value, json};
 use trunkline::protocol::{
     Revision,
     describe::{Field, Object, Type},
     method::Role,
     operation::{self, Operation, Params},
+    options::Options,
     project::field_span,
 };
+use trunkline::{ClientOptions, HttpOptions, ServerOptions};
 
 mod prose;
 
@@ -20,13 +26,25 @@ use prose::text;
 /// The surface as JSON.
 pub fn surface() -> Value {
     let mut models = Models::default();
+    models.seen.extend(["ServerOptions", "HttpOptions", "ClientOptions"]);
+    let options = vec![
+        models.options::<ServerOptions>(),
+        models.options::<HttpOptions>(),
+        models.options::<ClientOptions>(),
+        models.record(message::REQUEST_OPTIONS.0, message::REQUEST_OPTIONS.1, Request::OBJECT.fields, |field| {
+            message::REQUEST_OPTIONS.2.contains(&field.json)
+        }),
+        models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
+        models.record("ChildOptions", Child::OBJECT.doc, Child::OBJECT.fields, |_| true),
+    ];
+    let messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message)).collect();
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
         "errors": ErrorKind::ALL.map(error),
-        "options": [],
-        "messages": [],
+        "options": options,
+        "messages": messages,
         "models": models.all,
         "operations": operations,
     })
@@ -51,6 +69,26 @@ struct Models {
 }
 
 impl Models {
+    fn options<T: Options>(&mut self) -> Value {
+        let mut fields = self.fields(T::OBJECT.fields, None);
+        for flattened in T::FLATTENED {
+            fields.extend(self.fields(flattened.fields, None));
+        }
+        json!({"name": T::OBJECT.name, "doc": text(T::OBJECT.doc), "fields": fields})
+    }
+
+    fn record(&mut self, name: &str, doc: &[&str], fields: &'static [Field], wanted: impl Fn(&Field) -> bool) -> Value {
+        let fields: Vec<Value> =
+            fields.iter().filter(|field| wanted(field)).map(|field| self.field(field, None)).collect();
+        json!({"name": name, "doc": text(doc), "fields": fields})
+    }
+
+    fn message(&mut self, message: &'static Object) -> Value {
+        let mut described = self.record(message.name, message.doc, message.fields, |_| true);
+        described["direction"] = "toCore".into();
+        described
+    }
+
     fn operation(&mut self, row: &'static Operation) -> Value {
         let params = match &row.params {
             Params::Each(fields) => self.fields(fields, None),

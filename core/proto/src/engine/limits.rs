@@ -1,25 +1,27 @@
 //! The bounds of one conversation, all options with defaults: every queue has a bound, every wait a deadline.
 
-use crate::protocol::envelope::FrameBounds;
+use crate::protocol::{envelope::FrameBounds, options::Bytes};
 use std::time::Duration;
 
-/// Limits of a conversation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
-    /// Largest message in bytes. Default 64 MiB.
-    pub max_message_bytes: usize,
-    /// Deepest nesting of arrays and objects. Default 128, which is also the most.
-    pub max_nesting: usize,
-    /// Calls that run at once in one session. Default 64.
-    pub max_running: usize,
-    /// Calls that wait for their turn in one session. Default 1,024; further ones are refused as busy.
-    pub max_waiting: usize,
-    /// How many bytes these may have together. Default 64 MiB; a call for which there is no room is refused as busy.
-    pub max_waiting_bytes: usize,
-    /// How long a request may take; each progress notification starts it anew. Default 60 s.
-    pub request_timeout: Duration,
-    /// How long a request may take however much it progresses. Default 10 min.
-    pub max_request_timeout: Duration,
+crate::options! {
+    /// Limits of a conversation.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Limits {
+        /// Largest message.
+        max_message_bytes: usize => "maxMessageBytes" as Bytes = 64 << 20,
+        /// Deepest nesting of arrays and objects in a message; at most 128.
+        max_nesting: usize => "maxNesting" = DEEPEST,
+        /// Calls that run at once in one session.
+        max_running: usize => "maxRunning" = 64,
+        /// Calls that wait for their turn in one session. Further ones are refused as busy.
+        max_waiting: usize => "maxWaiting" = 1024,
+        /// Size of all waiting calls of one session. A call for which there is no room is refused as busy.
+        max_waiting_bytes: usize => "maxWaitingBytes" as Bytes = 64 << 20,
+        /// Longest time of a request; each progress notification starts it anew.
+        request_timeout: Duration = Duration::from_secs(60),
+        /// Longest time of a request however much it progresses.
+        max_request_timeout: Duration = Duration::from_secs(600),
+    }
 }
 
 /// JSON readers refuse what nests deeper.
@@ -40,20 +42,6 @@ impl Limits {
     /// How much a frame may hold: a batch with more calls than may wait could not be served anyway.
     pub fn frame(&self) -> FrameBounds {
         FrameBounds { nesting: self.max_nesting, elements: self.max_running.saturating_add(self.max_waiting) }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_message_bytes: 64 << 20,
-            max_nesting: DEEPEST,
-            max_running: 64,
-            max_waiting: 1024,
-            max_waiting_bytes: 64 << 20,
-            request_timeout: Duration::from_secs(60),
-            max_request_timeout: Duration::from_secs(600),
-        }
     }
 }
 

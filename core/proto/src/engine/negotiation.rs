@@ -1,7 +1,11 @@
 //! How a client finds out which revision to speak (docs/versions.md, 2.3), without ever falling back for the wrong reason.
 
-use crate::protocol::{Era, RawJson, Revision, RpcError, error::code};
-use serde::Deserialize;
+use crate::protocol::{
+    Era, RawJson, Revision, RpcError,
+    describe::{Described, Type, Values},
+    error::code,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// Which revision a client wants to speak.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +30,48 @@ impl RevisionChoice {
             "modern" => Some(Self::Modern),
             name => Revision::parse(name).map(Self::Pinned),
         }
+    }
+}
+
+impl Described for RevisionChoice {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "RevisionChoice",
+            doc: &[" A choice of the revision to speak."],
+            values: &[
+                ("auto", &[" The newest in common: asks first, falls back to the legacy era."]),
+                ("legacy", &[" The newest of the legacy era, without a probe."]),
+                ("modern", &[" The newest of the modern era; no fallback."]),
+                ("2024-11-05", &[" This revision, without a probe."]),
+                ("2025-03-26", &[" This revision, without a probe."]),
+                ("2025-06-18", &[" This revision, without a probe."]),
+                ("2025-11-25", &[" This revision, without a probe."]),
+                ("2026-07-28", &[" This revision, without a probe."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
+impl Serialize for RevisionChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Auto => "auto",
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+            Self::Pinned(revision) => revision.as_str(),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for RevisionChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::parse(&name).ok_or_else(|| {
+            let revisions = Revision::ALL.map(Revision::as_str).join(", ");
+            D::Error::custom(format_args!("{name:?} is none of auto, legacy, modern, {revisions}"))
+        })
     }
 }
 

@@ -4,12 +4,14 @@
 //! data: nothing runs and nothing is allocated for them.
 
 use serde_json::{Map, Number, Value};
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 /// A type whose shape in JSON is known.
 pub trait Described {
     /// The shape.
     const TYPE: Type;
+    /// When a member of the type is there, if it need not be.
+    const PRESENCE: Presence = Presence::Optional;
 }
 
 /// The shape of a value in JSON.
@@ -158,17 +160,17 @@ macro_rules! described {
 }
 
 described! {
-    String: String, str;
-    Boolean: bool;
+    String: String, str, PathBuf;
     Integer: u16, u32, u64, usize, i64;
     Number: f64, Number;
-    Json: Value;
+    Json: Value, super::RawJson;
     Object: Map<String, Value>;
     Duration: Duration;
 }
 
 impl<T: Described> Described for Vec<T> {
     const TYPE: Type = Type::List(&T::TYPE);
+    const PRESENCE: Presence = Presence::List;
 }
 
 impl<T: Described> Described for BTreeMap<String, T> {
@@ -177,6 +179,15 @@ impl<T: Described> Described for BTreeMap<String, T> {
 
 impl<T: Described> Described for Option<T> {
     const TYPE: Type = T::TYPE;
+}
+
+impl Described for bool {
+    const TYPE: Type = Type::Boolean;
+    const PRESENCE: Presence = Presence::Flag;
+}
+
+impl Described for (String, String) {
+    const TYPE: Type = Type::List(&Type::String);
 }
 
 impl Described for super::RpcError {

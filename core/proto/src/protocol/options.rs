@@ -172,9 +172,10 @@ impl Form<u32> for Permissions {
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
         let text = String::deserialize(deserializer)?;
-        u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777).ok_or_else(|| {
-            D::Error::custom(format_args!("{text:?} is not written as for files, such as \"660\""))
-        })
+        u32::from_str_radix(&text, 8)
+            .ok()
+            .filter(|mode| *mode <= 0o777)
+            .ok_or_else(|| D::Error::custom(format_args!("{text:?} is not written as for files, such as \"660\"")))
     }
 
     fn write(value: &u32) -> Value {
@@ -219,7 +220,7 @@ macro_rules! options {
         $(#[doc = $doc:literal])*
         $(#[derive($($derived:ident),* $(,)?)])?
         pub struct $name:ident {
-            $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty $(=> $json:literal $(as $form:ident)?)? = $default:expr,)*
+            $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty $(=> $json:literal $(as $form:path)?)? = $default:expr,)*
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?
         }
     ) => {
@@ -251,8 +252,7 @@ macro_rules! options {
 
             fn set<'de, A: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
                 $($(if name == $json {
-                    type Value = $crate::protocol::options::Formed<$ty, $crate::options!(@form $($form)?)>;
-                    if let Some(given) = map.next_value::<Option<Value>>()? {
+                    if let Some(given) = map.next_value::<Option<$crate::protocol::options::Formed<$ty, $crate::options!(@form $($form)?)>>>()? {
                         self.$field = given.0;
                     }
                     return Ok(true);
@@ -264,6 +264,11 @@ macro_rules! options {
             }
         }
 
+        impl $crate::protocol::describe::Described for $name {
+            const TYPE: $crate::protocol::describe::Type =
+                $crate::protocol::describe::Type::Model(<Self as $crate::protocol::options::Options>::OBJECT);
+        }
+
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 $crate::protocol::options::read(deserializer)
@@ -272,14 +277,14 @@ macro_rules! options {
     };
 
     (@form) => { $crate::protocol::options::Plain };
-    (@form $form:ident) => { $crate::protocol::options::$form };
+    (@form $form:path) => { $form };
 
     (@rows [$($done:expr,)*]) => { &[$($done),*] };
     // For Rust alone.
     (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [] [$default:expr]; $($rest:tt)*) => {
         $crate::options!(@rows [$($done,)*] $($rest)*)
     };
-    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [$json:literal $(as $form:ident)?] [$default:expr]; $($rest:tt)*) => {
+    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [$json:literal $(as $form:path)?] [$default:expr]; $($rest:tt)*) => {
         $crate::options!(@rows [$($done,)* $crate::protocol::describe::Field {
             name: stringify!($field),
             json: $json,
@@ -353,7 +358,10 @@ mod tests {
     #[test]
     fn descriptions_know_unit_and_default() {
         let fields: Vec<_> = fields::<Outer>().collect();
-        assert_eq!(fields.iter().map(|field| field.json).collect::<Vec<_>>(), ["pageSize", "idleMs", "path", "maxBytes"]);
+        assert_eq!(
+            fields.iter().map(|field| field.json).collect::<Vec<_>>(),
+            ["pageSize", "idleMs", "path", "maxBytes"]
+        );
         assert_eq!((fields[1].unit, fields[1].default.unwrap()()), (Some(Unit::Milliseconds), json!(5000)));
         assert_eq!((fields[3].unit, fields[3].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
     }

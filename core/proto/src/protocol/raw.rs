@@ -2,7 +2,7 @@
 
 use super::surrogates;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// The text of one JSON value: a slice of the buffer it arrived in, parsed where someone reads it.
@@ -108,6 +108,13 @@ fn shortened(words: &str) -> String {
         return words.to_owned();
     }
     words.chars().take(HALF).chain(['…']).chain(words.chars().skip(length - HALF)).collect()
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
+        Ok(Self(String::from(text).into()))
+    }
 }
 
 impl Serialize for RawJson {

@@ -1,15 +1,21 @@
 //! Hints for the caches of clients (the specification's caching page).
 
+use crate::protocol::{
+    describe::{Described, Type, Values},
+    options::Millis,
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// For how long and for whom a result stays right. Only 2026-07-28 has such hints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CacheHints {
-    /// How long after receipt the result is fresh. Default 0: ask again each time.
-    pub ttl: Duration,
-    /// Who may share it.
-    pub scope: CacheScope,
+trunkline_proto::options! {
+    /// For how long and for whom a result stays right. Only 2026-07-28 has such hints.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct CacheHints {
+        /// Time after receipt for which a client may keep the result; 0: it asks again each time.
+        ttl: Duration => "ttlMs" as Millis = Duration::ZERO,
+        /// Who may share a kept result: only the caller it was made for, or everyone.
+        scope: CacheScope => "cacheScope" = CacheScope::Private,
+    }
 }
 
 /// Who may share a cached result. No substitute for access control (CCH-13).
@@ -23,10 +29,16 @@ pub enum CacheScope {
     Public,
 }
 
-impl Default for CacheHints {
-    fn default() -> Self {
-        Self { ttl: Duration::ZERO, scope: CacheScope::Private }
-    }
+impl Described for CacheScope {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "CacheScope",
+            doc: &[" Who may share a cached result. No substitute for access control."],
+            values: &[("private", &[" Only the caller it was made for."]), ("public", &[" Everyone."])],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
 }
 
 impl CacheHints {

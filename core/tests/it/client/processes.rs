@@ -290,9 +290,11 @@ async fn many_calls_and_large_ones_over_one_pipe() {
 
 #[tokio::test]
 async fn an_answer_over_the_limit_costs_its_call_only() {
-    let limits = Limits { max_message_bytes: BIG / 2, ..Limits::default() };
+    let max_message_bytes = BIG / 2;
     let client =
-        connect(child("server", &File::new()), ClientOptions { limits, ..ClientOptions::default() }).await.unwrap();
+        connect(child("server", &File::new()), ClientOptions { max_message_bytes, ..ClientOptions::default() })
+            .await
+            .unwrap();
     let error = soon(client.call_tool("big", json!({}))).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Transport && error.to_string().contains("bytes"), "{error}");
     let result = soon(client.call_tool("echo", json!({"message": "as ever"}))).await.unwrap();

@@ -251,8 +251,9 @@ async fn answers_that_are_no_responses_end_their_requests_with_the_reason() {
 #[tokio::test]
 async fn what_exceeds_the_limits_is_not_sent() {
     let fake = silent();
-    let limits = Limits { max_message_bytes: 10_000, max_nesting: 20, ..Limits::default() };
-    let client = fake.connect(ClientOptions { limits, ..pinned(Revision::V2025_06_18) }).await;
+    let client = fake
+        .connect(ClientOptions { max_message_bytes: 10_000, max_nesting: 20, ..pinned(Revision::V2025_06_18) })
+        .await;
     settle().await;
     let before = fake.seen().len();
     let deep: Value = serde_json::from_str(&format!("{}{}", "[".repeat(19), "]".repeat(19))).unwrap();

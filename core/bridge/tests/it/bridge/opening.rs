@@ -11,18 +11,16 @@ pub(super) fn process(role: &str, file: &File) -> Value {
     json!({"type": "child", "command": command.command, "env": env})
 }
 
+fn invalid(outcome: Result<(), BridgeError>, named: &str) {
+    let error = outcome.expect_err(named);
+    assert!(error.kind == ErrorKind::InvalidArgument && error.message.contains(named), "{named:?} is not in {error}");
+}
+
 #[test]
 fn errors_of_every_function_name_what_is_wrong() {
     let host = Host::new();
     let server = host.server();
     let connection = host.connection(server);
-    let invalid = |outcome: Result<(), BridgeError>, named: &str| {
-        let error = outcome.expect_err(named);
-        assert!(
-            error.kind == ErrorKind::InvalidArgument && error.message.contains(named),
-            "{named:?} is not in {error}"
-        );
-    };
     for (kind, json, named) in [
         ("nonsense", json!({}), "nonsense"),
         ("server", json!(5), "server"),
@@ -88,20 +86,52 @@ fn what_listens_in_vain_says_so_in_its_reply() {
     let host = Host::new();
     let server = host.server();
     for (transport, kind, named) in [
-        (json!({"type": "memory", "server": server}), "invalidArgument", "stdio or http"),
-        (json!({"type": "http", "url": "http://127.0.0.1/"}), "invalidArgument", "url"),
         (json!({"type": "http", "host": "no such host"}), "transport", "no such host"),
-        (json!({"type": "http", "unix": "/no/such/place", "port": 1}), "invalidArgument", "transport.unix"),
-        (json!({"type": "http", "unix": "/no/such/place", "unixMode": "rw"}), "invalidArgument", "unixMode"),
         (json!({"type": "http", "unix": "/no/such/place"}), "transport", "/no/such/place"),
-        (json!({"type": "http", "sse": 5}), "invalidArgument", "sse"),
-        (json!({"type": "http", "port": 0, "headers": {"a": "b"}}), "invalidArgument", "transport.headers"),
     ] {
         let failure = host.failure(host.open(json!({"server": server, "transport": transport})));
         assert_eq!(failure["kind"], kind, "{failure}");
         assert!(failure["message"].as_str().unwrap().contains(named), "{failure}");
     }
     assert!(!host.kinds().contains(&EventKind::SessionClosed), "it never was open");
+}
+
+#[test]
+fn a_transport_that_no_server_has_is_refused_at_once() {
+    let host = Host::new();
+    let server = host.server();
+    for (transport, named) in [
+        (json!({"type": "memory", "server": server}), "stdio or http"),
+        (json!({"type": "http", "url": "http://127.0.0.1/"}), "url"),
+        (json!({"type": "http", "unix": "/no/such/place", "port": 1}), "transport.unix"),
+        (json!({"type": "http", "unix": "/no/such/place", "unixMode": "rw"}), "transport: unixMode"),
+        (json!({"type": "http", "sse": 5}), "transport: sse"),
+        (json!({"type": "http", "port": 65_536}), "65535"),
+        (json!({"type": "http", "maxConnection": 1}), "`maxConnection`"),
+        (json!({"type": "http", "port": 0, "headers": {"a": "b"}}), "transport.headers"),
+        (json!({"type": "stdio", "port": 0}), "transport.port"),
+        (json!({"type": "http", "mounted": true, "unix": "/x"}), "transport.unix"),
+    ] {
+        let open = json!({"server": server, "transport": transport});
+        invalid(host.port.open(open.to_string().as_bytes()).map(drop), named);
+    }
+}
+
+#[test]
+fn a_transport_that_no_client_has_is_refused_at_once() {
+    let host = Host::new();
+    for (transport, named) in [
+        (json!({"type": "http", "url": "http://127.0.0.1/", "json": true}), "transport.json is for listeners"),
+        (json!({"type": "http", "url": "http://127.0.0.1/", "mounted": true}), "transport.mounted is for listeners"),
+        (json!({"type": "http"}), "transport.url"),
+        (json!({"type": "http", "url": "http://127.0.0.1/", "header": {}}), "`header`"),
+        (json!({"type": "stdio"}), "child"),
+        (json!({"type": "pigeon"}), "pigeon"),
+        (json!({"type": "child", "command": []}), "transport.command"),
+    ] {
+        let open = json!({"client": {}, "transport": transport});
+        invalid(host.port.open(open.to_string().as_bytes()).map(drop), named);
+    }
 }
 
 #[test]

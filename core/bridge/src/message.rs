@@ -1,0 +1,766 @@
+//! The messages that cross the waist as JSON, as types. C, which is Rust, gives them as they are.
+//!
+//! Each is declared once: its members with their JSON, and its documentation. They are read strictly, so that a misspelt
+//! member is an error and not a default.
+
+use crate::{BridgeError, Lane, config};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, time::Duration};
+use trunkline::{
+    client::ClientOptions,
+    protocol::{
+        RawJson,
+        describe::{Described, Type, Values},
+        model::LoggingLevel,
+        options::{Form, Millis},
+    },
+    server::{CacheHints, CacheScope, ServerOptions},
+    transport::HttpOptions,
+};
+
+/// Declares a message: required members, then behind a `;` those that may be absent.
+macro_rules! message {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident {
+            $($(#[doc = $required_doc:literal])* $required:ident: $required_ty:ty = $required_json:literal,)*
+            $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal,)*)?
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, Default, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[doc = $required_doc])* #[serde(rename = $required_json)] pub $required: $required_ty,)*
+            $($($(#[doc = $field_doc])* #[serde(rename = $json, default)] pub $field: $ty,)*)?
+        }
+
+        impl $name {
+            /// The description for generators.
+            pub const OBJECT: &'static trunkline::protocol::describe::Object = {
+                use trunkline::protocol::describe::{Field, Object};
+                static OBJECT: Object = Object {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    tag: None,
+                    fields: &[
+                        $(Field {
+                            name: stringify!($required),
+                            json: $required_json,
+                            doc: &[$($required_doc),*],
+                            presence: trunkline::protocol::describe::Presence::Required,
+                            ty: <$required_ty as Described>::TYPE,
+                            unit: None,
+                            default: None,
+                        },)*
+                        $($(Field {
+                            name: stringify!($field),
+                            json: $json,
+                            doc: &[$($field_doc),*],
+                            presence: <$ty as Described>::PRESENCE,
+                            ty: <$ty as Described>::TYPE,
+                            unit: None,
+                            default: None,
+                        },)*)?
+                    ],
+                };
+                &OBJECT
+            };
+        }
+    };
+}
+
+pub(crate) use message;
+
+/// A duration; in JSON, whole milliseconds. Bounded so that adding one to a time cannot overflow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Time(pub Duration);
+
+impl Described for Time {
+    const TYPE: Type = Type::Duration;
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <Millis as Form<Duration>>::read(deserializer).map(Self)
+    }
+}
+
+message! {
+    /// A server: registered as `server`.
+    pub struct RegisterServer {
+        /// The name and version of the server: an Implementation object.
+        info: Value = "info",
+        ;
+        /// How to use the server, for the model.
+        instructions: Option<String> = "instructions",
+        /// The options.
+        options: ServerOptions = "options",
+    }
+}
+
+message! {
+    /// A tool: registered as `tool`. Its `Call` has the arguments object as body.
+    pub struct RegisterTool {
+        /// The server.
+        server: u64 = "server",
+        /// A Tool object of the newest revision. A missing `inputSchema` means an object without properties.
+        tool: Value = "tool",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+        /// The output schema describes `{"result": value}`.
+        wrap_output: bool = "wrapOutput",
+        /// Client capabilities without which a call is refused.
+        requires: Option<Value> = "requires",
+        /// On 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
+        defer_task: bool = "deferTask",
+        /// Scopes that the access token of a call must grant beside those of the endpoint.
+        scopes: Vec<String> = "scopes",
+    }
+}
+
+message! {
+    /// A resource: registered as `resource`. Its `Call` has the body `{"uri"}`.
+    pub struct RegisterResource {
+        /// The server.
+        server: u64 = "server",
+        /// A Resource object of the newest revision.
+        resource: Value = "resource",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+        /// Time for which a client may keep the contents.
+        ttl: Option<Time> = "ttlMs",
+        /// Who may share kept contents.
+        cache_scope: CacheScope = "cacheScope",
+    }
+}
+
+message! {
+    /// A resource template (RFC 6570): registered as `resourceTemplate`. Its `Call` has the body `{"uri", "variables"}`. An
+    /// exact URI wins over templates, and templates match in the order of registration.
+    pub struct RegisterResourceTemplate {
+        /// The server.
+        server: u64 = "server",
+        /// A ResourceTemplate object of the newest revision.
+        resource_template: Value = "resourceTemplate",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+        /// Time for which a client may keep the contents.
+        ttl: Option<Time> = "ttlMs",
+        /// Who may share kept contents.
+        cache_scope: CacheScope = "cacheScope",
+    }
+}
+
+message! {
+    /// A prompt: registered as `prompt`. Its `Call` has the arguments object as body: texts; required ones are there.
+    pub struct RegisterPrompt {
+        /// The server.
+        server: u64 = "server",
+        /// A Prompt object of the newest revision.
+        prompt: Value = "prompt",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+    }
+}
+
+message! {
+    /// An agent skill: registered as `skill`. The core answers everything. Either `folder` or `files` is given.
+    pub struct RegisterSkill {
+        /// The server.
+        server: u64 = "server",
+        ;
+        /// The drainer that takes its calls; there are none.
+        lane: Lane = "lane",
+        /// The URI under which its files are resources, such as `skill://team/name`.
+        root: Option<String> = "root",
+        /// The folder that holds it.
+        folder: Option<String> = "folder",
+        /// Its files.
+        files: Vec<SkillFile> = "files",
+        /// Time for which a client may keep its files.
+        ttl: Option<Time> = "ttlMs",
+        /// Who may share kept files.
+        cache_scope: CacheScope = "cacheScope",
+    }
+}
+
+message! {
+    /// A file of a skill, with either `text` or `blob`.
+    pub struct SkillFile {
+        /// The path within the skill, such as `SKILL.md`.
+        path: String = "path",
+        ;
+        /// The contents as text.
+        text: Option<String> = "text",
+        /// The contents in Base64.
+        blob: Option<String> = "blob",
+        /// The MIME type.
+        mime_type: Option<String> = "mimeType",
+    }
+}
+
+impl Described for SkillFile {
+    const TYPE: Type = Type::Model(Self::OBJECT);
+}
+
+message! {
+    /// Suggestions for an argument: registered as `completion`. Its `Call` has the body `{"ref", "argument", "context"}`.
+    pub struct RegisterCompletion {
+        /// The server.
+        server: u64 = "server",
+        /// A Reference object: the prompt or the resource template that has the argument.
+        reference: Value = "ref",
+        /// The name of the argument.
+        argument: String = "argument",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+    }
+}
+
+message! {
+    /// A provider of things that are not registered, such as rows of a database: registered as `provider`. Its `Call` has the
+    /// body `{"list": {"cursor"}}`, answered by a value `{"items", "nextCursor"}`, or `{"get": {params}}`, answered as the
+    /// category's handlers do; the value `null` says that there is no such thing.
+    pub struct RegisterProvider {
+        /// The server.
+        server: u64 = "server",
+        /// The list that it extends: `tools`, `resources`, `resourceTemplates` or `prompts`.
+        of: String = "of",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+    }
+}
+
+message! {
+    /// A middleware: registered as `middleware`, wraps requests in the order of registration. Its `Call` has the body
+    /// `{"method", "params"}`, and the request `next` runs the rest.
+    pub struct RegisterMiddleware {
+        /// The server.
+        server: u64 = "server",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+        /// The methods that it wraps; without them, all that can be wrapped.
+        methods: Option<Vec<String>> = "methods",
+    }
+}
+
+message! {
+    /// A judge of access tokens: registered as `verifier`. Its `Call` has the body `{"token", "scheme", "method", "url",
+    /// "resource"}`, and is completed with an identity, or with `null` for an unknown token.
+    pub struct RegisterVerifier {
+        /// The server.
+        server: u64 = "server",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+    }
+}
+
+/// A thing to register.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the types say it")]
+pub enum Registration {
+    Server(RegisterServer),
+    Tool(RegisterTool),
+    Resource(RegisterResource),
+    ResourceTemplate(RegisterResourceTemplate),
+    Prompt(RegisterPrompt),
+    Skill(RegisterSkill),
+    Completion(RegisterCompletion),
+    Provider(RegisterProvider),
+    Middleware(RegisterMiddleware),
+    Verifier(RegisterVerifier),
+}
+
+/// A listener to open.
+#[derive(Debug, Clone)]
+pub struct OpenListener {
+    /// The server that listens.
+    pub server: u64,
+    /// Where it listens.
+    pub transport: Listening,
+    /// The reply is fetched with `wait`.
+    pub wait: bool,
+    /// The host reads the pipe itself while it is lent to it.
+    pub driven: bool,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
+pub enum Listening {
+    /// Standard input and output.
+    Stdio,
+    /// A socket.
+    Http {
+        /// The options.
+        options: HttpOptions,
+        /// Which access tokens requests need.
+        auth: Option<Value>,
+    },
+    /// No socket: a web framework brings the requests.
+    Mounted {
+        /// The path of the endpoint; without one it answers everywhere.
+        path: Option<String>,
+        /// The options; host, port and Unix socket have no effect.
+        options: HttpOptions,
+        /// Which access tokens requests need.
+        auth: Option<Value>,
+    },
+}
+
+/// A connection to open.
+#[derive(Debug, Clone)]
+pub struct OpenConnection {
+    /// The options of the client.
+    pub client: ClientOptions,
+    /// Where the server is.
+    pub transport: Connecting,
+    /// The reply is fetched with `wait`.
+    pub wait: bool,
+    /// The host reads the pipe itself while it is lent to it.
+    pub driven: bool,
+}
+
+/// Where a client finds its server.
+#[derive(Debug, Clone)]
+pub enum Connecting {
+    /// A child process.
+    Child(Child),
+    /// An HTTP endpoint.
+    Http(Endpoint),
+    /// A server of the same port.
+    Memory(Memory),
+}
+
+message! {
+    /// A child process that serves its standard input and output: `{"type": "child", …}`.
+    pub struct Child {
+        /// The program and its arguments. No shell reads them.
+        command: Vec<String> = "command",
+        ;
+        /// Environment variables for it.
+        env: BTreeMap<String, String> = "env",
+        /// Whether it gets the environment of this process too; it does by default.
+        inherit_env: Option<bool> = "inheritEnv",
+        /// The folder it runs in; this process's own by default.
+        cwd: Option<String> = "cwd",
+    }
+}
+
+message! {
+    /// An HTTP endpoint to connect to: `{"type": "http", …}`.
+    pub struct Endpoint {
+        /// The URL; a server on a Unix socket has `unix:/run/it.sock:/mcp`.
+        url: String = "url",
+        ;
+        /// Headers of each request.
+        headers: BTreeMap<String, String> = "headers",
+    }
+}
+
+message! {
+    /// A server of the same port to connect to: `{"type": "memory", …}`.
+    pub struct Memory {
+        /// The server.
+        server: u64 = "server",
+    }
+}
+
+message! {
+    /// A request to the server of a connection, or to the client of a call.
+    pub struct Request {
+        /// The method, or `next` in a middleware.
+        method: String = "method",
+        ;
+        /// The parameters. `_meta`, tokens, ids and headers are the core's business.
+        params: Option<RawJson> = "params",
+        /// To the client of a call: names the question that an answer belongs to; without it questions are counted by kind.
+        key: Option<String> = "key",
+        /// All pages of a list as one.
+        all: bool = "all",
+        /// Longest time of the request, or of each page; progress starts it anew. The connection's option by default.
+        timeout: Option<Time> = "timeoutMs",
+        /// Longest time however much it progresses, or of all pages. The connection's option by default.
+        max_timeout: Option<Time> = "maxTimeoutMs",
+        /// Ask for progress: `Notification` events with the ticket of the request come before its `Reply`.
+        progress: bool = "progress",
+        /// The reply is fetched with `wait`.
+        wait: bool = "wait",
+    }
+}
+
+message! {
+    /// A notification of a handler to the client of its call, or a note to the core. Each member acts by itself.
+    pub struct NotifyCall {
+        ;
+        /// The progress of the call. Values that do not rise are dropped; nothing is sent if the caller did not ask.
+        progress: Option<f64> = "progress",
+        /// The progress at the end, if it is known.
+        total: Option<f64> = "total",
+        /// The progress in words.
+        message: Option<String> = "message",
+        /// A log message, sent if the client wants its level.
+        log: Option<LogMessage> = "log",
+        /// A value that is kept for later runs of the handler within the same request.
+        once: Option<Once> = "once",
+        /// Close the HTTP response early, where the client can come back for the answer.
+        close_stream: bool = "closeStream",
+        /// From here on the call is a task, where it may be.
+        start_task: bool = "startTask",
+        /// What the task does now.
+        task_message: Option<String> = "taskMessage",
+    }
+}
+
+message! {
+    /// A log message.
+    pub struct LogMessage {
+        /// Its severity.
+        level: LoggingLevel = "level",
+        ;
+        /// The part of the server that it is about.
+        logger: Option<String> = "logger",
+        /// The message: any JSON.
+        data: Value = "data",
+    }
+}
+
+message! {
+    /// A value that is kept for later runs of a handler.
+    pub struct Once {
+        /// Its name within the handler.
+        name: String = "name",
+        ;
+        /// The value.
+        value: Value = "value",
+    }
+}
+
+impl Described for LogMessage {
+    const TYPE: Type = Type::Model(Self::OBJECT);
+}
+
+impl Described for Once {
+    const TYPE: Type = Type::Model(Self::OBJECT);
+}
+
+message! {
+    /// A notification of a server to its clients. Each member acts by itself.
+    pub struct NotifyServer {
+        ;
+        /// A list of a provider that has changed: `tools`, `resources`, `resourceTemplates` or `prompts`.
+        list_changed: Option<String> = "listChanged",
+        /// The URI of a resource that has changed; reaches those who subscribed to it.
+        resource_updated: Option<String> = "resourceUpdated",
+        /// The id of an elicitation that is complete; reaches the client that was sent to that page.
+        elicitation_complete: Option<String> = "elicitationComplete",
+    }
+}
+
+message! {
+    /// A notification of a client to its server.
+    pub struct NotifyConnection {
+        /// The method.
+        method: String = "method",
+        ;
+        /// The parameters.
+        params: Option<Value> = "params",
+    }
+}
+
+/// A notification.
+#[derive(Debug, Clone)]
+pub enum Notification {
+    /// To a call.
+    Call(NotifyCall),
+    /// To a server.
+    Server(NotifyServer),
+    /// To a connection.
+    Connection(NotifyConnection),
+}
+
+message! {
+    /// A failure of a call.
+    pub struct Fail {
+        /// Its kind.
+        kind: FailKind = "kind",
+        /// The text.
+        message: String = "message",
+        ;
+        /// Of the kind `invalid`: the place in the arguments, as a JSON pointer.
+        path: Option<String> = "path",
+        /// Of the kind `protocol`: the JSON-RPC code.
+        code: Option<i64> = "code",
+        /// Of the kind `protocol`: the JSON-RPC data.
+        data: Option<Value> = "data",
+    }
+}
+
+/// The kind of a failure of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FailKind {
+    /// The tool failed.
+    #[default]
+    Tool,
+    /// The arguments are invalid.
+    Invalid,
+    /// Something went wrong inside.
+    Internal,
+    /// A JSON-RPC error.
+    Protocol,
+}
+
+impl Described for FailKind {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "FailKind",
+            doc: &[" The kind of a failure of a call."],
+            values: &[
+                (
+                    "tool",
+                    &[" A result that says that the tool failed; outside of tools a JSON-RPC error with the text."],
+                ),
+                ("invalid", &[" The arguments fail the host's own checks: answered as a failure of the schema is."]),
+                ("internal", &[" A generic text for the client, and a log entry with the detail."]),
+                ("protocol", &[" That JSON-RPC error."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
+message! {
+    /// Input of the client that a handler needs before it has a result: the body of the shape `input`.
+    pub struct InputRequired {
+        ;
+        /// The requests, by keys of the handler's choice.
+        input_requests: BTreeMap<String, InputRequest> = "inputRequests",
+        /// State that the handler finds again when it is called with the answers. It travels sealed.
+        state: Option<Value> = "state",
+    }
+}
+
+message! {
+    /// A request for input.
+    pub struct InputRequest {
+        /// The method.
+        method: String = "method",
+        ;
+        /// The parameters.
+        params: Value = "params",
+    }
+}
+
+impl Described for InputRequest {
+    const TYPE: Type = Type::Model(Self::OBJECT);
+}
+
+message! {
+    /// The head of a request that a web framework brings.
+    pub struct HttpHead {
+        /// The method.
+        method: String = "method",
+        /// The path as it was sent, percent-encoded.
+        path: String = "path",
+        /// The headers, in order; names and values have one character for each byte.
+        headers: Vec<(String, String)> = "headers",
+        ;
+        /// The query as it was sent.
+        query: Option<String> = "query",
+        /// The exchange is 0, and nothing follows, where nothing is served at that path.
+        optional: bool = "optional",
+    }
+}
+
+/// The options of one request: their name, documentation and members of [`Request`].
+pub(crate) const REQUEST_OPTIONS: (&str, &[&str], [&str; 2]) =
+    ("RequestOptions", &[" The options of one request."], ["timeoutMs", "maxTimeoutMs"]);
+
+/// The messages to the core, for the declaration of the surface.
+pub(crate) static TO_CORE: &[&trunkline::protocol::describe::Object] = &[
+    RegisterServer::OBJECT,
+    RegisterTool::OBJECT,
+    RegisterResource::OBJECT,
+    RegisterResourceTemplate::OBJECT,
+    RegisterPrompt::OBJECT,
+    RegisterSkill::OBJECT,
+    RegisterCompletion::OBJECT,
+    RegisterProvider::OBJECT,
+    RegisterMiddleware::OBJECT,
+    RegisterVerifier::OBJECT,
+    Child::OBJECT,
+    Endpoint::OBJECT,
+    Memory::OBJECT,
+    Request::OBJECT,
+    NotifyCall::OBJECT,
+    NotifyServer::OBJECT,
+    NotifyConnection::OBJECT,
+    Fail::OBJECT,
+    InputRequired::OBJECT,
+    HttpHead::OBJECT,
+];
+
+/// The hints of members `ttlMs` and `cacheScope`.
+pub(crate) fn hints(ttl: Option<Time>, scope: CacheScope) -> CacheHints {
+    CacheHints { ttl: ttl.unwrap_or_default().0, scope }
+}
+
+/// Reads what `open` is given.
+pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Members {
+        server: Option<u64>,
+        client: Option<Map<String, Value>>,
+        transport: Map<String, Value>,
+        #[serde(default)]
+        wait: bool,
+        #[serde(default)]
+        driven: bool,
+    }
+    let Members { server, client, transport, wait, driven } = config::read("open", json)?;
+    match (server, client) {
+        (Some(server), None) => {
+            Ok(Open::Listener(OpenListener { server, transport: listening(transport)?, wait, driven }))
+        }
+        (None, Some(mut client)) => {
+            // Hosts may also give what has numbers in it apart.
+            if let Some(Value::Object(options)) = client.remove("options") {
+                client.extend(options);
+            }
+            let client = config::read_value("open: client", Value::Object(client))?;
+            Ok(Open::Connection(OpenConnection { client, transport: connecting(transport)?, wait, driven }))
+        }
+        _ => Err(BridgeError::invalid("open: either server or client must be given")),
+    }
+}
+
+/// What `open` opens.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
+pub enum Open {
+    /// A listener of a server.
+    Listener(OpenListener),
+    /// A connection of a client.
+    Connection(OpenConnection),
+}
+
+const TRANSPORT: &str = "open: transport";
+
+/// Where a server listens; what a client alone has is named.
+fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
+    match type_of(&mut given)?.as_str() {
+        "stdio" => nothing_else(&given).map(|()| Listening::Stdio),
+        "http" => {
+            if given.contains_key("url") {
+                return Err(BridgeError::invalid("open: a server over http has no transport.url but host and port"));
+            }
+            if given.contains_key("headers") {
+                let text = "open: transport.headers are a client's; a listener has none to give";
+                return Err(BridgeError::invalid(text));
+            }
+            // As for options: null is absent.
+            given.retain(|_, value| !value.is_null());
+            let auth = given.remove("auth");
+            // `true` means the default path.
+            if given.get("sse") == Some(&Value::Bool(true)) {
+                given.remove("sse");
+            }
+            let mounted = given.remove("mounted").map(|mounted| config::read_value("open: transport.mounted", mounted));
+            if mounted.transpose()?.unwrap_or(false) {
+                if let Some(name) = ["host", "port", "unix"].iter().find(|name| given.contains_key(**name)) {
+                    return Err(BridgeError::invalid(format!(
+                        "open: transport.{name} is for a server with a socket of its own; a mounted one has no transport.host, port or unix: the web framework listens"
+                    )));
+                }
+                let path = given.get("path").is_some();
+                let options: HttpOptions = config::read_value(TRANSPORT, Value::Object(given))?;
+                return Ok(Listening::Mounted { path: path.then(|| options.path.clone()), options, auth });
+            }
+            if given.contains_key("unix") && (given.contains_key("host") || given.contains_key("port")) {
+                return Err(BridgeError::invalid(
+                    "open: a server listens on transport.unix or on host and port, not on both",
+                ));
+            }
+            let options = config::read_value(TRANSPORT, Value::Object(given))?;
+            Ok(Listening::Http { options, auth })
+        }
+        _ => Err(BridgeError::invalid("open: a server listens on stdio or http")),
+    }
+}
+
+/// Where a client connects; what a listener alone has is named.
+fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
+    match type_of(&mut given)?.as_str() {
+        "child" => config::read_value(TRANSPORT, Value::Object(given)).map(Connecting::Child),
+        "memory" => config::read_value(TRANSPORT, Value::Object(given)).map(Connecting::Memory),
+        "http" => {
+            let is_listeners = |name: &&String| {
+                ["mounted", "auth"].contains(&name.as_str())
+                    || trunkline::protocol::options::fields::<HttpOptions>().any(|field| field.json == **name)
+            };
+            if let Some(option) = given.keys().find(is_listeners) {
+                let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");
+                return Err(BridgeError::invalid(text));
+            }
+            if !given.contains_key("url") {
+                return Err(BridgeError::invalid("open: a client over http needs transport.url"));
+            }
+            config::read_value(TRANSPORT, Value::Object(given)).map(Connecting::Http)
+        }
+        "stdio" => Err(BridgeError::invalid(
+            "open: a client reaches a server over stdio as a child process: use transport type child",
+        )),
+        other => {
+            Err(BridgeError::invalid(format!("open: transport.type: {other:?} is none of child, http and memory")))
+        }
+    }
+}
+
+fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
+    match given.remove("type") {
+        Some(Value::String(kind)) => Ok(kind),
+        _ => Err(BridgeError::invalid("open: transport.type must be a string: stdio, http, child or memory")),
+    }
+}
+
+fn nothing_else(given: &Map<String, Value>) -> Result<(), BridgeError> {
+    match given.keys().next() {
+        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown field; stdio has no options"))),
+        None => Ok(()),
+    }
+}
+
+/// Reads what `register` is given.
+pub(crate) fn read_registration(kind: &str, json: &[u8]) -> Result<Registration, BridgeError> {
+    use config::read;
+    Ok(match kind {
+        "server" => Registration::Server(read(kind, json)?),
+        "tool" => Registration::Tool(read(kind, json)?),
+        "resource" => Registration::Resource(read(kind, json)?),
+        "resourceTemplate" => Registration::ResourceTemplate(read(kind, json)?),
+        "prompt" => Registration::Prompt(read(kind, json)?),
+        "skill" => Registration::Skill(read(kind, json)?),
+        "completion" => Registration::Completion(read(kind, json)?),
+        "provider" => Registration::Provider(read(kind, json)?),
+        "middleware" => Registration::Middleware(read(kind, json)?),
+        "verifier" => Registration::Verifier(read(kind, json)?),
+        other => {
+            return Err(BridgeError::invalid(format!(
+                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware and verifier"
+            )));
+        }
+    })
+}
