@@ -28,6 +28,16 @@ pub(super) fn read_value<T: DeserializeOwned>(what: &str, value: Value) -> Resul
     })
 }
 
+/// A member of a message, which the error names with the member in it that is wrong.
+pub(super) fn read_member<T: DeserializeOwned>(what: &str, member: &str, value: Value) -> Result<T, BridgeError> {
+    serde_path_to_error::deserialize::<_, T>(value).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        let place = if path == "." { member.to_owned() } else { format!("{member}.{path}") };
+        BridgeError::invalid(format!("{what}: {place}: {error}"))
+    })
+}
+
 /// The lists of a server by their names.
 pub(super) fn category(name: &str) -> Result<Category, BridgeError> {
     Category::parse(name).ok_or_else(|| {

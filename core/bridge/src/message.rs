@@ -637,10 +637,11 @@ pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
         }
         (None, Some(mut client)) => {
             // Hosts may also give what has numbers in it apart.
-            if let Some(Value::Object(options)) = client.remove("options") {
-                client.extend(options);
+            if let Some(options) = client.remove("options") {
+                let _: ClientOptions = config::read_member(OPEN, "client.options", options.clone())?;
+                client.extend(options.as_object().cloned().unwrap_or_default());
             }
-            let client = config::read_value("open: client", Value::Object(client))?;
+            let client = config::read_member(OPEN, "client", Value::Object(client))?;
             Ok(Open::Connection(OpenConnection { client, transport: connecting(transport)?, wait, driven }))
         }
         _ => Err(BridgeError::invalid("open: either server or client must be given")),
@@ -657,7 +658,8 @@ pub enum Open {
     Connection(OpenConnection),
 }
 
-const TRANSPORT: &str = "open: transport";
+const OPEN: &str = "open";
+const TRANSPORT: &str = "transport";
 
 /// Where a server listens; what a client alone has is named.
 fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
@@ -678,7 +680,8 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
             if given.get("sse") == Some(&Value::Bool(true)) {
                 given.remove("sse");
             }
-            let mounted = given.remove("mounted").map(|mounted| config::read_value("open: transport.mounted", mounted));
+            let mounted =
+                given.remove("mounted").map(|mounted| config::read_member(OPEN, "transport.mounted", mounted));
             if mounted.transpose()?.unwrap_or(false) {
                 if let Some(name) = ["host", "port", "unix"].iter().find(|name| given.contains_key(**name)) {
                     return Err(BridgeError::invalid(format!(
@@ -686,7 +689,7 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
                     )));
                 }
                 let path = given.get("path").is_some();
-                let options: HttpOptions = config::read_value(TRANSPORT, Value::Object(given))?;
+                let options: HttpOptions = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
                 return Ok(Listening::Mounted { path: path.then(|| options.path.clone()), options, auth });
             }
             if given.contains_key("unix") && (given.contains_key("host") || given.contains_key("port")) {
@@ -694,7 +697,7 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
                     "open: a server listens on transport.unix or on host and port, not on both",
                 ));
             }
-            let options = config::read_value(TRANSPORT, Value::Object(given))?;
+            let options = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
             Ok(Listening::Http { options, auth })
         }
         _ => Err(BridgeError::invalid("open: a server listens on stdio or http")),
@@ -704,8 +707,8 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
 /// Where a client connects; what a listener alone has is named.
 fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
     match type_of(&mut given)?.as_str() {
-        "child" => config::read_value(TRANSPORT, Value::Object(given)).map(Connecting::Child),
-        "memory" => config::read_value(TRANSPORT, Value::Object(given)).map(Connecting::Memory),
+        "child" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Child),
+        "memory" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Memory),
         "http" => {
             let is_listeners = |name: &&String| {
                 ["mounted", "auth"].contains(&name.as_str())
@@ -718,7 +721,7 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
             if !given.contains_key("url") {
                 return Err(BridgeError::invalid("open: a client over http needs transport.url"));
             }
-            config::read_value(TRANSPORT, Value::Object(given)).map(Connecting::Http)
+            config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Http)
         }
         "stdio" => Err(BridgeError::invalid(
             "open: a client reaches a server over stdio as a child process: use transport type child",

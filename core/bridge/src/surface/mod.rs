@@ -11,7 +11,7 @@ use crate::{
 use serde_json::{Map, Value, json};
 use trunkline::protocol::{
     Revision,
-    describe::{Field, Object, Type},
+    describe::{Field, Object, Type, Unit},
     method::Role,
     operation::{self, Operation, Params},
     options::Options,
@@ -124,7 +124,10 @@ impl Models {
             "name": field.name,
             "json": field.json,
             "type": self.shape(&field.ty),
-            "unit": field.unit.map(|unit| unit.as_str()),
+            "unit": match field.ty {
+                Type::Duration => Some(Unit::Milliseconds.as_str()),
+                _ => field.unit.map(Unit::as_str),
+            },
             "presence": field.presence.as_str(),
             "default": field.default.map(|default| default()),
             "doc": text(field.doc),
