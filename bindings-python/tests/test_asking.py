@@ -14,7 +14,7 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, script
-from trunkline import Field, InputRequired, InvalidArgumentError, elicit, elicit_url, roots, sample, user
+from trunkline import Field, InputRequired, InvalidArgumentError, elicit, elicit_url, list_roots, sample, user
 from trunkline.schema.elicitation_forms import Form
 
 ASKING = """
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 from trunkline import (
     Context, ImageContent, InputRequired, TimeoutError, ProtocolError, Server, SyncContext, TextContent, assistant,
-    elicit, roots, sample, user,
+    elicit, list_roots, sample, user,
 )
 
 server = Server("asking", version="1", input_timeout=20, max_rounds=4)
@@ -67,11 +67,11 @@ def model_in_thread(ctx: SyncContext) -> str:
 
 @server.tool
 async def folders(ctx: Context) -> str:
-    return ", ".join(f"{root.uri} {root.name}" for root in await ctx.roots())
+    return ", ".join(f"{root.uri} {root.name}" for root in await ctx.list_roots())
 
 @server.tool
 def folders_in_thread(ctx: SyncContext) -> str:
-    return ", ".join(root.uri for root in ctx.roots())
+    return ", ".join(root.uri for root in ctx.list_roots())
 
 @server.tool
 async def booking(ctx: Context) -> str:
@@ -132,7 +132,7 @@ async def endless(ctx: Context) -> str:
 async def primitive(ctx: Context) -> str | InputRequired:
     answers = ctx.input_responses
     if ctx.state != {"step": 1}:
-        ask = {"name": elicit("Who?", NAME), "model": sample("Hello?", max_tokens=5), "roots": roots()}
+        ask = {"name": elicit("Who?", NAME), "model": sample("Hello?", max_tokens=5), "roots": list_roots()}
         return InputRequired(ask, state={"step": 1})
     name, text = answers["name"]["content"]["name"], answers["model"]["content"]["text"]
     return f"{name} {text} {len(answers['roots']['roots'])}"
@@ -215,6 +215,7 @@ def test_eli_07_eli_32_a_form_is_made_of_a_class(asking: list[str], revision: st
             },
             "required": ["name"],
         }
+        assert [*params["requestedSchema"]["properties"]] == ["name", "age", "size"], "not in the author's order"
         if peer.modern:
             assert list(peer.rounds[0]["inputRequests"]) == ["who" if tool == "person_in_thread" else "elicitation-1"]
 
@@ -428,7 +429,7 @@ def test_the_primitive_says_what_it_asks() -> None:
             "form": elicit("Who?", {"type": "object", "properties": {}}),
             "page": elicit_url("Sign", "https://example.com", elicitation_id="e"),
             "model": sample([user("a"), {"role": "assistant", "content": {"type": "text", "text": "b"}}], max_tokens=1),
-            "roots": roots(),
+            "roots": list_roots(),
         },
         state=(1, 2),
     )

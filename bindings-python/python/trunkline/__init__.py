@@ -1,21 +1,50 @@
 """Model Context Protocol servers and clients: every revision of the protocol, one core in Rust, no dependencies."""
 
 from . import _native
+from ._generated.models import (
+    Annotations,
+    AudioContent,
+    CallToolResult,
+    CompleteArgument,
+    CompleteContext,
+    CompleteResult,
+    Completion,
+    Content,
+    Icon,
+    ImageContent,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    ModelPreferences,
+    Prompt,
+    PromptArgument,
+    PromptReference,
+    ReadResourceResult,
+    Resource,
+    ResourceLink,
+    ResourceTemplate,
+    ResourceTemplateReference,
+    Root,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+    ToolChoice,
+)
 from .auth import AccessToken, Auth, Identity, InsufficientScope, InvalidToken, Verify
 from .client.client import Client
 from .client.sync_client import SyncClient
 from .client_requests import (
-    CreateMessageResult,
     ElicitResult,
     InputRequest,
     InputRequired,
-    Root,
     elicit,
     elicit_url,
-    roots,
+    list_roots,
     sample,
 )
-from .context import Context
+from .context._generated.sync_context import SyncContext
+from .context.context import Context
 from .errors import (
     BlockingError,
     BusyError,
@@ -34,24 +63,12 @@ from .errors import (
 from .features.middleware import Middleware, Next, Request
 from .features.skill import Skill
 from .listener import Listener
-from .model.completions import Completion
-from .model.content import (
-    AudioContent,
-    Content,
-    EmbeddedResource,
-    ImageContent,
-    OtherContent,
-    ResourceLink,
-    TextContent,
-)
-from .model.messages import GetPromptResult, Message, assistant, user
-from .model.resource_contents import ReadResourceResult, ResourceContents
-from .model.results import CallToolResult
-from .model.types import Annotations, Icon, Tool, ToolAnnotations, ToolPage
+from .messages import CreateMessageResult, GetPromptResult, Message, assistant, user
+from .model.base import OtherContent
+from .model.resource_contents import EmbeddedResource, ResourceContents
 from .schema.fields import Field
 from .server.server import Server
 from .signature.dependencies import Depends
-from .sync_context import SyncContext
 
 __version__ = _native.VERSION
 
@@ -66,6 +83,9 @@ __all__ = [
     "CancelledError",
     "Client",
     "ClosedError",
+    "CompleteArgument",
+    "CompleteContext",
+    "CompleteResult",
     "Completion",
     "Content",
     "Context",
@@ -85,16 +105,27 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "InvalidToken",
+    "ListPromptsResult",
+    "ListResourceTemplatesResult",
+    "ListResourcesResult",
+    "ListToolsResult",
     "Listener",
     "Message",
     "Middleware",
+    "ModelPreferences",
     "Next",
     "OtherContent",
+    "Prompt",
+    "PromptArgument",
+    "PromptReference",
     "ProtocolError",
     "ReadResourceResult",
     "Request",
+    "Resource",
     "ResourceContents",
     "ResourceLink",
+    "ResourceTemplate",
+    "ResourceTemplateReference",
     "Root",
     "Server",
     "Skill",
@@ -104,8 +135,8 @@ __all__ = [
     "TimeoutError",
     "Tool",
     "ToolAnnotations",
+    "ToolChoice",
     "ToolError",
-    "ToolPage",
     "TransportError",
     "TrunklineError",
     "Verify",
@@ -114,7 +145,7 @@ __all__ = [
     "assistant",
     "elicit",
     "elicit_url",
-    "roots",
+    "list_roots",
     "sample",
     "user",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from .errors import InvalidArgumentError
-from .model.content import encode_base64
+from .model.base import encode_base64
 from .options import camel_case
 
 Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identity | None]"

@@ -1,12 +1,13 @@
-"""The facts of a call, and what its handler says without waiting."""
+"""Calls of handlers: what the contexts of both colours are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
-from .errors import reraise
+from .errors import CancelledError, from_object, reraise
 from .requests import request_json
 from .schema.jsonable import jsonable
 
@@ -15,66 +16,69 @@ if TYPE_CHECKING:
     from .model.types import LogLevel
     from .port.port import Port
 
+# Every request has a timeout in the core: this is only how long one look lasts.
+_WAIT_MS: Final = 60_000
+
 
 class Call:
-    """What both contexts share. Facts cross from the core only when someone asks for them."""
+    """What both contexts share. The core describes the call only when someone asks."""
 
-    __slots__ = ("_facts", "_port", "_ticket")
+    __slots__ = ("_info", "_port", "_ticket")
 
     def __init__(self, port: Port, ticket: int) -> None:
         self._port = port
         self._ticket = ticket
-        self._facts: dict[str, Any] | None = None
+        self._info: dict[str, Any] | None = None
 
     @property
     def method(self) -> str:
         """The method of the request, such as `tools/call`."""
-        return self._fact("method")
+        return self._describe("method")
 
     @property
     def name(self) -> str:
         """What is called: the name of the tool or prompt, or the URI of the resource; otherwise the method."""
-        return self._fact("name")
+        return self._describe("name")
 
     @property
     def revision(self) -> str:
         """The protocol revision that the caller speaks."""
-        return self._fact("revision")
+        return self._describe("revision")
 
     @property
     def client_info(self) -> Mapping[str, Any] | None:
         """Name, version and the like of the client, if it told."""
-        return self._fact("clientInfo")
+        return self._describe("clientInfo")
 
     @property
     def client_capabilities(self) -> Mapping[str, Any]:
         """What the client can do."""
-        return self._fact("clientCapabilities") or {}
+        return self._describe("clientCapabilities") or {}
 
     @property
     def meta(self) -> Mapping[str, Any]:
         """The `_meta` of the call."""
-        return self._fact("meta") or {}
+        return self._describe("meta") or {}
 
     @property
     def auth(self) -> Mapping[str, Any] | None:
         """Who calls, if the caller was verified: an object with at least `subject`."""
-        return self._fact("auth")
+        return self._describe("auth")
 
     @property
     def wants_progress(self) -> bool:
         """Whether the caller asked for progress; otherwise nothing is sent."""
-        return bool(self._fact("progress"))
+        return bool(self._describe("progress"))
 
     @property
     def input_responses(self) -> Mapping[str, Any]:
         """The client's answers to the questions of the `InputRequired` that this handler returned before, by key."""
-        return self._fact("inputResponses") or {}
+        return self._describe("inputResponses") or {}
 
     @property
     def state(self) -> Any:
         """The state of the `InputRequired` that this handler returned before."""
-        return self._fact("state")
+        return self._describe("state")
 
     @property
     def cancelled(self) -> bool:
@@ -84,13 +88,13 @@ class Call:
         except _native.NativeError as error:
             reraise(error)
 
-    def _fact(self, name: str) -> Any:
-        if self._facts is None:
+    def _describe(self, name: str) -> Any:
+        if self._info is None:
             try:
-                self._facts = self._port.native.describe(self._ticket)
+                self._info = self._port.native.describe(self._ticket)
             except _native.NativeError as error:
                 reraise(error)
-        return self._facts.get(name) if self._facts else None
+        return self._info.get(name) if self._info else None
 
     def _notify(self, json: dict[str, Any]) -> None:
         try:
@@ -112,14 +116,58 @@ class Call:
 
     def _kept(self, name: str) -> tuple[bool, Any]:
         """Whether something was kept under that name, and what."""
-        kept: dict[str, Any] = self._fact("once") or {}
+        kept: dict[str, Any] = self._describe("once") or {}
         return name in kept, kept.get(name)
 
     def _keep(self, name: str, value: Any) -> None:
         self._notify({"once": {"name": name, "value": value}})
-        if self._facts is not None:
-            self._facts.setdefault("once", {})[name] = value
+        if self._info is not None:
+            self._info.setdefault("once", {})[name] = value
 
-    def _question(self, request: InputRequest[Any], key: str | None, timeout: float | None) -> dict[str, Any]:
+    def _request_of(self, request: InputRequest[Any], key: str | None, timeout: float | None) -> dict[str, Any]:
         json = request_json(request.method, request.params, timeout)
         return json if key is None else {**json, "key": key}
+
+
+class AsyncCall(Call):
+    """A call whose handler is an `async def` function."""
+
+    __slots__ = ()
+
+    async def _request(self, json: dict[str, Any]) -> Any:
+        return await self._port.answer(self._port.request(self._ticket, json))
+
+    async def _value_of(self, function: Callable[[], Any]) -> Any:
+        value = function()
+        return await value if inspect.isawaitable(value) else value
+
+
+class SyncCall(Call):
+    """A call whose handler is a `def` function, on a thread of the pool."""
+
+    __slots__ = ()
+
+    def raise_if_cancelled(self) -> None:
+        """Ends the handler when nobody waits for the result any more.
+
+        Raises:
+            CancelledError: if so.
+        """
+        if self.cancelled:
+            raise CancelledError("the caller cancelled the request")
+
+    def _request(self, json: dict[str, Any]) -> Any:
+        native = self._port.native
+        try:
+            ticket = native.request(self._ticket, {**json, "wait": True})
+            while (reply := native.wait(ticket, _WAIT_MS)) is None:
+                pass
+        except _native.NativeError as error:
+            reraise(error)
+        ok, body = reply
+        if not ok:
+            raise from_object(body)
+        return body
+
+    def _value_of(self, function: Callable[[], Any]) -> Any:
+        return function()

@@ -1,15 +1,19 @@
-"""What a handler may ask the client for: the questions, and what the answers become."""
+"""Requests of a handler to the client: their params, and the values that the answers become."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
-from .model.content import Content, TextContent, content_from_json
-from .model.messages import Message, Role
-from .options import camel_case
+from ._generated.models import ElicitAction, ListRootsResult, Root
+from ._generated.options import SAMPLE_OPTIONS, SampleOptions
+from .messages import CreateMessageResult, Message
+from .options import camel_case, encoded
 from .schema.elicitation_forms import Form
 from .schema.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -18,7 +22,7 @@ Messages: TypeAlias = "str | Message | Sequence[Message | str | Mapping[str, Any
 
 
 class InputRequest(Generic[T]):
-    """One question to the client, made by `elicit`, `elicit_url`, `sample` or `roots`."""
+    """One question to the client, made by `elicit`, `elicit_url`, `sample` or `list_roots`."""
 
     __slots__ = ("method", "params", "read")
 
@@ -67,68 +71,12 @@ class ElicitResult(Generic[T]):
 
     __slots__ = ("action", "content")
 
-    def __init__(self, action: Literal["accept", "decline", "cancel"], content: T | None = None) -> None:
-        self.action: Literal["accept", "decline", "cancel"] = action
+    def __init__(self, action: ElicitAction, content: T | None = None) -> None:
+        self.action: ElicitAction = action
         self.content = content
 
     def __repr__(self) -> str:
         return f"ElicitResult({self.action!r}, {self.content!r})"
-
-
-class CreateMessageResult:
-    """What the client's model said."""
-
-    __slots__ = ("content", "meta", "model", "role", "stop_reason")
-
-    def __init__(
-        self,
-        role: Role,
-        content: list[Content],
-        model: str,
-        *,
-        stop_reason: str | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.role: Role = role
-        self.content = content
-        self.model = model
-        self.stop_reason = stop_reason
-        self.meta = meta
-
-    @property
-    def text(self) -> str:
-        """The text blocks, joined by line breaks."""
-        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
-
-    @classmethod
-    def from_json(cls, json: dict[str, Any]) -> CreateMessageResult:
-        """The result of a client."""
-        content = json["content"]
-        blocks: list[Any] = cast("list[Any]", content) if isinstance(content, list) else [content]
-        return cls(
-            json["role"],
-            [content_from_json(block) for block in blocks],
-            json["model"],
-            stop_reason=json.get("stopReason"),
-            meta=json.get("_meta"),
-        )
-
-    def __repr__(self) -> str:
-        return f"CreateMessageResult({self.role!r}, {self.content!r}, model={self.model!r})"
-
-
-class Root:
-    """A folder or the like that the client lets the server work in."""
-
-    __slots__ = ("meta", "name", "uri")
-
-    def __init__(self, uri: str, *, name: str | None = None, meta: Mapping[str, Any] | None = None) -> None:
-        self.uri = uri
-        self.name = name
-        self.meta = meta
-
-    def __repr__(self) -> str:
-        return f"Root({self.uri!r}, name={self.name!r})"
 
 
 @overload
@@ -171,50 +119,22 @@ def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> 
 
 
 def sample(
-    messages: Messages,
-    *,
-    max_tokens: int,
-    system_prompt: str | None = None,
-    temperature: float | None = None,
-    stop_sequences: Sequence[str] | None = None,
-    model_preferences: Mapping[str, Any] | None = None,
-    include_context: Literal["none", "thisServer", "allServers"] | None = None,
-    tools: Sequence[Mapping[str, Any]] | None = None,
-    tool_choice: Mapping[str, Any] | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    messages: Messages, *, max_tokens: int, **options: Unpack[SampleOptions]
 ) -> InputRequest[CreateMessageResult]:
     """Asks the client's model.
 
     Args:
         messages: text of the user, or a conversation.
-        max_tokens: how long the answer may get.
-        system_prompt: the system prompt that the server would like.
-        temperature: how free the answer is.
-        stop_sequences: texts at which the answer ends.
-        model_preferences: which model the server would like, as the protocol's ModelPreferences.
-        include_context: what of the context of servers should be added.
-        tools: tools that the model may use, as the protocol's Tool; the client must have declared `sampling.tools`.
-        tool_choice: how it uses them, as the protocol's ToolChoice.
-        metadata: for the model's provider.
+        max_tokens: the most tokens to generate.
+        options: see `SampleOptions`.
     """
-    params = camel_case(
-        messages=_messages(messages),
-        max_tokens=max_tokens,
-        system_prompt=system_prompt,
-        temperature=temperature,
-        stop_sequences=stop_sequences,
-        model_preferences=model_preferences,
-        include_context=include_context,
-        tools=tools,
-        tool_choice=tool_choice,
-        metadata=metadata,
-    )
+    params = {"messages": _messages(messages), "maxTokens": max_tokens, **encoded(SAMPLE_OPTIONS, options)}
     return InputRequest("sampling/createMessage", jsonable(params), CreateMessageResult.from_json)
 
 
-def roots() -> InputRequest[list[Root]]:
-    """Asks which roots the client has."""
-    return InputRequest("roots/list", None, _roots)
+def list_roots() -> InputRequest[list[Root]]:
+    """Asks for the directories and files that the client lets the server work in."""
+    return InputRequest("roots/list", None, lambda answer: ListRootsResult.from_json(answer).roots)
 
 
 def _messages(given: Messages) -> list[Any]:
@@ -227,7 +147,3 @@ def _messages(given: Messages) -> list[Any]:
         else message
         for message in listed
     ]
-
-
-def _roots(answer: Any) -> list[Root]:
-    return [Root(root["uri"], name=root.get("name"), meta=root.get("_meta")) for root in answer["roots"]]

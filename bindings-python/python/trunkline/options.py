@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from .errors import InvalidArgumentError
@@ -13,6 +14,17 @@ _LONGEST: Final = 1e9
 def camel_case(**options: Any) -> dict[str, Any]:
     """The options that were given, under their JSON names; empty objects are left out, too."""
     return {_camel_case(name): value for name, value in options.items() if value is not None and value != {}}
+
+
+def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, under the names of a generated table.
+
+    Raises:
+        TypeError: if there is no such option.
+    """
+    if unknown := [name for name in options if name not in names]:
+        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+    return {names[name]: value for name, value in options.items() if value is not None}
 
 
 def in_ms(**times: float | None) -> dict[str, Any]:

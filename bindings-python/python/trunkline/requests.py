@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar
 
 from .errors import TransportError
 from .options import camel_case, in_ms
 
 T = TypeVar("T")
+
+# progress, total, message
+OnProgress: TypeAlias = Callable[[float, "float | None", "str | None"], "Awaitable[None] | None"]
 
 
 def request_json(
@@ -18,7 +21,6 @@ def request_json(
     max_timeout: float | None = None,
     *,
     progress: bool = False,
-    wait: bool = False,
     all_pages: bool = False,
 ) -> dict[str, Any]:
     """One request as the core takes it."""
@@ -29,8 +31,6 @@ def request_json(
         json |= camel_case(**in_ms(timeout=timeout, max_timeout=max_timeout))
     if progress:
         json["progress"] = True
-    if wait:
-        json["wait"] = True
     if all_pages:
         json["all"] = True
     return json
@@ -49,11 +49,6 @@ def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
         raise TransportError(f"the answer to {method} makes no sense: {why}") from error
 
 
-def call_params(name: str, arguments: Mapping[str, Any] | None, meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The params of a tool call."""
-    params: dict[str, Any] = {"name": name}
-    if arguments is not None:
-        params["arguments"] = arguments
-    if meta is not None:
-        params["_meta"] = meta
-    return params
+def params_of(members: dict[str, Any]) -> dict[str, Any] | None:
+    """The params of a request: the members that were given, or None if there are none."""
+    return {name: value for name, value in members.items() if value is not None} or None

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, cast, get_args, get_origin
 
+from ._generated.models import CallToolResult, ReadResourceResult
 from .client_requests import InputRequired
-from .model.content import Block
-from .model.messages import GetPromptResult, Message
-from .model.resource_contents import ReadResourceResult, ResourceContents
-from .model.results import CallToolResult
+from .messages import GetPromptResult, Message
+from .model.base import Block
+from .model.resource_contents import ResourceContents
 from .schema.builder import MISSING, Builder, Schema, is_pydantic, is_typed_dict
 from .schema.jsonable import jsonable
 

@@ -1,8 +1,577 @@
-//! The files of the Python package that follow from the surface.
+//! The files of the Python package that follow from the surface: models, errors, and the requests of clients in both
+//! colours; and the context of `def` handlers, which follows from that of `async def` handlers.
 
-use super::File;
-use super::surface::Surface;
+use std::fmt::Write as _;
+use std::path::Path;
 
-pub(crate) fn render(_: &Surface) -> Vec<File> {
-    Vec::new()
+use anyhow::{Context, Result};
+
+use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Surface, Type, Unit};
+use super::text::{pascal, wrapped};
+use super::{File, MARK};
+
+const PACKAGE: &str = "bindings-python/python/trunkline";
+
+/// The width of prose in docstrings, without their indentation.
+const PROSE: usize = 100;
+
+/// Models that people write as literals: they are `TypedDict`s, with the names that the protocol uses.
+const DICTS: [&str; 11] = [
+    "Annotations",
+    "CompleteArgument",
+    "CompleteContext",
+    "Icon",
+    "ModelHint",
+    "ModelPreferences",
+    "PromptReference",
+    "ResourceTemplateReference",
+    "ToolAnnotations",
+    "ToolChoice",
+    "ToolExecution",
+];
+
+/// Models whose classes differ by Python's habits and are written by hand, with the modules of those classes.
+const BY_HAND: [(&str, &str); 5] = [
+    ("EmbeddedResource", "model.resource_contents"),
+    ("ResourceContents", "model.resource_contents"),
+    ("GetPromptResult", "messages"),
+    ("CreateMessageResult", "messages"),
+    ("ElicitResult", "client_requests"),
+];
+
+/// Models that Python has no class for: parts of those above, and of forms.
+const WITHOUT_CLASS: [&str; 10] = [
+    "BlobResourceContents",
+    "Choice",
+    "Choices",
+    "Field",
+    "FormSchema",
+    "PromptMessage",
+    "SamplingMessage",
+    "TextResourceContents",
+    "ToolResultContent",
+    "ToolUseContent",
+];
+
+/// Unions that Python has no alias for.
+const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
+
+/// Bases that give a class more than its fields.
+const BASES: [(&str, &str); 3] =
+    [("AudioContent", "HasData"), ("CallToolResult", "HasText"), ("ImageContent", "HasData")];
+
+/// Strings of few values, by the name of the field.
+const LITERALS: [(&str, &str); 1] = [("cache_scope", "CacheScope")];
+
+pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
+    let operations = operations(surface);
+    let context = std::fs::read_to_string(root.join(PACKAGE).join("context/context.py"))
+        .context("the source of the context of `def` handlers")?;
+    let mut files = vec![
+        file("_generated/models.py", "Models of the protocol.", &models(surface)),
+        file("_generated/errors.py", "Errors, one class for each kind of the core.", &errors(surface)),
+        file("_generated/options.py", "Options of requests.", &options(surface)),
+        file("client/_generated/operations.py", "The requests of an asyncio client.", &operations),
+        file("client/_generated/sync_operations.py", "The requests of a blocking client.", &to_sync(&operations, "")),
+        file(
+            "context/_generated/sync_context.py",
+            "The context of handlers made with `def`: what `Context` has, blocking.",
+            &to_sync(body(&context), "."),
+        ),
+    ];
+    for folder in ["_generated", "client/_generated", "context/_generated"] {
+        files.push((format!("{PACKAGE}/{folder}/__init__.py"), format!("# {MARK}\n")));
+    }
+    Ok(files)
+}
+
+fn file(path: &str, doc: &str, text: &str) -> File {
+    (
+        format!("{PACKAGE}/{path}"),
+        format!("# {MARK}\n\"\"\"{doc}\"\"\"\n\nfrom __future__ import annotations\n\n{text}"),
+    )
+}
+
+/// A module without its docstring and its `__future__` import.
+fn body(source: &str) -> &str {
+    source.split_once("from __future__ import annotations\n").map_or(source, |(_, body)| body.trim_start())
+}
+
+/// Blocking code from `async` code. Modules that are imported relatively are `deeper` away.
+fn to_sync(source: &str, deeper: &str) -> String {
+    let text = source
+        .replace("async def ", "def ")
+        .replace("async with ", "with ")
+        .replace("await ", "")
+        .replace("from ..", &format!("from ..{deeper}"))
+        .replace("from . ", &format!("from .{deeper} "));
+    let mut sync = String::new();
+    let mut word = String::new();
+    for letter in text.chars().chain(std::iter::once('\0')) {
+        if letter.is_alphanumeric() || letter == '_' {
+            word.push(letter);
+            continue;
+        }
+        match word.as_str() {
+            "Context" => sync.push_str("SyncContext"),
+            "Client" => sync.push_str("SyncClient"),
+            "async" => sync.push_str("def"),
+            other => sync.push_str(&other.replacen("Async", "Sync", 1)),
+        }
+        word.clear();
+        if letter != '\0' {
+            sync.push(letter);
+        }
+    }
+    sync.replace("`def def`", "`def`")
+}
+
+/// A docstring whose further lines are indented by `indent`.
+fn docstring(indent: &str, text: &str) -> String {
+    let lines = wrapped(&text.replace('\\', "\\\\"), PROSE);
+    match lines.as_slice() {
+        [line] => format!("{indent}\"\"\"{line}\"\"\"\n"),
+        lines => {
+            let mut doc = format!("{indent}\"\"\"");
+            for (index, line) in lines.iter().enumerate() {
+                let lead = if index == 0 || line.is_empty() { "" } else { indent };
+                let _ = writeln!(doc, "{lead}{line}");
+            }
+            doc + indent + "\"\"\"\n"
+        }
+    }
+}
+
+fn errors(surface: &Surface) -> String {
+    let mut text = String::from(
+        "import builtins\nfrom typing import ClassVar, Final\n\n\nclass TrunklineError(Exception):\n    \"\"\"The base of \
+         all errors of this package, except ToolError.\"\"\"\n\n    kind: ClassVar[str] = \"internal\"\n\n    def \
+         __init__(self, message: str) -> None:\n        super().__init__(message)\n        self.message = message\n",
+    );
+    let mut names = Vec::new();
+    for error in surface.errors.iter().filter(|error| error.public) {
+        let base = match error.class.as_str() {
+            "TimeoutError" => ", builtins.TimeoutError",
+            "ClosedError" | "TransportError" => ", ConnectionError",
+            "InvalidArgumentError" => ", ValueError",
+            _ => "",
+        };
+        let shadow = if error.class == "TimeoutError" { "  # noqa: A001 - the name of the kind" } else { "" };
+        let _ = write!(text, "\n\nclass {}(TrunklineError{base}):{shadow}\n", error.class);
+        text += &docstring("    ", &error.doc);
+        let _ = write!(text, "\n    kind = \"{}\"\n", error.kind);
+        names.push(error.class.as_str());
+    }
+    let _ = write!(
+        text,
+        "\n\nCLASSES: Final[dict[str, type[TrunklineError]]] = {{cls.kind: cls for cls in ({},)}}\n",
+        names.join(", ")
+    );
+    text
+}
+
+/// The optional parameters of requests that have many.
+fn options(surface: &Surface) -> String {
+    let mut text = String::from(
+        "from collections.abc import Mapping, Sequence\nfrom typing import Any, Final, TypedDict\n\nfrom .models import \
+         ModelPreferences, Tool, ToolChoice\n",
+    );
+    for operation in surface.operations.iter().filter(|operation| operation.name == "sample") {
+        let options =
+            || operation.params.iter().filter(|field| field.presence == Presence::Optional && field.name != "meta");
+        let name = pascal(&operation.name);
+        let _ = write!(text, "\n\nclass {name}Options(TypedDict, total=False):\n");
+        text += &docstring("    ", &format!("Options of `{}`: {}", operation.name, operation.doc));
+        for field in options() {
+            let _ = write!(
+                text,
+                "\n    {}: {}\n",
+                field.name,
+                given(&field.ty).replace("[Tool]", "[Tool | Mapping[str, Any]]")
+            );
+            text += &docstring("    ", &field.doc);
+        }
+        let _ = writeln!(text, "\n\n{}_OPTIONS: Final = {{", operation.name.to_uppercase());
+        for field in options() {
+            let _ = writeln!(text, "    \"{}\": \"{}\",", field.name, field.json);
+        }
+        text += "}\n";
+    }
+    text
+}
+
+fn models(surface: &Surface) -> String {
+    let mut text = String::from(
+        "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Literal, TypeAlias, \
+         TypedDict\n\nfrom ..model.base import (Block, HasData, HasText, Model, OtherContent, cursor_of, encode_base64, \
+         flag_of, list_of, ms_of, string_of)\nfrom ..model.resource_contents import EmbeddedResource, \
+         ResourceContents\nfrom ..model.types import CacheScope\n",
+    );
+    for model in &surface.models {
+        match model {
+            Model::Values(values) => {
+                let literal: Vec<_> = values.values.iter().map(|value| format!("\"{value}\"")).collect();
+                let _ = write!(text, "\n{}: TypeAlias = Literal[{}]\n", values.name, literal.join(", "));
+                text += &docstring("", &values.doc);
+            }
+            Model::Object(object) if DICTS.contains(&object.name.as_str()) => text += &typed_dict(object),
+            Model::Object(object) if has_class(&object.name) => text += &class(object),
+            Model::Object(_) => {}
+            Model::Union(union) if WITHOUT_ALIAS.contains(&union.name.as_str()) => {}
+            Model::Union(union) if union.open => {
+                let names: Vec<_> = union.variants.iter().map(|variant| variant.model.as_str()).collect();
+                let _ = write!(text, "\n\nContent: TypeAlias = {} | OtherContent\n", names.join(" | "));
+                text += &docstring("", &union.doc);
+                text += "\n_READ: dict[Any, Any] = {\n";
+                for variant in &union.variants {
+                    let _ = writeln!(text, "    \"{}\": {}.from_json,", variant.tag, variant.model);
+                }
+                text += "}\n\n\ndef content_from_json(json: Mapping[str, Any]) -> Content:\n    \"\"\"The block of a \
+                         peer. A block that does not have the form of its type is kept as it is.\n\n    Raises:\n        \
+                         TypeError: if it is not an object.\n    \"\"\"\n    if not isinstance(json, dict):\n        raise \
+                         TypeError(\"a block of content is not an object\")\n    read = _READ.get(json.get(\"type\"))\n    if \
+                         read is None:\n        return OtherContent(json)\n    try:\n        return read(json)\n    except \
+                         (LookupError, TypeError, ValueError, AttributeError):\n        return OtherContent(json)\n";
+            }
+            Model::Union(union) => {
+                let names: Vec<_> = union.variants.iter().map(|variant| variant.model.as_str()).collect();
+                let _ = write!(text, "\n\n{}: TypeAlias = {}\n", union.name, names.join(" | "));
+                text += &docstring("", &union.doc);
+            }
+        }
+    }
+    text
+}
+
+fn has_class(name: &str) -> bool {
+    !WITHOUT_CLASS.contains(&name) && !DICTS.contains(&name) && BY_HAND.iter().all(|(by_hand, _)| *by_hand != name)
+}
+
+fn typed_dict(object: &ObjectModel) -> String {
+    let mut text = format!("\n\nclass {}(TypedDict, total=False):\n", object.name);
+    text += &docstring("    ", &object.doc);
+    if let Some(tag) = &object.tag {
+        let _ = write!(text, "\n    type: Literal[\"{tag}\"]\n    \"\"\"Required.\"\"\"\n");
+    }
+    for field in &object.fields {
+        let needed = if field.presence == Presence::Required { "Required. " } else { "" };
+        let _ = write!(text, "\n    {}: {}\n", field.json, given(&field.ty));
+        text += &docstring("    ", &format!("{needed}{}", field.doc));
+    }
+    text
+}
+
+/// The type of a value that users give.
+fn given(ty: &Type) -> String {
+    match ty {
+        Type::String => "str".into(),
+        Type::Boolean => "bool".into(),
+        Type::Integer => "int".into(),
+        Type::Number | Type::Duration => "float".into(),
+        Type::Json => "Any".into(),
+        Type::Object => "Mapping[str, Any]".into(),
+        Type::OrFalse(inner) => format!("{} | Literal[False]", given(inner)),
+        Type::OneOrList(inner) => format!("{0} | Sequence[{0}]", given(inner)),
+        Type::List(inner) => format!("Sequence[{}]", given(inner)),
+        Type::Map(inner) => format!("Mapping[str, {}]", given(inner)),
+        Type::Model(name) if name == "ContentBlock" => "Content".into(),
+        Type::Model(name) => name.clone(),
+        Type::Values(values) => {
+            let values: Vec<_> = values.iter().map(|value| format!("\"{value}\"")).collect();
+            format!("Literal[{}]", values.join(", "))
+        }
+    }
+}
+
+/// A field as a class has it.
+struct Member<'a> {
+    field: &'a Field,
+    name: &'a str,
+    ty: String,
+    doc: String,
+    is_time: bool,
+    is_base64: bool,
+}
+
+impl<'a> Member<'a> {
+    fn new(object: &ObjectModel, field: &'a Field) -> Self {
+        // Times are seconds in Python.
+        let time = field.name.strip_suffix("_ms").filter(|_| field.ty == Type::Integer);
+        let is_time = time.is_some() || field.unit == Some(Unit::Ms);
+        let literal = LITERALS.iter().find(|(name, _)| *name == field.name).map(|(_, ty)| (*ty).to_owned());
+        let ty = match &field.ty {
+            _ if is_time => "float".into(),
+            Type::Json if field.name.ends_with("_schema") => "Mapping[str, Any]".into(),
+            Type::List(inner) if field.presence == Presence::List => format!("list[{}]", given(inner)),
+            other => literal.unwrap_or_else(|| given(other)),
+        };
+        let is_base64 = field.name == "data" && BASES.contains(&(object.name.as_str(), "HasData"));
+        let doc = if is_time { field.doc.replace("milliseconds", "seconds") } else { field.doc.clone() };
+        Self { field, name: time.unwrap_or(&field.name), ty, doc, is_time, is_base64 }
+    }
+
+    fn is_optional(&self) -> bool {
+        self.field.presence == Presence::Optional
+    }
+
+    fn parameter(&self) -> String {
+        let Self { name, ty, .. } = self;
+        match self.field.presence {
+            Presence::Required if self.is_base64 => format!("{name}: bytes | str"),
+            Presence::Required => format!("{name}: {ty}"),
+            Presence::Optional if ty == "Any" => format!("{name}: Any = None"),
+            Presence::Optional | Presence::List => format!("{name}: {ty} | None = None"),
+            Presence::Flag => format!("{name}: bool = False"),
+        }
+    }
+
+    fn assigned(&self) -> String {
+        let name = self.name;
+        match self.field.presence {
+            _ if self.is_base64 => format!("encode_base64({name})"),
+            Presence::List => format!("[] if {name} is None else {name}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The expression that reads it from `json`.
+    fn read(&self, object: &ObjectModel) -> String {
+        let json = &self.field.json;
+        let each = |ty: &Type| match ty {
+            Type::Model(name) if name == "ContentBlock" => Some("content_from_json".to_owned()),
+            Type::Model(name) if !DICTS.contains(&name.as_str()) && name != "Role" => Some(format!("{name}.from_json")),
+            _ => None,
+        };
+        match (&self.field.ty, self.field.presence) {
+            (_, Presence::Flag) => format!("flag_of(json, \"{json}\")"),
+            (Type::List(inner), presence) => {
+                // Tools of long ago answered without content; other lists are what the result is about.
+                let needed = presence == Presence::List && object.name != "CallToolResult";
+                let list = format!("list_of(json, \"{json}\"{})", if needed { "" } else { ", []" });
+                match each(inner) {
+                    Some(read) if presence == Presence::List => format!("[{read}(item) for item in {list}]"),
+                    Some(read) => format!("[{read}(item) for item in {list}] or None"),
+                    None if presence == Presence::Optional => format!("json.get(\"{json}\")"),
+                    None => list,
+                }
+            }
+            (Type::String, Presence::Required) => format!("string_of(json, \"{json}\")"),
+            (ty, Presence::Required) => match each(ty) {
+                Some(read) => format!("{read}(json[\"{json}\"])"),
+                None => format!("json[\"{json}\"]"),
+            },
+            _ if self.name == "next_cursor" => "cursor_of(json)".into(),
+            _ if self.is_time => format!("None if (ms := json.get(\"{json}\")) is None else ms / 1000"),
+            _ => format!("json.get(\"{json}\")"),
+        }
+    }
+
+    /// The expression that writes it.
+    fn written(&self) -> String {
+        let value = format!("self.{}", self.name);
+        let is_class = |ty: &Type| matches!(ty, Type::Model(name) if name == "ContentBlock" || (!DICTS.contains(&name.as_str()) && name != "Role"));
+        match &self.field.ty {
+            _ if self.is_time => format!("ms_of({value})"),
+            Type::List(inner) if is_class(inner) => format!("[item.to_json() for item in {value}]"),
+            ty if is_class(ty) => format!("{value}.to_json()"),
+            _ => value,
+        }
+    }
+}
+
+fn class(object: &ObjectModel) -> String {
+    // Filled in by the core, and of no interest to users.
+    let members: Vec<Member> = object
+        .fields
+        .iter()
+        .filter(|field| field.name != "result_type")
+        .map(|field| Member::new(object, field))
+        .collect();
+    let base = if object.tag.is_some() { "Block" } else { "Model" };
+    let bases = match BASES.iter().find(|(name, _)| *name == object.name) {
+        Some((_, first)) => format!("{first}, {base}"),
+        None => base.to_owned(),
+    };
+    let mut slots: Vec<_> = members.iter().map(|member| format!("\"{}\"", member.name)).collect();
+    slots.sort();
+    let mut text = format!("\n\nclass {}({bases}):\n", object.name);
+    text += &docstring("    ", &object.doc);
+    let _ = write!(text, "\n    __slots__ = ({},)\n", slots.join(", "));
+    if let Some(tag) = &object.tag {
+        let _ = write!(text, "\n    TYPE: ClassVar = \"{tag}\"\n");
+    }
+    for member in &members {
+        let none = if member.is_optional() && member.ty != "Any" { " | None" } else { "" };
+        let _ = write!(text, "\n    {}: {}{none}\n", member.name, member.ty);
+        text += &docstring("    ", &member.doc);
+    }
+    let (named, positional): (Vec<_>, Vec<_>) =
+        members.iter().partition(|member| matches!(member.field.presence, Presence::Optional | Presence::Flag));
+    let required = positional.iter().filter(|member| member.field.presence == Presence::Required);
+    let lists = positional.iter().filter(|member| member.field.presence == Presence::List);
+    let mut parameters = vec!["self".to_owned()];
+    parameters.extend(required.clone().chain(lists).map(|member| member.parameter()));
+    if !named.is_empty() {
+        parameters.push("*".into());
+    }
+    parameters.extend(named.iter().map(|member| member.parameter()));
+    let _ = write!(text, "\n    def __init__({}", parameters.join(", "));
+    text += ") -> None:\n";
+    for member in &members {
+        let _ = writeln!(text, "        self.{} = {}", member.name, member.assigned());
+    }
+    let _ = write!(
+        text,
+        "\n    @classmethod\n    def from_json(cls, json: Mapping[str, Any]) -> {}:\n        \"\"\"The value of a \
+         peer.\n\n        Raises:\n            TypeError, LookupError: if it is invalid.\n        \"\"\"\n        return cls(",
+        object.name
+    );
+    let mut arguments: Vec<String> = required.map(|member| member.read(object)).collect();
+    let others = members.iter().filter(|member| member.field.presence != Presence::Required);
+    arguments.extend(others.map(|member| format!("{}={}", member.name, member.read(object))));
+    text += &arguments.join(", ");
+    text += ")\n\n    def to_json(self) -> dict[str, Any]:\n        json: dict[str, Any] = {";
+    if let Some(tag) = &object.tag {
+        let _ = write!(text, "\"type\": \"{tag}\", ");
+    }
+    let always = members.iter().filter(|member| matches!(member.field.presence, Presence::Required | Presence::List));
+    text +=
+        &always.map(|member| format!("\"{}\": {}", member.field.json, member.written())).collect::<Vec<_>>().join(", ");
+    text += "}\n";
+    for member in members.iter().filter(|member| matches!(member.field.presence, Presence::Optional | Presence::Flag)) {
+        let is_there = if member.is_optional() { " is not None" } else { "" };
+        let _ = writeln!(text, "        if self.{}{is_there}:", member.name);
+        let _ = writeln!(text, "            json[\"{}\"] = {}", member.field.json, member.written());
+    }
+    text + "        return json\n"
+}
+
+/// The methods of clients; the blocking ones follow from these.
+fn operations(surface: &Surface) -> String {
+    let client = || surface.operations.iter().filter(|operation| operation.caller == Caller::Client);
+    let mut text = String::from(
+        "from collections.abc import Mapping\nfrom typing import Any\n\nfrom \
+         ..._generated.models import (",
+    );
+    let mut names: Vec<&str> = client().flat_map(named_models).filter(|name| module_of(name).is_none()).collect();
+    // As ruff sorts them.
+    names.sort_unstable_by_key(|name| name.to_lowercase());
+    names.dedup();
+    let _ = writeln!(text, "{})", names.join(", "));
+    text += "from ...messages import GetPromptResult\nfrom ...requests import OnProgress, params_of, read_answer, \
+             request_json\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
+             each.\"\"\"\n\n    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> \
+             Any:\n        raise NotImplementedError\n";
+    for operation in client() {
+        text += &match &operation.list {
+            Some(list) => method(operation, Some((list, true))) + &method(operation, Some((list, false))),
+            None => method(operation, None),
+        };
+    }
+    text
+}
+
+fn module_of(model: &str) -> Option<&'static str> {
+    BY_HAND.iter().find(|(name, _)| *name == model).map(|(_, module)| *module)
+}
+
+/// The models that an operation names.
+fn named_models(operation: &Operation) -> Vec<&str> {
+    let mut names: Vec<&str> = operation.result.iter().chain(&operation.item).map(String::as_str).collect();
+    for field in &operation.params {
+        if let Type::Model(name) = &field.ty {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// One method of a client; of a list, all of it or one page.
+fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
+    let Operation { method, .. } = operation;
+    let (all, page) = (matches!(list, Some((_, true))), matches!(list, Some((_, false))));
+    let name = if page { format!("{}_page", operation.name) } else { operation.name.clone() };
+    let result = match (&operation.result, &operation.item) {
+        (_, Some(item)) if all => format!("list[{item}]"),
+        (Some(result), _) => result.clone(),
+        (None, _) => "None".into(),
+    };
+    let mut parameters = vec!["self".to_owned()];
+    for field in operation.params.iter().filter(|field| field.name != "meta") {
+        let default = if field.presence == Presence::Required { "" } else { " | None = None" };
+        parameters.push(format!("{}: {}{default}", field.name, given(&field.ty)));
+    }
+    if page {
+        parameters.push("cursor: str | None = None".into());
+    }
+    parameters.extend(["*", "timeout: float | None = None", "max_timeout: float | None = None"].map(String::from));
+    if operation.progress {
+        parameters.push("on_progress: OnProgress | None = None".into());
+    }
+    parameters.push("meta: Mapping[str, Any] | None = None".into());
+    let mut text = format!("\n    async def {name}({}) -> {result}:\n", parameters.join(", "));
+    text += &method_doc(operation, all, page);
+    let mut members: Vec<String> = operation.fixed.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    let params = operation.params.iter().filter(|field| field.name != "meta");
+    members.extend(params.map(|field| format!("\"{}\": {}", field.json, field.name)));
+    if page {
+        members.push("\"cursor\": cursor".into());
+    }
+    members.push("\"_meta\": meta".into());
+    let _ = writeln!(text, "        params = params_of({{{}}})", members.join(", "));
+    let mut options = String::new();
+    if operation.progress {
+        options += ", progress=on_progress is not None";
+    }
+    if all {
+        options += ", all_pages=True";
+    }
+    let _ = writeln!(text, "        json = request_json(\"{method}\", params, timeout, max_timeout{options})");
+    let request =
+        if operation.progress { "await self._request(json, on_progress)" } else { "await self._request(json)" };
+    let _ = match (&operation.result, list) {
+        (Some(result), Some((list, true))) => {
+            let list = super::text::snake(list);
+            writeln!(text, "        return read_answer(\"{method}\", {result}.from_json, {request}).{list}")
+        }
+        (Some(result), _) => writeln!(text, "        return read_answer(\"{method}\", {result}.from_json, {request})"),
+        (None, _) => writeln!(text, "        {request}"),
+    };
+    text
+}
+
+fn method_doc(operation: &Operation, all: bool, page: bool) -> String {
+    let head = match (all, page) {
+        (true, _) => format!("{} All of them, from all pages.", operation.doc),
+        (_, true) => format!("{} One page of them; `next_cursor` asks for the next one.", operation.doc),
+        _ => operation.doc.clone(),
+    };
+    let mut arguments: Vec<(String, String)> = operation
+        .params
+        .iter()
+        .filter(|field| field.name != "meta")
+        .map(|field| (field.name.clone(), field.doc.clone()))
+        .collect();
+    if page {
+        arguments.push(("cursor".into(), "The `next_cursor` of the page before (default: the first page).".into()));
+    }
+    let renewed = if operation.progress { "; progress renews it" } else { "" };
+    arguments.push(("timeout".into(), format!("Seconds for the answer{renewed} (default: the client's).")));
+    arguments
+        .push(("max_timeout".into(), "The most seconds for the answer, however often the timeout is renewed.".into()));
+    if operation.progress {
+        arguments.push(("on_progress".into(), "Called with (progress, total, message).".into()));
+    }
+    arguments.push(("meta".into(), "The `_meta` of the request.".into()));
+    let mut text = docstring("        ", &head);
+    text.truncate(text.trim_end().len() - 3);
+    let mut text = format!("{}\n\n        Args:\n", text.trim_end());
+    for (name, doc) in arguments {
+        for (index, line) in wrapped(&format!("{name}: {doc}"), PROSE - 8).into_iter().enumerate() {
+            let _ = writeln!(text, "            {}{line}", if index == 0 { "" } else { "    " });
+        }
+    }
+    text + "\n        Raises:\n            ProtocolError: The server answered with an error.\n            TimeoutError: No \
+            answer came in time.\n            ClosedError, TransportError: The connection ended before the \
+            answer.\n        \"\"\"\n"
 }

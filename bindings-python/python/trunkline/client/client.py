@@ -7,19 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClosedError, InvalidArgumentError
-from ..model.results import CallToolResult
-from ..model.types import Tool, ToolPage
 from ..options import checked_time
 from ..port.port import Port
-from ..requests import call_params, read_answer, request_json
-from .connection import (
-    CLOSE_DEADLINE,
-    Connection,
-    OnNotification,
-    OnProgress,
-    OnToolsChanged,
-    Target,
-)
+from ..requests import OnProgress
+from ._generated.operations import AsyncOperations
+from .connection import CLOSE_DEADLINE, Connected, Connection, OnNotification, OnToolsChanged, Target
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -28,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Client:
+class Client(AsyncOperations, Connected):
     """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
 
     It belongs to the event loop on which it was connected. Times are in seconds.
@@ -95,26 +87,6 @@ class Client:
         self._progress: dict[int, OnProgress] = {}
         self._callbacks: set[Task[None]] = set()
 
-    @property
-    def revision(self) -> str:
-        """The protocol revision that is spoken."""
-        return self._connection.fact("revision")
-
-    @property
-    def server_info(self) -> Mapping[str, Any]:
-        """Name, version and the like of the server."""
-        return self._connection.fact("serverInfo") or {}
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the server can do."""
-        return self._connection.fact("capabilities") or {}
-
-    @property
-    def instructions(self) -> str | None:
-        """How the server wants to be used."""
-        return self._connection.fact("instructions")
-
     async def connect(self) -> None:
         """Connects and negotiates; `async with` does it for you.
 
@@ -142,7 +114,7 @@ class Client:
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
-            self._connection.facts = facts
+            self._connection.info = facts
         except BaseException:
             if self._port is port:  # otherwise `close` ends it
                 self._port = None
@@ -159,52 +131,8 @@ class Client:
         deadline = checked_time("deadline", deadline)
         port, self._port = self._port, None
         if port is not None:
-            self._connection.facts = None
+            self._connection.info = None
             await self._end(port, self._handle, deadline)
-
-    async def list_tools(self) -> list[Tool]:
-        """All tools of the server, from all pages."""
-        answer = await self._request(request_json("tools/list", all_pages=True))
-        return read_answer("tools/list", ToolPage.from_json, answer).tools
-
-    async def list_tools_page(self, cursor: str | None = None) -> ToolPage:
-        """One page of the tools; `next_cursor` of a page asks for the next one."""
-        params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
-        answer = await self._request(request_json("tools/list", params))
-        return read_answer("tools/list", ToolPage.from_json, answer)
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        max_timeout: float | None = None,
-        on_progress: OnProgress | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> CallToolResult:
-        """Calls a tool. A tool that failed gives a result with `is_error`; cancelling the task cancels the call.
-
-        Args:
-            name: the name of the tool.
-            arguments: what the tool takes.
-            timeout: seconds for the answer; progress renews it.
-            max_timeout: seconds, however often it is renewed.
-            on_progress: called with (progress, total, message).
-            meta: the `_meta` of the request.
-
-        Raises:
-            ProtocolError: if the server answered with an error.
-            TimeoutError: if no answer came in time.
-            ClosedError, TransportError: if the connection ended before the answer.
-        """
-        params = call_params(name, arguments, meta)
-        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None)
-        return read_answer("tools/call", CallToolResult.from_json, await self._request(json, on_progress))
-
-    async def ping(self, *, timeout: float | None = None) -> None:
-        """Returns when the server has answered."""
-        await self._request(request_json("ping", None, timeout))
 
     def __repr__(self) -> str:
         return self._connection.shown("Client")

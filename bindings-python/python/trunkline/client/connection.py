@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from .. import _native
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, in_ms
+from ..requests import OnProgress
 
 if TYPE_CHECKING:
     from ..server.server import Server
@@ -17,8 +18,6 @@ T = TypeVar("T")
 
 # An endpoint's URL, the command of a child process, or a server in this process.
 Target: TypeAlias = "str | Sequence[str | os.PathLike[str]] | Server"
-# progress, total, message
-OnProgress: TypeAlias = Callable[[float, "float | None", "str | None"], "Awaitable[None] | None"]
 # method, params
 OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
 OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
@@ -92,11 +91,11 @@ class Connection:
         )
         self.on_notification = on_notification
         self.on_tools_changed = on_tools_changed
-        self.facts: dict[str, Any] | None = None
+        self.info: dict[str, Any] | None = None
 
     def shown(self, name: str) -> str:
         """A client of class `name` with this connection, for its `repr`."""
-        revision = f", revision={self.facts['revision']!r}" if self.facts else ""
+        revision = f", revision={self.info['revision']!r}" if self.info else ""
         return f"{name}({self.target!r}{revision})"
 
     def open_json(self, server_handle: int | None) -> dict[str, Any]:
@@ -104,11 +103,11 @@ class Connection:
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
         return {"client": self._client, "transport": transport}
 
-    def fact(self, name: str) -> Any:
+    def describe(self, name: str) -> Any:
         """Something that the server said when the connection was opened."""
-        if self.facts is None:
+        if self.info is None:
             raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
-        return self.facts.get(name)
+        return self.info.get(name)
 
     def listen(
         self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
@@ -160,3 +159,29 @@ def _plain(mapping: Mapping[str, str] | None) -> dict[str, str] | None:
 
 def _path(path: str | os.PathLike[str] | None) -> str | None:
     return None if path is None else os.fspath(path)
+
+
+class Connected:
+    """A client with a connection."""
+
+    _connection: Connection
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision that is spoken."""
+        return self._connection.describe("revision")
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """Name, version and the like of the server."""
+        return self._connection.describe("serverInfo") or {}
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server can do."""
+        return self._connection.describe("capabilities") or {}
+
+    @property
+    def instructions(self) -> str | None:
+        """How the server wants to be used."""
+        return self._connection.describe("instructions")

@@ -10,22 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, from_object, reraise
-from ..model.results import CallToolResult
-from ..model.types import Tool, ToolPage
 from ..options import checked_time
 from ..port.events import LOG, NOTIFICATION
 from ..port.lifecycle import end_port, remember_native
 from ..port.logs import write_logs
 from ..port.port import send_request
-from ..requests import call_params, read_answer, request_json
-from .connection import (
-    CLOSE_DEADLINE,
-    Connection,
-    OnNotification,
-    OnProgress,
-    OnToolsChanged,
-    Target,
-)
+from ..requests import OnProgress
+from ._generated.sync_operations import SyncOperations
+from .connection import CLOSE_DEADLINE, Connected, Connection, OnNotification, OnToolsChanged, Target
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -46,7 +38,7 @@ _BATCHES: Final = 200
 _FLUSH_SECONDS: Final = 1.0
 
 
-class SyncClient:
+class SyncClient(SyncOperations, Connected):
     """A connection to a server for blocking code: `with SyncClient(["python", "weather.py"]) as client: ...`.
 
     Any thread may use it. It has no thread of its own: notifications and progress are handed over on the calling
@@ -102,26 +94,6 @@ class SyncClient:
         self._server_port: Port | None = None
         self._inbox: deque[tuple[str, Any, int]] = deque()
 
-    @property
-    def revision(self) -> str:
-        """The protocol revision that is spoken."""
-        return self._connection.fact("revision")
-
-    @property
-    def server_info(self) -> Mapping[str, Any]:
-        """Name, version and the like of the server."""
-        return self._connection.fact("serverInfo") or {}
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the server can do."""
-        return self._connection.fact("capabilities") or {}
-
-    @property
-    def instructions(self) -> str | None:
-        """How the server wants to be used."""
-        return self._connection.fact("instructions")
-
     def connect(self) -> None:
         """Connects and negotiates; `with` does it for you.
 
@@ -140,7 +112,7 @@ class SyncClient:
             with self._state:
                 if self._native is not native:
                     raise ClosedError("the client was closed while it was connecting")
-                self._connection.facts = facts
+                self._connection.info = facts
         except BaseException:
             if self._taken(native):  # otherwise `close` ends it
                 self._end(native, 0)
@@ -157,50 +129,6 @@ class SyncClient:
         native = self._native
         if native is not None and self._taken(native):
             self._end(native, deadline)
-
-    def list_tools(self) -> list[Tool]:
-        """All tools of the server, from all pages."""
-        answer = self._request(request_json("tools/list", wait=True, all_pages=True))
-        return read_answer("tools/list", ToolPage.from_json, answer).tools
-
-    def list_tools_page(self, cursor: str | None = None) -> ToolPage:
-        """One page of the tools; `next_cursor` of a page asks for the next one."""
-        params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
-        answer = self._request(request_json("tools/list", params, wait=True))
-        return read_answer("tools/list", ToolPage.from_json, answer)
-
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        max_timeout: float | None = None,
-        on_progress: OnProgress | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> CallToolResult:
-        """Calls a tool. A tool that failed gives a result with `is_error`; Ctrl-C cancels the call.
-
-        Args:
-            name: the name of the tool.
-            arguments: what the tool takes.
-            timeout: seconds for the answer; progress renews it.
-            max_timeout: seconds, however often it is renewed.
-            on_progress: called with (progress, total, message).
-            meta: the `_meta` of the request.
-
-        Raises:
-            ProtocolError: if the server answered with an error.
-            TimeoutError: if no answer came in time.
-            ClosedError, TransportError: if the connection ended before the answer.
-        """
-        params = call_params(name, arguments, meta)
-        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None, wait=True)
-        return read_answer("tools/call", CallToolResult.from_json, self._request(json, on_progress))
-
-    def ping(self, *, timeout: float | None = None) -> None:
-        """Returns when the server has answered."""
-        self._request(request_json("ping", None, timeout, wait=True))
 
     def __repr__(self) -> str:
         return self._connection.shown("SyncClient")
@@ -223,10 +151,10 @@ class SyncClient:
             server._keep_served(self._server_port)
         try:
             if on_progress is None:
-                ticket = send_request(native, self._handle, json)
+                ticket = send_request(native, self._handle, {**json, "wait": True})
             else:
                 with self._draining:  # the first progress must not overtake its callback
-                    ticket = send_request(native, self._handle, json)
+                    ticket = send_request(native, self._handle, {**json, "wait": True})
                     self._progress[ticket] = on_progress
         except _native.NativeError as error:
             reraise(error)
@@ -316,7 +244,7 @@ class SyncClient:
         with self._state:
             if self._native is not native:
                 return False
-            self._native = self._connection.facts = None
+            self._native = self._connection.info = None
             return True
 
     def _receive_elsewhere(self, method: str, params: Any, ticket: int) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+from .._generated.models import Completion
 from ..errors import InvalidArgumentError
-from ..model.completions import Completion
 from ..returns import VALUE, Answer
 from ..schema.jsonable import jsonable
 from ..signature.parameters import Parameters

@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
 
-from ..context import Context
+from ..context._generated.sync_context import SyncContext
+from ..context.context import Context
 from ..returns import Answer
 from ..signature.dependencies import AsyncScope, Scope
-from ..sync_context import SyncContext
 from .handler import Handler
 
 if TYPE_CHECKING:

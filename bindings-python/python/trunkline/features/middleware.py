@@ -7,7 +7,7 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from ..client_requests import InputRequired
-from ..context import Context
+from ..context.context import Context
 from ..errors import InvalidArgumentError
 from ..returns import INPUT, RESULT, Answer
 from ..schema.jsonable import jsonable

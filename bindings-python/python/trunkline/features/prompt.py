@@ -14,7 +14,7 @@ from .function import FunctionHandler
 from .registry import Registry, own_name, with_meta
 
 if TYPE_CHECKING:
-    from ..model.types import Icon
+    from .._generated.models import Icon
 
 
 class PromptHandler(FunctionHandler):

@@ -8,11 +8,11 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from ..client_requests import InputRequired
-from ..context import Context
+from ..context._generated.sync_context import SyncContext
+from ..context.context import Context
 from ..errors import InvalidArgumentError
 from ..returns import INPUT, VALUE, Answer, Returns, render_contents, render_messages
 from ..schema.jsonable import jsonable
-from ..sync_context import SyncContext
 from .handler import Handler
 from .registry import Registry
 

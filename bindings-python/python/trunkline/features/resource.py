@@ -15,8 +15,8 @@ from .function import FunctionHandler
 from .registry import Registry, own_name, with_meta
 
 if TYPE_CHECKING:
-    from ..model.resource_contents import CacheScope
-    from ..model.types import Annotations, Icon
+    from .._generated.models import Annotations, Icon
+    from ..model.types import CacheScope
 
 
 class ResourceHandler(FunctionHandler):

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError
-from ..model.content import encode_base64
+from ..model.base import encode_base64
 from ..options import camel_case, in_ms
 from .handler import Handler
 from .registry import Registry
 
 if TYPE_CHECKING:
-    from ..model.resource_contents import CacheScope
+    from ..model.types import CacheScope
 
 
 class SkillHandler(Handler):

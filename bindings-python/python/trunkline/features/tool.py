@@ -15,7 +15,8 @@ from .function import FunctionHandler
 from .registry import Registry, own_name, with_meta
 
 if TYPE_CHECKING:
-    from ..model.types import Icon, TaskSupport, ToolAnnotations
+    from .._generated.models import Icon, ToolAnnotations
+    from ..model.types import TaskSupport
 
 
 class ToolHandler(FunctionHandler):

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from .content import decode_base64, encode_base64
-
-CacheScope: TypeAlias = Literal["public", "private"]
+from .base import Block, Model, decode_base64, encode_base64, string_of
 
 
-class ResourceContents:
-    """One part of what a resource holds: either `text`, or `blob` (bytes, or their base64 text).
+class ResourceContents(Model):
+    """A part of a resource: either `text`, or `blob` (bytes, or their base64 text).
 
     Args:
         text: the text.
         blob: the bytes.
-        uri: where exactly this is from (default: the URI that was asked for).
-        mime_type: what it is (default: what the resource says).
+        uri: the URI of this part (default: the URI that was asked for).
+        mime_type: the MIME type (default: that of the resource).
         meta: its `_meta`.
     """
 
@@ -40,12 +38,23 @@ class ResourceContents:
         self.mime_type = mime_type
         self.meta = meta
 
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ResourceContents:
+        """The contents of a peer.
+
+        Raises:
+            TypeError, LookupError, ValueError: if they are invalid.
+        """
+        text, blob = json.get("text"), json.get("blob")
+        if not isinstance(text if blob is None else blob, str):
+            raise TypeError("the contents of a resource have neither text nor blob")
+        return cls(text, blob=blob, uri=string_of(json, "uri"), mime_type=json.get("mimeType"), meta=json.get("_meta"))
+
     def decode(self) -> bytes:
         """The bytes."""
         return self.text.encode() if self.text is not None else decode_base64(self.blob or "")
 
     def to_json(self) -> dict[str, Any]:
-        """The contents in the form that the protocol uses."""
         members = {
             "uri": self.uri,
             "mimeType": self.mime_type,
@@ -55,50 +64,71 @@ class ResourceContents:
         }
         return {name: value for name, value in members.items() if value is not None}
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ResourceContents) and self.to_json() == other.to_json()
 
-    __hash__ = None  # type: ignore[assignment]
+class EmbeddedResource(Block):
+    """A resource with its contents: either `text`, or `blob` (bytes, or their base64 text)."""
 
-    def __repr__(self) -> str:
-        shown = [f"{name}={value!r}" for name in sorted(self.__slots__) if (value := getattr(self, name)) is not None]
-        return f"ResourceContents({', '.join(shown)})"
+    __slots__ = ("annotations", "contents", "meta")
 
-
-class ReadResourceResult:
-    """All that reading gives, where the contents alone do not say enough.
-
-    Args:
-        contents: the parts.
-        ttl: for how many seconds clients may keep them (default: as the resource was registered).
-        cache_scope: whether others than this caller may be given what was kept.
-        meta: the `_meta` of the result.
-    """
-
-    __slots__ = ("cache_scope", "contents", "meta", "ttl")
+    TYPE: ClassVar = "resource"
 
     def __init__(
         self,
-        contents: Sequence[ResourceContents],
+        uri: str,
         *,
-        ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
+        text: str | None = None,
+        blob: bytes | str | None = None,
+        mime_type: str | None = None,
+        resource_meta: Mapping[str, Any] | None = None,
+        annotations: Mapping[str, Any] | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        self.contents = contents
-        self.ttl = ttl
-        self.cache_scope = cache_scope
+        self.contents = ResourceContents(text, blob=blob, uri=uri, mime_type=mime_type, meta=resource_meta)
+        self.annotations = annotations
         self.meta = meta
 
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> EmbeddedResource:
+        """The block of a peer."""
+        block = cls.__new__(cls)
+        block.contents = ResourceContents.from_json(json["resource"])
+        block.annotations = json.get("annotations")
+        block.meta = json.get("_meta")
+        return block
+
+    @property
+    def uri(self) -> str:
+        """The URI of the resource."""
+        return self.contents.uri or ""
+
+    @property
+    def text(self) -> str | None:
+        """The text, if it is text."""
+        return self.contents.text
+
+    @property
+    def blob(self) -> str | None:
+        """The bytes as base64, if it is not text."""
+        return self.contents.blob
+
+    @property
+    def mime_type(self) -> str | None:
+        """The MIME type."""
+        return self.contents.mime_type
+
+    @property
+    def resource_meta(self) -> Mapping[str, Any] | None:
+        """The `_meta` of the contents."""
+        return self.contents.meta
+
+    def decode(self) -> bytes:
+        """The bytes of the resource."""
+        return self.contents.decode()
+
     def to_json(self) -> dict[str, Any]:
-        """The result in the form that the protocol uses."""
-        from ..options import camel_case, in_ms
-
-        json = {
-            "contents": [part.to_json() for part in self.contents],
-            **camel_case(cache_scope=self.cache_scope, **in_ms(ttl=self.ttl)),
-        }
-        return json if self.meta is None else {**json, "_meta": self.meta}
-
-    def __repr__(self) -> str:
-        return f"ReadResourceResult({self.contents!r})"
+        json: dict[str, Any] = {"type": "resource", "resource": self.contents.to_json()}
+        if self.annotations is not None:
+            json["annotations"] = self.annotations
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, cast
 
-from ..model.content import Block
+from ..model.base import Model
 
 
 def jsonable(value: Any) -> Any:
@@ -32,7 +32,7 @@ def _jsonable(value: Any, path: str) -> Any:
         return {(name := _key(key, path)): _jsonable(item, f"{path}.{name}") for key, item in items}
     if isinstance(value, (list, tuple, AbstractSet)):
         return [_jsonable(item, f"{path}[{index}]") for index, item in enumerate(cast("list[Any]", value))]
-    if isinstance(value, Block):
+    if isinstance(value, Model):
         return _jsonable(value.to_json(), path)
     return _object(value, path)
 

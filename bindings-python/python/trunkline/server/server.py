@@ -12,13 +12,13 @@ from ..features.provider import Providers
 from ..features.resource import Resources
 from ..features.skill import Skills
 from ..features.tool import Tools
-from ..model.content import encode_base64
+from ..model.base import encode_base64
 from ..options import camel_case, checked_time, in_ms
 from .serving import Serving
 
 if TYPE_CHECKING:
-    from ..model.resource_contents import CacheScope
-    from ..model.types import Icon
+    from .._generated.models import Icon
+    from ..model.types import CacheScope
 
 
 class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, Serving):

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ..context import Context
-    from ..sync_context import SyncContext
+    from ..context._generated.sync_context import SyncContext
+    from ..context.context import Context
 
 
 class Depends:

@@ -219,8 +219,8 @@ def _context_kind(annotation: Any) -> ContextKind | None:
             if (kind := _context_kind(arg)) is not None:
                 return kind
         return None
-    from ..context import Context
-    from ..sync_context import SyncContext
+    from ..context._generated.sync_context import SyncContext
+    from ..context.context import Context
 
     bases = getattr(annotation, "__mro__", ())
     if SyncContext in bases:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, cast
 
-from .content import Content, TextContent
+from ._generated.models import Content, Role, TextContent, content_from_json
+from .model.base import HasText, Model, list_of, string_of
 
-Role: TypeAlias = Literal["user", "assistant"]
 
-
-class Message:
+class Message(Model):
     """What the user or the assistant says. `user(...)` and `assistant(...)` make one."""
 
     __slots__ = ("content", "meta", "role")
@@ -22,22 +21,28 @@ class Message:
         self.content = TextContent(content) if isinstance(content, str) else content
         self.meta = meta
 
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Message:
+        """The message of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        content = json["content"]
+        blocks = (
+            [content_from_json(block) for block in list_of(json, "content")]
+            if isinstance(content, list)
+            else content_from_json(content)
+        )
+        return cls(cast("Role", string_of(json, "role")), blocks, meta=json.get("_meta"))
+
     def to_json(self) -> dict[str, Any]:
-        """The message in the form that the protocol uses."""
         content = self.content
         json: dict[str, Any] = {
             "role": self.role,
             "content": [block.to_json() for block in content] if isinstance(content, Sequence) else content.to_json(),
         }
         return json if self.meta is None else {**json, "_meta": self.meta}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Message({self.role!r}, {self.content!r})"
 
 
 def user(content: str | Content | Sequence[Content]) -> Message:
@@ -50,7 +55,7 @@ def assistant(content: str | Content | Sequence[Content]) -> Message:
     return Message("assistant", content)
 
 
-class GetPromptResult:
+class GetPromptResult(Model):
     """All that a prompt gives, where its messages alone do not say enough.
 
     Args:
@@ -72,12 +77,51 @@ class GetPromptResult:
         self.description = description
         self.meta = meta
 
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> GetPromptResult:
+        """The result of a server.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        messages = [Message.from_json(message) for message in list_of(json, "messages")]
+        return cls(messages, description=json.get("description"), meta=json.get("_meta"))
+
     def to_json(self) -> dict[str, Any]:
-        """The result in the form that the protocol uses."""
         json: dict[str, Any] = {"messages": [message.to_json() for message in self.messages]}
         if self.description is not None:
             json["description"] = self.description
         return json if self.meta is None else {**json, "_meta": self.meta}
 
-    def __repr__(self) -> str:
-        return f"GetPromptResult({self.messages!r})"
+
+class CreateMessageResult(HasText, Model):
+    """What the client's model said."""
+
+    __slots__ = ("content", "meta", "model", "role", "stop_reason")
+
+    def __init__(
+        self,
+        role: Role,
+        content: list[Content],
+        model: str,
+        *,
+        stop_reason: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.role: Role = role
+        self.content = content
+        self.model = model
+        self.stop_reason = stop_reason
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: dict[str, Any]) -> CreateMessageResult:
+        """The result of a client."""
+        blocks = list_of(json, "content") if isinstance(json["content"], list) else [json["content"]]
+        return cls(
+            json["role"],
+            [content_from_json(block) for block in blocks],
+            json["model"],
+            stop_reason=json.get("stopReason"),
+            meta=json.get("_meta"),
+        )

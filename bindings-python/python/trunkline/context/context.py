@@ -1,44 +1,36 @@
-"""The context of `def` handlers: what `Context` has, blocking."""
+"""The context of handlers made with `async def`: the call, progress, logging, and requests to the client."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar, overload
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _native
-from .calls import Call
-from .client_requests import (
-    CreateMessageResult,
-    ElicitResult,
-    InputRequest,
-    Messages,
-    Root,
-    elicit,
-    elicit_url,
-    roots,
-    sample,
-)
-from .errors import CancelledError, from_object, reraise
-from .model.types import LogLevel
-from .requests import read_answer, request_json
-from .schema.jsonable import jsonable
+from .._generated.models import Root
+from ..calls import AsyncCall
+from ..client_requests import ElicitResult, InputRequest, Messages, elicit, elicit_url, list_roots, sample
+from ..messages import CreateMessageResult
+from ..model.types import LogLevel
+from ..requests import read_answer, request_json
+from ..schema.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._generated.options import SampleOptions
 
 T = TypeVar("T")
 
-# Every request has a timeout in the core: this is only how long one look lasts.
-_WAIT_MS: Final = 60_000
 
-
-class SyncContext(Call):
-    """The context of a `def` handler, which runs on a thread of its own."""
+class Context(AsyncCall):
+    """The context of a handler made with `async def`: a parameter annotated with it receives it."""
 
     __slots__ = ()
 
-    def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tells the caller how far the work is. Values must rise; nothing is sent if the caller did not ask."""
         self._progress(progress, total, message)
 
-    def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
+    async def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
         """Sends a log message to the client, if it wants messages of that level.
 
         Args:
@@ -48,33 +40,33 @@ class SyncContext(Call):
         """
         self._log(level, data, logger)
 
-    def debug(self, data: Any, logger: str | None = None) -> None:
+    async def debug(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level debug."""
         self._log("debug", data, logger)
 
-    def info(self, data: Any, logger: str | None = None) -> None:
+    async def info(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level info."""
         self._log("info", data, logger)
 
-    def warning(self, data: Any, logger: str | None = None) -> None:
+    async def warning(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level warning."""
         self._log("warning", data, logger)
 
-    def error(self, data: Any, logger: str | None = None) -> None:
+    async def error(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level error."""
         self._log("error", data, logger)
 
     @overload
-    def elicit(
+    async def elicit(
         self, message: str, schema: type[T], *, key: str | None = None, timeout: float | None = None
     ) -> ElicitResult[T]: ...
 
     @overload
-    def elicit(
+    async def elicit(
         self, message: str, schema: Mapping[str, Any], *, key: str | None = None, timeout: float | None = None
     ) -> ElicitResult[dict[str, Any]]: ...
 
-    def elicit(
+    async def elicit(
         self, message: str, schema: Any, *, key: str | None = None, timeout: float | None = None
     ) -> ElicitResult[Any]:
         """Asks the user to fill in a form.
@@ -95,9 +87,9 @@ class SyncContext(Call):
             TimeoutError: if no answer came in time.
             ClosedError: if the client is gone, or the call is answered already.
         """
-        return self._ask(elicit(message, schema), key, timeout)
+        return await self._ask(elicit(message, schema), key, timeout)
 
-    def elicit_url(
+    async def elicit_url(
         self,
         message: str,
         url: str,
@@ -115,57 +107,39 @@ class SyncContext(Call):
             key: which answer belongs to this question.
             timeout: seconds for the answer.
         """
-        return self._ask(elicit_url(message, url, elicitation_id=elicitation_id), key, timeout)
+        return await self._ask(elicit_url(message, url, elicitation_id=elicitation_id), key, timeout)
 
-    def sample(
+    async def sample(
         self,
         messages: Messages,
         *,
         max_tokens: int,
-        system_prompt: str | None = None,
-        temperature: float | None = None,
-        stop_sequences: Sequence[str] | None = None,
-        model_preferences: Mapping[str, Any] | None = None,
-        include_context: Literal["none", "thisServer", "allServers"] | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: Mapping[str, Any] | None = None,
-        metadata: Mapping[str, Any] | None = None,
         key: str | None = None,
         timeout: float | None = None,
+        **options: Unpack[SampleOptions],
     ) -> CreateMessageResult:
         """Asks the client's model; as `elicit`. The arguments are those of the function `sample`."""
-        request = sample(
-            messages,
-            max_tokens=max_tokens,
-            system_prompt=system_prompt,
-            temperature=temperature,
-            stop_sequences=stop_sequences,
-            model_preferences=model_preferences,
-            include_context=include_context,
-            tools=tools,
-            tool_choice=tool_choice,
-            metadata=metadata,
-        )
-        return self._ask(request, key, timeout)
+        return await self._ask(sample(messages, max_tokens=max_tokens, **options), key, timeout)
 
-    def roots(self, *, key: str | None = None, timeout: float | None = None) -> list[Root]:
+    async def list_roots(self, *, key: str | None = None, timeout: float | None = None) -> list[Root]:
         """Asks which roots the client has; as `elicit`."""
-        return self._ask(roots(), key, timeout)
+        return await self._ask(list_roots(), key, timeout)
 
-    def once(self, name: str, function: Callable[[], Any]) -> Any:
+    async def once(self, name: str, function: Callable[[], Any]) -> Any:
         """The value of `function`, which is called only once, however often this handler runs for one request.
 
         Args:
             name: what the value is kept under.
-            function: takes no parameters; its value must have a JSON form, and that is returned.
+            function: takes no parameters and is made as the handler is, or with `def`; its value must have a JSON form,
+                and that is returned.
         """
         known, value = self._kept(name)
         if not known:
-            value = jsonable(function())
+            value = jsonable(await self._value_of(function))
             self._keep(name, value)
         return value
 
-    def ping(self, *, timeout: float | None = None) -> None:
+    async def ping(self, *, timeout: float | None = None) -> None:
         """Returns when the client has answered. Only revisions up to 2025-11-25 let a server ask.
 
         Args:
@@ -176,42 +150,19 @@ class SyncContext(Call):
             TimeoutError: if no answer came in time.
             ClosedError: if the client is gone, or the call is answered already.
         """
-        self._request(request_json("ping", None, timeout, wait=True))
+        await self._request(request_json("ping", None, timeout))
 
-    def close_stream(self) -> None:
+    async def close_stream(self) -> None:
         """Closes the HTTP response early where the client can come back for the answer (2025-11-25); else nothing."""
         self._notify({"closeStream": True})
 
-    def start_task(self) -> None:
+    async def start_task(self) -> None:
         """From here on the call is a task, if the tool has `defer_task` and the client can have one; else nothing."""
         self._notify({"startTask": True})
 
-    def set_task_message(self, message: str) -> None:
+    async def set_task_message(self, message: str) -> None:
         """Says what the task does now, for people who look at it; nothing where the call is no task."""
         self._notify({"taskMessage": message})
 
-    def raise_if_cancelled(self) -> None:
-        """Ends the handler when nobody waits for the result any more.
-
-        Raises:
-            CancelledError: if so.
-        """
-        if self.cancelled:
-            raise CancelledError("the caller cancelled the request")
-
-    def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
-        return read_answer(
-            request.method, request.read, self._request({**self._question(request, key, timeout), "wait": True})
-        )
-
-    def _request(self, json: dict[str, Any]) -> Any:
-        try:
-            ticket = self._port.native.request(self._ticket, json)
-            while (reply := self._port.native.wait(ticket, _WAIT_MS)) is None:
-                pass
-        except _native.NativeError as error:
-            reraise(error)
-        ok, body = reply
-        if not ok:
-            raise from_object(body)
-        return body
+    async def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
+        return read_answer(request.method, request.read, await self._request(self._request_of(request, key, timeout)))

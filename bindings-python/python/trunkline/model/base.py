@@ -1,0 +1,141 @@
+"""Bases of the model classes, and bytes as base64 text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+
+class Model:
+    """A value of the protocol: values compare and print by their fields."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The value in the form that the protocol uses."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names = [name for base in type(self).__mro__ for name in getattr(base, "__slots__", ())]
+        shown = [f"{name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False)]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Block(Model):
+    """A content block."""
+
+    __slots__ = ()
+
+
+class OtherContent(Block):
+    """A block of a type that this version does not know; `data` is the whole block."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+class HasData:
+    """A block of bytes."""
+
+    __slots__ = ()
+
+    data: str
+
+    def decode(self) -> bytes:
+        """The bytes that `data` stands for."""
+        return decode_base64(self.data)
+
+
+class HasText:
+    """A result with content."""
+
+    __slots__ = ()
+
+    content: Any
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by line breaks."""
+        return "\n".join(block.text for block in self.content if getattr(block, "TYPE", None) == "text")
+
+
+def list_of(json: Mapping[str, Any], name: str, default: list[Any] | None = None) -> list[Any]:
+    """An array of a peer.
+
+    Raises:
+        TypeError, LookupError: if there is none, and no default.
+    """
+    value: Any = json[name] if default is None else json.get(name, default)
+    if not isinstance(value, list):
+        raise TypeError(f"{name} is not an array")
+    return cast("list[Any]", value)
+
+
+def cursor_of(json: Mapping[str, Any]) -> str | None:
+    """The cursor of the next page.
+
+    Raises:
+        TypeError: if it is not a string.
+    """
+    return None if json.get("nextCursor") is None else string_of(json, "nextCursor")
+
+
+def ms_of(seconds: float) -> int:
+    """A time in whole milliseconds.
+
+    Raises:
+        ValueError: if it is negative or not a number.
+    """
+    if not seconds >= 0:
+        raise ValueError(f"a time must be a number of seconds, 0 or more, not {seconds!r}")
+    return round(min(seconds, 1e9) * 1000)
+
+
+def string_of(json: Mapping[str, Any], name: str) -> str:
+    """A string of a peer.
+
+    Raises:
+        TypeError, LookupError: if there is none.
+    """
+    value = json[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a string")
+    return value
+
+
+def flag_of(json: Mapping[str, Any], name: str) -> bool:
+    """A boolean of a peer, false where it is absent.
+
+    Raises:
+        TypeError: if the member is something else.
+    """
+    value = json.get(name, False)
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is neither true nor false")
+    return value
+
+
+def encode_base64(data: bytes | str) -> str:
+    """Bytes as base64 text; text is such a text already."""
+    if isinstance(data, str):
+        return data
+    from base64 import b64encode
+
+    return b64encode(data).decode("ascii")
+
+
+def decode_base64(data: str) -> bytes:
+    """The bytes of a base64 text."""
+    from base64 import b64decode
+
+    return b64decode(data, validate=True)
