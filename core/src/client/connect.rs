@@ -2,10 +2,10 @@
 
 use super::{
     Client, ClientError, ClientEvents, ClientInbox, ClientOptions, Connector, Inner, LinkFailure, RequestOptions,
-    ServerFacts,
+    ServerFacts, era_cache,
     link::{LinkMessage, RequestHead},
     reply::{ReplyTo, Waiter},
-    until, verdicts,
+    until,
 };
 use crate::{
     engine::{
@@ -73,16 +73,16 @@ impl Inner {
         let choice = self.options.revision;
         let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
         let Some(server) = server else { return self.negotiate(connector, choice, deadline).await };
-        if verdicts::known(server, self.runtime.now()) == Some(Era::Legacy) {
+        if era_cache::known(server, self.runtime.now()) == Some(Era::Legacy) {
             if self.negotiate(connector, RevisionChoice::Legacy, deadline).await.is_ok() {
                 return Ok(());
             }
-            verdicts::forget(server);
+            era_cache::forget(server);
         }
         self.negotiate(connector, choice, deadline).await?;
         let revision = self.conversation.lock().revision();
         if let Some(revision) = revision {
-            verdicts::keep(server, revision.era(), self.runtime.now());
+            era_cache::keep(server, revision.era(), self.runtime.now());
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What a client does: opens a conversation, calls, and hears from its server.
 
 mod connect;
+mod era_cache;
 mod error;
 mod link;
 mod mirrored;
@@ -9,7 +10,6 @@ mod pages;
 pub(crate) mod reply;
 mod timer;
 mod tools;
-mod verdicts;
 
 pub use error::{ClientError, ErrorKind};
 pub use link::{Connector, Inbox, Link, LinkFailure, LinkMessage, RequestHead};

@@ -37,6 +37,13 @@ pub struct ServerBuilder<S = ()> {
 
 type Addition = Box<dyn FnOnce(&Server) -> Result<(), RegisterError> + Send>;
 
+impl Server {
+    /// Starts building a server.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder::new(Implementation::new(name, version))
+    }
+}
+
 impl ServerBuilder {
     pub(super) fn new(info: Implementation) -> Self {
         Self { info, instructions: None, options: ServerOptions::default(), additions: Vec::new(), state: () }

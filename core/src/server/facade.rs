@@ -1,7 +1,6 @@
 //! A server: its features, its conversations and its tasks.
 
 use super::{
-    builder::ServerBuilder,
     methods,
     options::ServerOptions,
     registry::{
@@ -14,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::{IncomingCall, RequestInfo},
-    protocol::{RpcError, model::Implementation},
+    protocol::RpcError,
     runtime::Runtime,
     server::handlers::Cancellation,
     wire_log::Transport,
@@ -36,11 +35,6 @@ struct Inner {
 }
 
 impl Server {
-    /// Starts building a server.
-    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
-        ServerBuilder::new(Implementation::new(name, version))
-    }
-
     #[doc(hidden)]
     pub fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
         let services = Services::new(&options.state_keys);

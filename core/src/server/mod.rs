@@ -1,11 +1,8 @@
 //! Servers: builder, registry, handlers and their context.
 
 mod builder;
-mod context;
 mod facade;
-mod handler;
 mod handlers;
-mod hooks;
 mod methods;
 mod options;
 mod random;
@@ -20,11 +17,10 @@ pub(crate) mod typed;
 mod tests;
 
 pub use builder::ServerBuilder;
-pub use context::Context;
 pub use facade::Server;
-pub use handler::Handler;
-pub use handlers::{Call, CallInfo, ClientRequestError, InputRequest, InputRequired, Outcome, PendingClientRequest};
-pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
+pub use handlers::{
+    Call, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest,
+};
 pub use options::ServerOptions;
 pub use registry::{
     Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
@@ -34,13 +30,14 @@ pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{Failure, Outbound, Outgoing};
 pub use typed::{
-    AsyncHandler, CallError, FromContext, FromRef, IntoCompletionResult, IntoEntry, IntoPromptResult,
-    IntoResourceResult, IntoToolResult, Json, ListItem, OutputSchema, Params, Prompt, Resource, ResourceTemplate,
-    State, Tool, ToolError,
+    AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoEntry, IntoPromptResult,
+    IntoResourceResult, IntoResultOf, IntoToolResult, Json, ListItem, Next, OutputSchema, Page, Params, Prompt,
+    PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool, ToolError,
+    ToolRequest,
 };
 
 pub(crate) use session::{Connection, Opening, Origin};
 
-pub use CallInfo as CallFacts;
-pub use ClientRequestError as AskError;
-pub use PendingClientRequest as Asking;
+/// The old names, which the bridge has still.
+#[doc(hidden)]
+pub use handlers::{CallInfo as CallFacts, ClientRequestError as AskError, PendingClientRequest as Asking};

@@ -3,11 +3,13 @@
 mod call;
 mod cancellation;
 mod client_request;
+mod handler;
 mod input;
 mod outcome;
 
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};
+pub use handler::Handler;
 pub use input::{InputRequest, InputRequired};
 pub use outcome::Outcome;
 
@@ -15,5 +17,3 @@ pub(super) use call::CallBackend;
 pub(super) use cancellation::{Cancellation, Cancelled, HookId};
 pub(super) use client_request::{RequestState, ResponseCallback};
 pub(super) use input::{Answer, InputKind, Question, Refused, both, check, lacking, read_answer};
-
-pub(super) use super::handler::Handler;

@@ -92,11 +92,6 @@ const CLUSTERS: &[Cluster] = &[
     },
     Cluster {
         crate_folder: "core/src",
-        modules: &["server::builder", "server::facade"],
-        reason: "a server and its builder",
-    },
-    Cluster {
-        crate_folder: "core/src",
         modules: &["server::request::context", "server::request::tasks::table", "server::request::tasks::task"],
         reason: "a request in flight: it may become a task, and a task answers the requests that wait for its result",
     },

@@ -1,6 +1,6 @@
 //! What an async handler in Rust knows about its call.
 
-use super::{CallInfo, ClientRequestError, handlers::ResponseCallback};
+use crate::server::{CallInfo, ClientRequestError, handlers::ResponseCallback};
 use crate::{
     auth::Identity,
     engine::RequestInfo,
@@ -53,7 +53,7 @@ impl Context {
         self.facts.progress(progress, total, Some(message));
     }
 
-    /// From here on the call is a task, as [`super::CallInfo::start_task`] says.
+    /// From here on the call is a task, as [`crate::server::CallInfo::start_task`] says.
     pub fn start_task(&self) {
         self.facts.start_task();
     }
@@ -166,12 +166,12 @@ impl Context {
         Ok(value)
     }
 
-    /// The answers of this round, for handlers that return [`super::Outcome::InputRequired`].
+    /// The answers of this round, for handlers that return [`crate::server::Outcome::InputRequired`].
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
         self.facts.input_responses()
     }
 
-    /// What is wrong with the other answers of this round; see [`super::CallInfo::input_problems`].
+    /// What is wrong with the other answers of this round; see [`crate::server::CallInfo::input_problems`].
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.facts.input_problems()
     }

@@ -1,5 +1,5 @@
-//! What servers turned out to be, kept for a while per process (DISC-22): a server of the handshake era that is silent when
-//! probed costs its probe only once.
+//! The eras of servers, kept for a while per process (DISC-22): a server of the legacy era that is silent when probed costs its
+//! probe only once.
 
 use crate::protocol::Era;
 use crate::sync::Mutex;
@@ -13,28 +13,28 @@ use std::{
 const KEPT: Duration = Duration::from_secs(10 * 60);
 const MAX_KEPT: usize = 1000;
 
-static VERDICTS: LazyLock<Mutex<HashMap<u64, (Era, Instant)>>> = LazyLock::new(Mutex::default);
+static ERAS: LazyLock<Mutex<HashMap<u64, (Era, Instant)>>> = LazyLock::new(Mutex::default);
 
 /// The era of a server that was met a while ago.
 pub(super) fn known(server: u64, now: Instant) -> Option<Era> {
-    let verdicts = VERDICTS.lock();
-    verdicts.get(&server).filter(|(_, until)| now < *until).map(|(era, _)| *era)
+    let eras = ERAS.lock();
+    eras.get(&server).filter(|(_, until)| now < *until).map(|(era, _)| *era)
 }
 
 /// Keeps the era of a server.
 pub(super) fn keep(server: u64, era: Era, now: Instant) {
-    let mut verdicts = VERDICTS.lock();
-    if verdicts.len() >= MAX_KEPT {
-        verdicts.retain(|_, (_, until)| now < *until);
+    let mut eras = ERAS.lock();
+    if eras.len() >= MAX_KEPT {
+        eras.retain(|_, (_, until)| now < *until);
     }
-    if verdicts.len() < MAX_KEPT {
-        verdicts.insert(server, (era, now + KEPT));
+    if eras.len() < MAX_KEPT {
+        eras.insert(server, (era, now + KEPT));
     }
 }
 
 /// What was kept proved wrong: the next connection asks again (DISC-23).
 pub(super) fn forget(server: u64) {
-    VERDICTS.lock().remove(&server);
+    ERAS.lock().remove(&server);
 }
 
 #[cfg(test)]

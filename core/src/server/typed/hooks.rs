@@ -1,9 +1,9 @@
 //! Middleware and providers as async code.
 
-use super::{
+use crate::server::{
     Call, CallError, CallInfo, Category, Context, IntoPromptResult, IntoResourceResult, IntoToolResult,
     MiddlewareEntry, Outcome, ProviderEntry, ToolError,
-    typed::{Work, in_background},
+    typed::serve::{Work, in_background},
 };
 use crate::{
     protocol::{

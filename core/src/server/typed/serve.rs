@@ -1,0 +1,77 @@
+//! The core form of async handlers.
+
+use super::{AsyncHandler, context::Context};
+use crate::protocol::RawJson;
+use crate::server::handlers::{Call, Outcome};
+use std::{
+    any::Any,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+};
+
+/// The core form of an async handler. `arguments` gives the part of a call's input that [`Params`] are read from.
+pub(super) fn serve<S, M, H>(
+    handler: H,
+    state: S,
+    arguments: fn(&RawJson) -> Result<RawJson, Outcome>,
+    into_outcome: fn(H::Output) -> Outcome,
+) -> impl Fn(Call) + Send + Sync + 'static
+where
+    H: AsyncHandler<M, S>,
+    S: Send + Sync + 'static,
+{
+    let handler = Arc::new((handler, state));
+    move |call: Call| match arguments(call.input()) {
+        Ok(arguments) => {
+            let context = Context::new(call.facts().clone(), arguments);
+            let handler = Arc::clone(&handler);
+            let work = Box::pin(async move {
+                let (handler, state) = &*handler;
+                match handler.run(context, state).await {
+                    Ok(value) => into_outcome(value),
+                    Err(error) => error.into_outcome(),
+                }
+            });
+            in_background(call, work);
+        }
+        Err(outcome) => drop(call.complete(outcome)),
+    }
+}
+
+/// A handler's future.
+pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs the call only.
+pub(super) fn in_background(call: Call, future: Work) {
+    let spawner = call.facts().clone();
+    let facts = spawner.clone();
+    let task = async move {
+        let mut cancelled = pin!(facts.cancelled());
+        let mut future = future;
+        let outcome = std::future::poll_fn(|context| {
+            let step = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+            match step {
+                Err(panic) => Poll::Ready(Some(Outcome::Internal(panic_text(&*panic)))),
+                Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
+                Ok(Poll::Pending) => cancelled.as_mut().poll(context).map(|()| None),
+            }
+        })
+        .await;
+        drop(future);
+        if let Some(outcome) = outcome {
+            call.complete(outcome);
+        }
+    };
+    spawner.runtime().spawn(Box::pin(task));
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    match message {
+        Some(message) => format!("the handler panicked: {message}"),
+        None => "the handler panicked".to_owned(),
+    }
+}
