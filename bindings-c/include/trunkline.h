@@ -161,71 +161,78 @@ typedef enum trunkline_shape {
  */
 typedef enum trunkline_limit {
   /**
-   * Things on one page of a list. Default 1000.
+   * Items on one page of a list. Default 5.
    */
   TRUNKLINE_LIMIT_PAGE_SIZE = 1,
   /**
-   * Calls that run at the same time, per session. Default 64.
+   * Calls that run at once in one session. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_RUNNING = 2,
   /**
-   * Calls that wait to run, per session. Default 1024.
+   * Calls that wait for their turn in one session. Further ones are refused as busy. Default
+   * 5.
    */
   TRUNKLINE_LIMIT_MAX_WAITING = 3,
   /**
-   * Bytes of a message. Default 64 MiB.
+   * Largest message. In bytes. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
   /**
-   * Nested arrays and objects of a message. Default 128.
+   * Deepest nesting of arrays and objects in a message; at most 128. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_NESTING = 5,
   /**
-   * HTTP sessions. Default 10000.
+   * HTTP sessions at once. Further ones are refused as busy. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_SESSIONS = 6,
   /**
-   * Milliseconds until an idle HTTP session ends. Default 30 minutes.
+   * Longest time that an HTTP session may be idle. In milliseconds. Default 5.
    */
   TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
   /**
-   * Milliseconds that calls get to finish when a server stops. Default 5 s.
+   * Longest time that calls may go on after a listener closes. In milliseconds. Default 5.
    */
   TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
   /**
-   * Milliseconds between keep-alive comments on a silent HTTP stream. Default 15 s; 0: none.
+   * Time after which a quiet event stream gets a comment; 0: never. In milliseconds. Default
+   * 5.
    */
   TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
   /**
-   * Milliseconds that a `requestState` may travel. Default one hour.
+   * Longest time of a client from one round to the next on 2026-07-28. In milliseconds.
+   * Default 5.
    */
   TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
   /**
-   * Rounds of input that one request may need. Default 16.
+   * Most rounds of input that one request may need. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
   /**
-   * Milliseconds that a person gets to answer, up to 2025-11-25. Default 10 minutes.
+   * Longest time of a person to answer a request for input in the legacy era. In milliseconds.
+   * Default 5.
    */
   TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
   /**
-   * Milliseconds that a task is kept. Default one hour.
+   * Longest time that a task is kept, and the time where the client names none. In
+   * milliseconds. Default 5.
    */
   TRUNKLINE_LIMIT_TASK_TTL_MS = 13,
   /**
-   * Milliseconds after which clients may ask for a task again. Default 500.
+   * Time between two looks of a client at a task. In milliseconds. Default 5.
    */
   TRUNKLINE_LIMIT_TASK_POLL_INTERVAL_MS = 14,
   /**
-   * Tasks that are kept. Default 10000.
+   * Tasks that are kept at once. Further ones are refused as busy. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_TASKS = 15,
   /**
-   * Bytes of the calls that wait to run, per session. Default 64 MiB.
+   * Size of all waiting calls of one session. A call for which there is no room is refused as
+   * busy. In bytes. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_WAITING_BYTES = 16,
   /**
-   * Tasks of one principal, or of one session or pipe where nobody is asked for a token. Default 1000.
+   * Tasks that are kept at once of one principal, or of one session or pipe where no tokens
+   * are verified. Default 5.
    */
   TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
 } trunkline_limit;
@@ -585,51 +592,16 @@ enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
 void trunkline_port_free(struct trunkline_port *port);
 
 /**
- * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
- */
-enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
-                                                   struct trunkline_error **error);
-
-/**
  * Runs the server on a port of yours instead of one of its own.
  */
 enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
                                                         struct trunkline_port *port);
 
 /**
- * Sets the name for people.
- */
-enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
-                                                         struct trunkline_str title);
-
-/**
- * Sets the description.
- */
-enum trunkline_result trunkline_server_options_set_description(struct trunkline_server_options *options,
-                                                               struct trunkline_str description);
-
-/**
- * Sets the URL of the server's site.
- */
-enum trunkline_result trunkline_server_options_set_website_url(struct trunkline_server_options *options,
-                                                               struct trunkline_str url);
-
-/**
- * Sets the icons: a JSON array of the specification's Icon.
- */
-enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
-                                                         struct trunkline_str icons);
-
-/**
  * Sets how the model should use the server.
  */
 enum trunkline_result trunkline_server_options_set_instructions(struct trunkline_server_options *options,
                                                                 struct trunkline_str instructions);
-
-/**
- * Shows clients the detail of failures that they otherwise see as a generic text. Off by default.
- */
-enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options, bool debug);
 
 /**
  * Sets a limit (one of `trunkline_limit`).
@@ -647,115 +619,9 @@ enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server
                                                          struct trunkline_str scope);
 
 /**
- * Adds a key that seals the state of requests that need input in rounds: 32 bytes in Base64, for servers of several processes.
- * The first one seals, all of them open. Without any, a random key of this process.
- */
-enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_server_options *options,
-                                                             struct trunkline_str key);
-
-/**
- * Runs handlers again for each answer of the client on all revisions, as 2026-07-28 always does: a test mode.
- */
-enum trunkline_result trunkline_server_options_set_replay(struct trunkline_server_options *options, bool replay);
-
-/**
- * Declares an extension: its identifier and its settings, a JSON object.
- */
-enum trunkline_result trunkline_server_options_set_extension(struct trunkline_server_options *options,
-                                                             struct trunkline_str id,
-                                                             struct trunkline_str settings);
-
-/**
- * Declares an experimental capability: its name and its settings, a JSON object.
- */
-enum trunkline_result trunkline_server_options_set_experimental(struct trunkline_server_options *options,
-                                                                struct trunkline_str name,
-                                                                struct trunkline_str settings);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_server_options_free(struct trunkline_server_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
- */
-enum trunkline_result trunkline_tool_options_new(struct trunkline_tool_options **options,
-                                                 struct trunkline_error **error);
-
-/**
- * Says that the output schema describes `{"result": value}` and the tool returns the bare value.
- */
-enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_tool_options *options, bool wrap);
-
-/**
- * Sets the client capabilities without which a call is refused before it reaches the tool: a JSON
- * object such as `{"sampling": {}}`.
- */
-enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
-                                                          struct trunkline_str capabilities);
-
-/**
- * Sets what an access token must grant for calls of the tool, beside what the endpoint needs: a JSON array of scopes.
- */
-enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
-                                                        struct trunkline_str scopes);
-
-/**
- * Lets calls that may run as tasks begin as calls; `trunkline_call_start_task` makes tasks of them. For 2026-07-28.
- */
-enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options, bool defer);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_tool_options_free(struct trunkline_tool_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
- */
-enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
-                                                 struct trunkline_error **error);
-
-/**
- * Sets the address to listen on, such as "127.0.0.1".
- */
-enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
-                                                      struct trunkline_str host);
-
-/**
  * Sets the TCP port; 0 takes a free one.
  */
 enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint16_t port);
-
-/**
- * Sets the path of the endpoint.
- */
-enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
-                                                      struct trunkline_str path);
-
-/**
- * Serves the legacy revisions without sessions.
- */
-enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
-
-/**
- * Answers with plain JSON instead of an event stream.
- */
-enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
-
-/**
- * Allows one more value of the Host header, such as "mcp.example.org". Loopback names are allowed
- * where the address is one.
- */
-enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
-                                                        struct trunkline_str host);
-
-/**
- * Allows one more value of the Origin header, such as "https://app.example.org".
- */
-enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
-                                                          struct trunkline_str origin);
 
 /**
  * Listens on a Unix socket instead of an address, with permissions such as "600" (the default; `mode` may be empty).
@@ -781,29 +647,6 @@ enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_op
                                                         uint64_t bytes);
 
 /**
- * Sets after how many milliseconds a client may come back to a stream that was closed early. Default 1000.
- */
-enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
-
-/**
- * Sets how many connections may be open. Default 16384.
- */
-enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
-                                                                 uint64_t connections);
-
-/**
- * Sets how many requests without a session may be open, until their calls have ended. Default 4096.
- */
-enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_http_options *options,
-                                                              uint64_t requests);
-
-/**
- * Sets how many bytes the bodies may have together that are read and served. Default 256 MiB, and never less than one message.
- */
-enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
-                                                                uint64_t bytes);
-
-/**
  * Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
  * "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
  * The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",
@@ -812,17 +655,6 @@ enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline
  */
 enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
                                                       struct trunkline_str auth);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_http_options_free(struct trunkline_http_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
- */
-enum trunkline_result trunkline_client_options_new(struct trunkline_client_options **options,
-                                                   struct trunkline_error **error);
 
 /**
  * Runs the client on a port of yours instead of one of its own. A client in memory always runs on
@@ -837,77 +669,6 @@ enum trunkline_result trunkline_client_options_set_port(struct trunkline_client_
 enum trunkline_result trunkline_client_options_set_info(struct trunkline_client_options *options,
                                                         struct trunkline_str name,
                                                         struct trunkline_str version);
-
-/**
- * Sets the protocol revision: "auto" (negotiate, the default), "legacy", "modern", or one such as
- * "2025-06-18", spoken without a probe.
- */
-enum trunkline_result trunkline_client_options_set_revision(struct trunkline_client_options *options,
-                                                            struct trunkline_str revision);
-
-/**
- * Sets whether to hear of changed lists of tools on every revision. Servers up to 2025-11-25 tell by themselves; others
- * are asked with a subscription. They come to the callback of `trunkline_client_options_on_notification`. Default false.
- */
-enum trunkline_result trunkline_client_options_set_listen(struct trunkline_client_options *options,
-                                                          bool listen);
-
-/**
- * Sets how long a request waits, in milliseconds; progress renews it. Default 60 s.
- */
-enum trunkline_result trunkline_client_options_set_timeout_ms(struct trunkline_client_options *options,
-                                                              uint64_t timeout_ms);
-
-/**
- * Sets how long a request waits at most, whatever progress it makes, in milliseconds. Default 10
- * minutes.
- */
-enum trunkline_result trunkline_client_options_set_max_timeout_ms(struct trunkline_client_options *options,
-                                                                  uint64_t timeout_ms);
-
-/**
- * Sets how long connecting may take, in milliseconds. Default 30 s.
- */
-enum trunkline_result trunkline_client_options_set_connect_timeout_ms(struct trunkline_client_options *options,
-                                                                      uint64_t timeout_ms);
-
-/**
- * Sets how long a server may be silent when it is asked whether it speaks the newest revision, in milliseconds. Default 5 s.
- */
-enum trunkline_result trunkline_client_options_set_probe_timeout_ms(struct trunkline_client_options *options,
-                                                                    uint64_t timeout_ms);
-
-/**
- * Sets the most bytes that a message may have. Default 64 MiB.
- */
-enum trunkline_result trunkline_client_options_set_max_message_bytes(struct trunkline_client_options *options,
-                                                                     uint64_t bytes);
-
-/**
- * Adds an HTTP header to each request. For HTTP only.
- */
-enum trunkline_result trunkline_client_options_set_header(struct trunkline_client_options *options,
-                                                          struct trunkline_str name,
-                                                          struct trunkline_str value);
-
-/**
- * Sets an environment variable of the child process. For child processes only.
- */
-enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_options *options,
-                                                       struct trunkline_str name,
-                                                       struct trunkline_str value);
-
-/**
- * Sets whether the child process gets this process's environment. Default true. For child
- * processes only.
- */
-enum trunkline_result trunkline_client_options_set_inherit_env(struct trunkline_client_options *options, bool inherit);
-
-/**
- * Sets the folder that the child process starts in. For child processes only.
- */
-enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_options *options,
-                                                       struct trunkline_str cwd);
 
 /**
  * Makes `trunkline_client_connect_*` return at once, for programs with a loop of their own.
@@ -925,11 +686,6 @@ enum trunkline_result trunkline_client_options_on_notification(struct trunkline_
                                                                trunkline_notification_callback callback,
                                                                void *user_data,
                                                                trunkline_destructor destructor);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_client_options_free(struct trunkline_client_options *options);
 
 /**
  * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
@@ -1954,6 +1710,273 @@ enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
                                                 void *user_data,
                                                 trunkline_destructor destructor,
                                                 struct trunkline_error **error);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
+ */
+enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
+                                                   struct trunkline_error **error);
+
+/**
+ * Sets the t.
+ */
+enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
+                                                         struct trunkline_str title);
+
+/**
+ * Sets the d
+ */
+enum trunkline_result trunkline_server_options_set_description(struct trunkline_server_options *options,
+                                                               struct trunkline_str description);
+
+/**
+ * Sets the u.
+ */
+enum trunkline_result trunkline_server_options_set_website_url(struct trunkline_server_options *options,
+                                                               struct trunkline_str website_url);
+
+/**
+ * Sets the i. A JSON array.
+ */
+enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
+                                                         struct trunkline_str icons);
+
+/**
+ * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
+ * text, and the log gets the detail.
+ */
+enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options, bool debug);
+
+/**
+ * Adds one of the keys that seal the state of requests that take several rounds: the first
+ * seals, all open. Instances that share them can continue each other's rounds. Without keys, a
+ * random key of this process is used. In JSON each is 32 bytes in Base64.
+ */
+enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_server_options *options,
+                                                             struct trunkline_str state_key);
+
+/**
+ * Sets whether to run handlers again from the top for each answer in the legacy era too, as
+ * 2026-07-28 does: shows handlers that cannot stand it. For tests.
+ */
+enum trunkline_result trunkline_server_options_set_rerun_handlers(struct trunkline_server_options *options,
+                                                                  bool rerun_handlers);
+
+/**
+ * Adds one of the extensions that are declared, by their ids, with their settings (EXT-01). The
+ * settings are a JSON object.
+ */
+enum trunkline_result trunkline_server_options_set_extension(struct trunkline_server_options *options,
+                                                             struct trunkline_str name,
+                                                             struct trunkline_str settings);
+
+/**
+ * Adds one of the capabilities that are declared outside of the specification, by name, with
+ * their settings. The settings are a JSON object.
+ */
+enum trunkline_result trunkline_server_options_set_experimental(struct trunkline_server_options *options,
+                                                                struct trunkline_str name,
+                                                                struct trunkline_str settings);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_server_options_free(struct trunkline_server_options *options);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
+ */
+enum trunkline_result trunkline_tool_options_new(struct trunkline_tool_options **options,
+                                                 struct trunkline_error **error);
+
+/**
+ * Sets whether the output schema describes `{"result": value}`.
+ */
+enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_tool_options *options, bool wrap_output);
+
+/**
+ * Sets the client capabilities without which a call is refused. JSON.
+ */
+enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
+                                                          struct trunkline_str requires);
+
+/**
+ * Sets whether on 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
+ */
+enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options, bool defer_task);
+
+/**
+ * Sets the scopes that the access token of a call must grant beside those of the endpoint. A
+ * JSON array.
+ */
+enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
+                                                        struct trunkline_str scopes);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_tool_options_free(struct trunkline_tool_options *options);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
+ */
+enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
+                                                 struct trunkline_error **error);
+
+/**
+ * Sets the host to listen on. The default reaches this machine only.
+ */
+enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
+                                                      struct trunkline_str host);
+
+/**
+ * Sets the path of the endpoint; a slash at its end makes no difference.
+ */
+enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
+                                                      struct trunkline_str path);
+
+/**
+ * Sets whether to keep no sessions for clients of the legacy era.
+ */
+enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
+
+/**
+ * Sets whether to answer with plain JSON and never with an event stream, except to
+ * `subscriptions/listen`; progress and log messages of a call are dropped.
+ */
+enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
+
+/**
+ * Adds one of the names in `Host` that are allowed beside those of this machine, with or without
+ * a port; `*` allows every name. A server that does not listen on loopback checks `Host` only if
+ * names are listed.
+ */
+enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
+                                                        struct trunkline_str allowed_host);
+
+/**
+ * Adds one of the values of `Origin` that are allowed beside those of this machine, such as
+ * `https://app.example`; `*` allows every page.
+ */
+enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
+                                                          struct trunkline_str allowed_origin);
+
+/**
+ * Sets the time after which a client comes back when its connection was closed early (HTTP-27).
+ * In milliseconds. Default 5.
+ */
+enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
+
+/**
+ * Sets the connections at once; further ones wait in the system's backlog. Default 5.
+ */
+enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
+                                                                 uint64_t max_connections);
+
+/**
+ * Sets the requests without a session at once, from before their body is read until their call
+ * has ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
+ * busy. Default 5.
+ */
+enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_http_options *options,
+                                                              uint64_t max_requests);
+
+/**
+ * Sets the size of all bodies that are being read or served, never less than one message may
+ * have. A request for which there is no room is refused as busy. In bytes. Default 5.
+ */
+enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
+                                                                uint64_t max_body_bytes);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_http_options_free(struct trunkline_http_options *options);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
+ */
+enum trunkline_result trunkline_client_options_new(struct trunkline_client_options **options,
+                                                   struct trunkline_error **error);
+
+/**
+ * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
+ * (`legacy`, `modern`), or one revision without a probe.
+ */
+enum trunkline_result trunkline_client_options_set_revision(struct trunkline_client_options *options,
+                                                            struct trunkline_str revision);
+
+/**
+ * Sets whether to receive changes of lists on every revision: servers of the legacy era send
+ * them anyway, others are asked by a subscription.
+ */
+enum trunkline_result trunkline_client_options_set_listen(struct trunkline_client_options *options, bool listen);
+
+/**
+ * Sets the longest time of a request; each progress notification starts it anew. In
+ * milliseconds. Default 5.
+ */
+enum trunkline_result trunkline_client_options_set_timeout_ms(struct trunkline_client_options *options,
+                                                              uint64_t timeout_ms);
+
+/**
+ * Sets the longest time of a request however much it progresses, and of a list with all its
+ * pages. Never less than the other. In milliseconds. Default 5.
+ */
+enum trunkline_result trunkline_client_options_set_max_timeout_ms(struct trunkline_client_options *options,
+                                                                  uint64_t max_timeout_ms);
+
+/**
+ * Sets the longest time of opening the conversation, all attempts together. In milliseconds.
+ * Default 5.
+ */
+enum trunkline_result trunkline_client_options_set_connect_timeout_ms(struct trunkline_client_options *options,
+                                                                      uint64_t connect_timeout_ms);
+
+/**
+ * Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
+ * In milliseconds. Default 5.
+ */
+enum trunkline_result trunkline_client_options_set_probe_timeout_ms(struct trunkline_client_options *options,
+                                                                    uint64_t probe_timeout_ms);
+
+/**
+ * Sets the largest message, sent or received. In bytes. Default 5.
+ */
+enum trunkline_result trunkline_client_options_set_max_message_bytes(struct trunkline_client_options *options,
+                                                                     uint64_t max_message_bytes);
+
+/**
+ * Adds one of the headers of each request. For HTTP only.
+ */
+enum trunkline_result trunkline_client_options_set_header(struct trunkline_client_options *options,
+                                                          struct trunkline_str name,
+                                                          struct trunkline_str value);
+
+/**
+ * Adds one of the environment variables for it. For child processes only.
+ */
+enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_options *options,
+                                                       struct trunkline_str name,
+                                                       struct trunkline_str value);
+
+/**
+ * Sets whether it gets the environment of this process too; it does by default. For child
+ * processes only.
+ */
+enum trunkline_result trunkline_client_options_set_inherit_env(struct trunkline_client_options *options,
+                                                               bool inherit_env);
+
+/**
+ * Sets the folder it runs in; this process's own by default. For child processes only.
+ */
+enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_options *options,
+                                                       struct trunkline_str cwd);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_client_options_free(struct trunkline_client_options *options);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -39,10 +39,8 @@ pub(crate) fn connect(
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
     let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
-    let mut description = Value::Object(options.client.clone());
-    description["options"] = Value::Object(options.limits.clone());
     let wait = !options.background;
-    let json = json!({"client": description, "transport": transport(options), "wait": wait}).to_string();
+    let json = json!({"client": options.given.0, "transport": transport(options), "wait": wait}).to_string();
     let open = OpenHandle::new(options.notification.clone());
     let made = |handle| trunkline_client {
         port: trunkline_port { port: port.clone() },

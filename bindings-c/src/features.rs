@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::calls::{CallCallback, Registered};
 use crate::edge::failure::Failure;
 use crate::json::parsed;
-use crate::options::put;
 use crate::server::trunkline_server;
 
 /// The member of a descriptor that names a feature of that kind.
@@ -31,7 +30,7 @@ impl trunkline_server {
         }
         let member = NAMED_BY.iter().find(|(named, _)| *named == kind).map(|(_, member)| *member);
         let name = member.and_then(|member| entry.get(kind)?.get(member)?.as_str()).map(str::to_owned);
-        put(&mut entry, "server", self.handle())?;
+        entry.insert("server".to_owned(), self.handle().into());
         let json = Value::Object(entry).to_string();
         let registered = Arc::new(Registered { server: self.handle(), callback });
         let handle = self.port().make(registered, |core| core.register(kind, json.as_bytes()), registration)?;

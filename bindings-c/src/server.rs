@@ -12,7 +12,7 @@ use crate::edge::ffi::{Out, give};
 use crate::edge::sync::Mutex;
 use crate::listener::{Listener, trunkline_listener};
 use crate::open_handle;
-use crate::options::{put, trunkline_server_options};
+use crate::options::trunkline_server_options;
 use crate::port::{Port, trunkline_port};
 
 /// A server: one set of tools, resources and prompts, reachable over any number of transports. Freed with
@@ -43,9 +43,9 @@ struct ServerInfo {
 impl trunkline_server {
     pub(crate) fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
         let mut info = options.info.clone();
-        put(&mut info, "name", name)?;
-        put(&mut info, "version", version)?;
-        let mut registration = json!({"info": info, "options": options.options});
+        info.put("name", name)?;
+        info.put("version", version)?;
+        let mut registration = json!({"info": info.0, "options": options.given.0});
         if let Some(instructions) = &options.instructions {
             registration["instructions"] = instructions.as_str().into();
         }

@@ -38,14 +38,10 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
         };
         let command = command.iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
         let transport = |options: &trunkline_client_options| {
-            let mut transport = json!({"type": "child", "command": command, "env": options.env});
-            if let Some(inherit) = options.inherit_env {
-                transport["inheritEnv"] = inherit.into();
-            }
-            if let Some(cwd) = &options.cwd {
-                transport["cwd"] = cwd.as_str().into();
-            }
-            transport
+            let mut transport = options.child.0.clone();
+            transport.insert("type".to_owned(), "child".into());
+            transport.insert("command".to_owned(), command.into());
+            transport.into()
         };
         connect(options, None, transport, client)
     })
@@ -62,7 +58,13 @@ pub unsafe extern "C" fn trunkline_client_connect_http(
 ) -> trunkline_result {
     guard(error, || {
         let (url, options, client) = (text!(url), settled!(options), out!(client));
-        connect(options, None, |options| json!({"type": "http", "url": url, "headers": options.headers}), client)
+        let transport = |options: &trunkline_client_options| {
+            let mut transport = options.endpoint.0.clone();
+            transport.insert("type".to_owned(), "http".into());
+            transport.insert("url".to_owned(), url.into());
+            transport.into()
+        };
+        connect(options, None, transport, client)
     })
 }
 

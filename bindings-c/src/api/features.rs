@@ -11,7 +11,7 @@ use crate::edge::options::settled;
 use crate::edge::text::trunkline_str;
 use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::parsed;
-use crate::options::{put, trunkline_tool_options};
+use crate::options::trunkline_tool_options;
 use crate::server::trunkline_server;
 
 /// Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
@@ -98,8 +98,8 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
         let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
-        let mut entry = settled!(options).map(|options| options.entry.clone()).unwrap_or_default();
-        put(&mut entry, "tool", descriptor)?;
+        let mut entry = settled!(options).map(|options| options.given.0.clone()).unwrap_or_default();
+        entry.insert("tool".to_owned(), descriptor);
         server.add("tool", entry, callback, |_| ())
     })
 }
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn trunkline_server_add_completion(
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
         let mut entry = Map::from_iter([("ref".to_owned(), parsed("reference", text!(reference))?)]);
-        put(&mut entry, "argument", text!(argument))?;
+        entry.insert("argument".to_owned(), text!(argument).into());
         handle!(server).add("completion", entry, callback, |_| ())
     })
 }
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
         let callback = CallCallback::new(callback, user_data);
         let (mut entry, methods) = (Map::new(), text!(methods));
         if !methods.is_empty() {
-            put(&mut entry, "methods", parsed("methods", methods)?)?;
+            entry.insert("methods".to_owned(), parsed("methods", methods)?);
         }
         handle!(server).add("middleware", entry, callback, |_| ())
     })

@@ -7,7 +7,7 @@ use crate::edge::ffi::{free, give, guard, guard_result, handle, out, text, value
 use crate::edge::options::settled;
 use crate::edge::text::trunkline_str;
 use crate::listener::trunkline_listener;
-use crate::options::{put, trunkline_http_options, trunkline_server_options};
+use crate::options::{trunkline_http_options, trunkline_server_options};
 use crate::port::trunkline_port;
 use crate::server::trunkline_server;
 
@@ -80,9 +80,9 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let mut transport = settled!(options).map(|options| options.transport.clone()).unwrap_or_default();
-        put(&mut transport, "type", "http")?;
-        handle!(server).inner.clone().open(&Value::Object(transport), out!(listener))
+        let mut transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
+        transport.put("type", "http")?;
+        handle!(server).inner.clone().open(&Value::Object(transport.0), out!(listener))
     })
 }
 
@@ -99,10 +99,10 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let mut transport = settled!(options).map(|options| options.transport.clone()).unwrap_or_default();
-        put(&mut transport, "type", "http")?;
-        put(&mut transport, "mounted", true)?;
-        handle!(server).inner.clone().open(&Value::Object(transport), out!(listener))
+        let mut transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
+        transport.put("type", "http")?;
+        transport.put("mounted", true)?;
+        handle!(server).inner.clone().open(&Value::Object(transport.0), out!(listener))
     })
 }
 

@@ -1103,7 +1103,7 @@ static void options(void) {
   }
   CHECK(!trunkline_server_options_set_cache(server_options, 60000, S("public")));
   CHECK(!trunkline_server_options_add_state_key(server_options, S("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")));
-  CHECK(!trunkline_server_options_set_replay(server_options, false));
+  CHECK(!trunkline_server_options_set_rerun_handlers(server_options, false));
   CHECK(!trunkline_server_options_set_extension(server_options, S("org.example/suite"), S("{\"deep\":true}")));
   CHECK(!trunkline_server_options_set_experimental(server_options, S("suite"), S("{}")));
   OK(trunkline_server_new_with(S("suite"), S("1"), server_options, &server, &error));

@@ -1,7 +1,7 @@
 //! The files of the C library that follow from the surface: result codes, options, operations. Their comments become the
 //! header's.
 
-use super::surface::{Caller, ErrorKind, Field, Operation, Presence, Surface, Type};
+use super::surface::{Caller, ErrorKind, Field, Model, Operation, Presence, Surface, Type, Unit};
 use super::text::{prefixed, snake, wrapped};
 use super::{File, MARK};
 
@@ -16,6 +16,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("errors", errors(&surface.errors)),
         ("client", client(&surface.operations)),
         ("context", context(&surface.operations)),
+        ("options", options(surface)),
     ]
     .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
     .into()
@@ -23,7 +24,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
 
 fn modules() -> String {
     "//! The parts of the library that follow from the declaration of the surface.\n\n\
-     pub mod client;\npub mod context;\npub mod errors;\n"
+     pub mod client;\npub mod context;\npub mod errors;\npub mod options;\n"
         .into()
 }
 
@@ -316,4 +317,293 @@ fn built(operation: &Operation) -> String {
         })
         .collect();
     format!("Params::default(){calls}")
+}
+
+/// An options object of C: its name, and where its members are declared.
+struct Object {
+    name: &'static str,
+    sources: &'static [Source],
+}
+
+/// Members that follow from a declaration.
+struct Source {
+    /// The options, the message or the model.
+    record: &'static str,
+    /// The member of the Rust struct that takes them.
+    place: &'static str,
+    /// Those that have no setter here: they come with other arguments, or are set together by a function in `api/options.rs`.
+    except: &'static [&'static str],
+    /// Numbers are limits, set by one function.
+    limits: bool,
+    /// The end of each comment.
+    note: &'static str,
+}
+
+const OBJECTS: [Object; 4] = [
+    Object {
+        name: "server",
+        sources: &[
+            Source { record: "Implementation", place: "info", except: &["name", "version"], limits: false, note: "" },
+            Source {
+                record: "ServerOptions",
+                place: "given",
+                except: &["ttlMs", "cacheScope"],
+                limits: true,
+                note: "",
+            },
+        ],
+    },
+    Object {
+        name: "tool",
+        sources: &[Source {
+            record: "RegisterTool",
+            place: "given",
+            except: &["server", "tool", "lane"],
+            limits: false,
+            note: "",
+        }],
+    },
+    Object {
+        name: "http",
+        sources: &[Source {
+            record: "HttpOptions",
+            place: "given",
+            except: &["port", "unix", "unixMode", "sse", "messages", "replayEvents", "replayBytes"],
+            limits: false,
+            note: "",
+        }],
+    },
+    Object {
+        name: "client",
+        sources: &[
+            Source { record: "ClientOptions", place: "given", except: &["info"], limits: false, note: "" },
+            Source { record: "Endpoint", place: "endpoint", except: &["url"], limits: false, note: " For HTTP only." },
+            Source {
+                record: "Child",
+                place: "child",
+                except: &["command"],
+                limits: false,
+                note: " For child processes only.",
+            },
+        ],
+    },
+];
+
+/// Lists that are given as a whole, as a JSON array.
+const WHOLE_LISTS: [&str; 1] = ["scopes"];
+
+/// The numbers of limits, which are never reused. A limit that is not here gets the next one: add it then.
+const LIMITS: [&str; 17] = [
+    "pageSize",
+    "maxRunning",
+    "maxWaiting",
+    "maxMessageBytes",
+    "maxNesting",
+    "maxSessions",
+    "sessionIdleMs",
+    "drainDeadlineMs",
+    "keepAliveMs",
+    "stateLifetimeMs",
+    "maxRounds",
+    "inputTimeoutMs",
+    "taskTtlMs",
+    "taskPollIntervalMs",
+    "maxTasks",
+    "maxWaitingBytes",
+    "maxTasksPerClient",
+];
+
+fn options(surface: &Surface) -> String {
+    let mut limits = Vec::new();
+    let mut functions = String::new();
+    for Object { name, sources } in &OBJECTS {
+        functions += &made(name);
+        for source in *sources {
+            let given = fields(surface, source.record).iter().filter(|field| !source.except.contains(&&*field.json));
+            let (numbers, others): (Vec<_>, Vec<_>) = given.partition(|field| source.limits && is_number(field));
+            limits.extend(numbers);
+            functions.extend(others.into_iter().map(|field| setter(name, source, field)));
+        }
+        functions += &freed(name);
+    }
+    format!(
+        "//! The setters of options that follow from their declaration.\n\n\
+         use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
+         use crate::edge::ffi::{{free, give, guard, out, text}};\n\
+         use crate::edge::options::set;\n\
+         use crate::edge::text::trunkline_str;\n\
+         use crate::json::parsed;\n\
+         use crate::options::{{trunkline_client_options, trunkline_http_options, trunkline_server_options, \
+         trunkline_tool_options}};\n\n\
+         {}{functions}",
+        numbered(&limits)
+    )
+}
+
+fn fields<'a>(surface: &'a Surface, name: &str) -> &'a [Field] {
+    let mut records = surface.options.iter().chain(&surface.messages);
+    let models = || {
+        surface.models.iter().find_map(|model| match model {
+            Model::Object(object) if object.name == name => Some(&*object.fields),
+            _ => None,
+        })
+    };
+    let found = records.find(|record| record.name == name).map(|record| &*record.fields).or_else(models);
+    found.unwrap_or_else(|| panic!("the surface has no {name}"))
+}
+
+fn is_number(field: &Field) -> bool {
+    matches!(field.ty, Type::Integer | Type::Duration)
+}
+
+/// The enumeration of limits, and their names on the waist.
+fn numbered(limits: &[&Field]) -> String {
+    let new = limits.iter().map(|field| &*field.json).filter(|json| !LIMITS.contains(json));
+    let names: Vec<_> = LIMITS.into_iter().chain(new).collect();
+    let variants: String = names
+        .iter()
+        .enumerate()
+        .filter_map(|(index, name)| Some((index + 1, limits.iter().find(|field| field.json == *name)?)))
+        .map(|(number, field)| {
+            let doc = comment(&with_default(field, &field.doc), "    ");
+            format!("{doc}    TRUNKLINE_LIMIT_{} = {number},\n", snake(&field.json).to_uppercase())
+        })
+        .collect();
+    let list: String = names.iter().map(|name| format!("{name:?},\n")).collect();
+    format!(
+        "/// The limits of a server; see `trunkline_server_options_set_limit`.\n\
+         #[repr(C)]\n\
+         #[allow(dead_code, reason = \"for C; Rust takes the numbers, which may be anything\")]\n\
+         pub enum trunkline_limit {{\n{variants}}}\n\n\
+         /// The name of each limit on the waist, by its number.\n\
+         pub(crate) const LIMITS: [&str; {}] = [{list}];\n",
+        names.len()
+    )
+}
+
+fn made(object: &str) -> String {
+    format!(
+        "\n/// Makes options in which nothing is set. `options` is yours: `trunkline_{object}_options_free`.\n\
+         #[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{object}_options_new(\n\
+         options: *mut *mut trunkline_{object}_options,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || {{\n\
+         out!(options).put(give(trunkline_{object}_options::default()));\n\
+         Ok(())\n}})\n}}\n"
+    )
+}
+
+fn freed(object: &str) -> String {
+    format!(
+        "\n/// Frees options. NULL is allowed.\n\
+         #[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{object}_options_free(options: *mut trunkline_{object}_options) {{\n\
+         free!(options)\n}}\n"
+    )
+}
+
+fn setter(object: &str, source: &Source, field: &Field) -> String {
+    let Source { place, note, .. } = source;
+    let Field { json, doc, .. } = field;
+    let member = snake(json);
+    let singular = member.strip_suffix('s').unwrap_or(&member);
+    let is_whole = WHOLE_LISTS.contains(&&**json);
+    let (function, doc, arguments, change) = match &field.ty {
+        Type::Boolean => {
+            let sentence = if ["Whether ", "The ", "On "].iter().any(|word| doc.starts_with(word)) {
+                lowered(doc.strip_prefix("Whether ").unwrap_or(doc))
+            } else {
+                format!("to {}", lowered(doc))
+            };
+            let doc = with_default(field, &format!("Sets whether {sentence}"));
+            (format!("set_{member}"), doc, format!("{member}: bool,"), format!("put(\"{json}\", {member})"))
+        }
+        Type::Integer | Type::Duration => {
+            let doc = with_default(field, &sets(doc));
+            (format!("set_{member}"), doc, format!("{member}: u64,"), format!("put(\"{json}\", {member})"))
+        }
+        Type::List(items) if **items == Type::String && !is_whole => {
+            let function = match singular.strip_prefix("allowed_") {
+                Some(allowed) => format!("allow_{allowed}"),
+                None => format!("add_{singular}"),
+            };
+            let change = format!("push(\"{json}\", text!({singular}))");
+            (function, adds(doc), format!("{singular}: trunkline_str,"), change)
+        }
+        // Settings by name.
+        Type::Map(_) | Type::Object if field.presence != Presence::Optional => {
+            let (value, text) = match &field.ty {
+                Type::Map(values) if **values == Type::String => ("value", "text!(value)".to_owned()),
+                _ => ("settings", "parsed(\"settings\", text!(settings))?".to_owned()),
+            };
+            let more = if value == "settings" { " The settings are a JSON object." } else { "" };
+            let doc = format!("{}{more}", adds(doc));
+            let change = format!("put_in(\"{json}\", text!(name), {text})");
+            (format!("set_{singular}"), doc, format!("name: trunkline_str,\n{value}: trunkline_str,"), change)
+        }
+        Type::String | Type::Values(_) => {
+            let doc = with_default(field, &sets(doc));
+            let change = format!("put(\"{json}\", text!({member}))");
+            (format!("set_{member}"), doc, format!("{member}: trunkline_str,"), change)
+        }
+        Type::Model(_) if is_text_model(field) => {
+            let doc = with_default(field, &sets(doc));
+            let change = format!("put(\"{json}\", text!({member}))");
+            (format!("set_{member}"), doc, format!("{member}: trunkline_str,"), change)
+        }
+        _ => {
+            let form = if matches!(field.ty, Type::List(_)) { "A JSON array." } else { "JSON." };
+            let doc = format!("{} {form}", sets(doc));
+            let change = format!("put(\"{json}\", parsed(\"{member}\", text!({member}))?)");
+            (format!("set_{member}"), doc, format!("{member}: trunkline_str,"), change)
+        }
+    };
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{object}_options_{function}(\n\
+         options: *mut trunkline_{object}_options,\n{arguments}\n\
+         ) -> trunkline_result {{\n\
+         set!(options, options.{place}.{change})\n}}\n",
+        comment(&(doc + note), "")
+    )
+}
+
+/// A type of the model that is one of a few texts.
+fn is_text_model(field: &Field) -> bool {
+    field.json == "revision"
+}
+
+fn sets(doc: &str) -> String {
+    format!("Sets the {}", lowered(doc.strip_prefix("The ").unwrap_or(doc)))
+}
+
+fn adds(doc: &str) -> String {
+    format!("Adds one of the {}", lowered(doc.strip_prefix("The ").unwrap_or(doc)))
+}
+
+/// A sentence that goes on in another one. Names keep their capitals.
+fn lowered(doc: &str) -> String {
+    let mut letters = doc.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(doc.chars().skip(1)).collect()
+        }
+        _ => doc.to_owned(),
+    }
+}
+
+/// A sentence on an option, with its unit and its default.
+fn with_default(field: &Field, doc: &str) -> String {
+    let unit = match field.unit {
+        Some(Unit::Ms) => " In milliseconds.",
+        Some(Unit::Bytes) => " In bytes.",
+        None => "",
+    };
+    let default = match &field.default {
+        None | Some(serde_json::Value::Null) => String::new(),
+        Some(default) => format!(" Default {default}."),
+    };
+    format!("{doc}{unit}{default}")
 }
