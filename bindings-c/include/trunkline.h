@@ -161,78 +161,78 @@ typedef enum trunkline_shape {
  */
 typedef enum trunkline_limit {
   /**
-   * Items on one page of a list. Default 5.
+   * Items on one page of a list. Default 1000.
    */
   TRUNKLINE_LIMIT_PAGE_SIZE = 1,
   /**
-   * Calls that run at once in one session. Default 5.
+   * Calls that run at once in one session. Default 64.
    */
   TRUNKLINE_LIMIT_MAX_RUNNING = 2,
   /**
    * Calls that wait for their turn in one session. Further ones are refused as busy. Default
-   * 5.
+   * 1024.
    */
   TRUNKLINE_LIMIT_MAX_WAITING = 3,
   /**
-   * Largest message. In bytes. Default 5.
+   * Largest message. In bytes. Default 67108864.
    */
   TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
   /**
-   * Deepest nesting of arrays and objects in a message; at most 128. Default 5.
+   * Deepest nesting of arrays and objects in a message; at most 128. Default 128.
    */
   TRUNKLINE_LIMIT_MAX_NESTING = 5,
   /**
-   * HTTP sessions at once. Further ones are refused as busy. Default 5.
+   * HTTP sessions at once. Further ones are refused as busy. Default 10000.
    */
   TRUNKLINE_LIMIT_MAX_SESSIONS = 6,
   /**
-   * Longest time that an HTTP session may be idle. In milliseconds. Default 5.
+   * Longest time that an HTTP session may be idle. In milliseconds. Default 1800000.
    */
   TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
   /**
-   * Longest time that calls may go on after a listener closes. In milliseconds. Default 5.
+   * Longest time that calls may go on after a listener closes. In milliseconds. Default 5000.
    */
   TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
   /**
    * Time after which a quiet event stream gets a comment; 0: never. In milliseconds. Default
-   * 5.
+   * 15000.
    */
   TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
   /**
    * Longest time of a client from one round to the next on 2026-07-28. In milliseconds.
-   * Default 5.
+   * Default 3600000.
    */
   TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
   /**
-   * Most rounds of input that one request may need. Default 5.
+   * Most rounds of input that one request may need. Default 16.
    */
   TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
   /**
    * Longest time of a person to answer a request for input in the legacy era. In milliseconds.
-   * Default 5.
+   * Default 600000.
    */
   TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
   /**
    * Longest time that a task is kept, and the time where the client names none. In
-   * milliseconds. Default 5.
+   * milliseconds. Default 3600000.
    */
   TRUNKLINE_LIMIT_TASK_TTL_MS = 13,
   /**
-   * Time between two looks of a client at a task. In milliseconds. Default 5.
+   * Time between two looks of a client at a task. In milliseconds. Default 500.
    */
   TRUNKLINE_LIMIT_TASK_POLL_INTERVAL_MS = 14,
   /**
-   * Tasks that are kept at once. Further ones are refused as busy. Default 5.
+   * Tasks that are kept at once. Further ones are refused as busy. Default 10000.
    */
   TRUNKLINE_LIMIT_MAX_TASKS = 15,
   /**
    * Size of all waiting calls of one session. A call for which there is no room is refused as
-   * busy. In bytes. Default 5.
+   * busy. In bytes. Default 67108864.
    */
   TRUNKLINE_LIMIT_MAX_WAITING_BYTES = 16,
   /**
    * Tasks that are kept at once of one principal, or of one session or pipe where no tokens
-   * are verified. Default 5.
+   * are verified. Default 1000.
    */
   TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
 } trunkline_limit;
@@ -1718,32 +1718,32 @@ enum trunkline_result trunkline_server_options_new(struct trunkline_server_optio
                                                    struct trunkline_error **error);
 
 /**
- * Sets the t.
+ * Sets the name for people.
  */
 enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
                                                          struct trunkline_str title);
 
 /**
- * Sets the d
+ * Sets the purpose of the implementation, for people.
  */
 enum trunkline_result trunkline_server_options_set_description(struct trunkline_server_options *options,
                                                                struct trunkline_str description);
 
 /**
- * Sets the u.
+ * Sets the URL of a page about the implementation.
  */
 enum trunkline_result trunkline_server_options_set_website_url(struct trunkline_server_options *options,
                                                                struct trunkline_str website_url);
 
 /**
- * Sets the i. A JSON array.
+ * Sets the icons for a user interface. A JSON array.
  */
 enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
                                                          struct trunkline_str icons);
 
 /**
  * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
- * text, and the log gets the detail.
+ * text, and the log gets the detail. Default false.
  */
 enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options, bool debug);
 
@@ -1757,14 +1757,14 @@ enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_se
 
 /**
  * Sets whether to run handlers again from the top for each answer in the legacy era too, as
- * 2026-07-28 does: shows handlers that cannot stand it. For tests.
+ * 2026-07-28 does: shows handlers that cannot stand it. For tests. Default false.
  */
 enum trunkline_result trunkline_server_options_set_rerun_handlers(struct trunkline_server_options *options,
                                                                   bool rerun_handlers);
 
 /**
- * Adds one of the extensions that are declared, by their ids, with their settings (EXT-01). The
- * settings are a JSON object.
+ * Adds one of the extensions that are declared, by their ids, with their settings. The settings
+ * are a JSON object.
  */
 enum trunkline_result trunkline_server_options_set_extension(struct trunkline_server_options *options,
                                                              struct trunkline_str name,
@@ -1824,25 +1824,25 @@ enum trunkline_result trunkline_http_options_new(struct trunkline_http_options *
                                                  struct trunkline_error **error);
 
 /**
- * Sets the host to listen on. The default reaches this machine only.
+ * Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
  */
 enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
                                                       struct trunkline_str host);
 
 /**
- * Sets the path of the endpoint; a slash at its end makes no difference.
+ * Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
  */
 enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
                                                       struct trunkline_str path);
 
 /**
- * Sets whether to keep no sessions for clients of the legacy era.
+ * Sets whether to keep no sessions for clients of the legacy era. Default false.
  */
 enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
 
 /**
  * Sets whether to answer with plain JSON and never with an event stream, except to
- * `subscriptions/listen`; progress and log messages of a call are dropped.
+ * `subscriptions/listen`; progress and log messages of a call are dropped. Default false.
  */
 enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
 
@@ -1862,13 +1862,13 @@ enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_
                                                           struct trunkline_str allowed_origin);
 
 /**
- * Sets the time after which a client comes back when its connection was closed early (HTTP-27).
- * In milliseconds. Default 5.
+ * Sets the time after which a client comes back when its connection was closed early. In
+ * milliseconds. Default 1000.
  */
 enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
 
 /**
- * Sets the connections at once; further ones wait in the system's backlog. Default 5.
+ * Sets the connections at once; further ones wait in the system's backlog. Default 16384.
  */
 enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
                                                                  uint64_t max_connections);
@@ -1876,14 +1876,14 @@ enum trunkline_result trunkline_http_options_set_max_connections(struct trunklin
 /**
  * Sets the requests without a session at once, from before their body is read until their call
  * has ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
- * busy. Default 5.
+ * busy. Default 4096.
  */
 enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_http_options *options,
                                                               uint64_t max_requests);
 
 /**
  * Sets the size of all bodies that are being read or served, never less than one message may
- * have. A request for which there is no room is refused as busy. In bytes. Default 5.
+ * have. A request for which there is no room is refused as busy. In bytes. Default 268435456.
  */
 enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
                                                                 uint64_t max_body_bytes);
@@ -1901,47 +1901,47 @@ enum trunkline_result trunkline_client_options_new(struct trunkline_client_optio
 
 /**
  * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
- * (`legacy`, `modern`), or one revision without a probe.
+ * (`legacy`, `modern`), or one revision without a probe. Default "auto".
  */
 enum trunkline_result trunkline_client_options_set_revision(struct trunkline_client_options *options,
                                                             struct trunkline_str revision);
 
 /**
  * Sets whether to receive changes of lists on every revision: servers of the legacy era send
- * them anyway, others are asked by a subscription.
+ * them anyway, others are asked by a subscription. Default false.
  */
 enum trunkline_result trunkline_client_options_set_listen(struct trunkline_client_options *options, bool listen);
 
 /**
  * Sets the longest time of a request; each progress notification starts it anew. In
- * milliseconds. Default 5.
+ * milliseconds. Default 60000.
  */
 enum trunkline_result trunkline_client_options_set_timeout_ms(struct trunkline_client_options *options,
                                                               uint64_t timeout_ms);
 
 /**
  * Sets the longest time of a request however much it progresses, and of a list with all its
- * pages. Never less than the other. In milliseconds. Default 5.
+ * pages. Never less than the other. In milliseconds. Default 600000.
  */
 enum trunkline_result trunkline_client_options_set_max_timeout_ms(struct trunkline_client_options *options,
                                                                   uint64_t max_timeout_ms);
 
 /**
  * Sets the longest time of opening the conversation, all attempts together. In milliseconds.
- * Default 5.
+ * Default 30000.
  */
 enum trunkline_result trunkline_client_options_set_connect_timeout_ms(struct trunkline_client_options *options,
                                                                       uint64_t connect_timeout_ms);
 
 /**
  * Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
- * In milliseconds. Default 5.
+ * In milliseconds. Default 5000.
  */
 enum trunkline_result trunkline_client_options_set_probe_timeout_ms(struct trunkline_client_options *options,
                                                                     uint64_t probe_timeout_ms);
 
 /**
- * Sets the largest message, sent or received. In bytes. Default 5.
+ * Sets the largest message, sent or received. In bytes. Default 67108864.
  */
 enum trunkline_result trunkline_client_options_set_max_message_bytes(struct trunkline_client_options *options,
                                                                      uint64_t max_message_bytes);

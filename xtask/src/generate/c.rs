@@ -533,7 +533,7 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
             (function, adds(doc), format!("{singular}: trunkline_str,"), change)
         }
         // Settings by name.
-        Type::Map(_) | Type::Object if field.presence != Presence::Optional => {
+        Type::Map(_) | Type::Object if is_by_name(field) => {
             let (value, text) = match &field.ty {
                 Type::Map(values) if **values == Type::String => ("value", "text!(value)".to_owned()),
                 _ => ("settings", "parsed(\"settings\", text!(settings))?".to_owned()),
@@ -568,6 +568,11 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
          set!(options, options.{place}.{change})\n}}\n",
         comment(&(doc + note), "")
     )
+}
+
+/// Whether members are set one by one: of a map, or of an object that is empty by default.
+fn is_by_name(field: &Field) -> bool {
+    matches!(field.ty, Type::Map(_)) || field.default.as_ref().is_some_and(serde_json::Value::is_object)
 }
 
 /// A type of the model that is one of a few texts.
