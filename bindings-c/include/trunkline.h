@@ -1954,21 +1954,22 @@ enum trunkline_result trunkline_client_options_set_header(struct trunkline_clien
                                                           struct trunkline_str value);
 
 /**
- * Adds one of the environment variables for it. For child processes only.
+ * Adds one of the environment variables for the child process. For child processes only.
  */
 enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_options *options,
                                                        struct trunkline_str name,
                                                        struct trunkline_str value);
 
 /**
- * Sets whether it gets the environment of this process too; it does by default. For child
- * processes only.
+ * Sets whether the child process gets the environment of this process too; it does by default.
+ * For child processes only.
  */
 enum trunkline_result trunkline_client_options_set_inherit_env(struct trunkline_client_options *options,
                                                                bool inherit_env);
 
 /**
- * Sets the folder it runs in; this process's own by default. For child processes only.
+ * Sets the folder that the child process runs in; this process's own by default. For child
+ * processes only.
  */
 enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_options *options,
                                                        struct trunkline_str cwd);

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use serde::Serialize;
-use serde_json::value::RawValue;
-use trunkline_bridge::{Event, EventKind, Shape};
+use trunkline_bridge::message::{Fail, FailKind};
+use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind, Shape};
 
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::failure::Failure;
 use crate::edge::sync::Mutex;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
@@ -171,23 +170,22 @@ impl trunkline_call {
         self.settle(self.port.core.complete(self.ticket, shape, Bytes::copy_from_slice(body))?)
     }
 
-    pub(crate) fn fail(&self, failing: &Failing<'_>) -> Result<(), Failure> {
-        let json = serde_json::to_vec(failing).map_err(|reason| Failure::internal(reason.to_string()))?;
-        self.settle(self.port.core.fail(self.ticket, &json)?)
+    pub(crate) fn fail(&self, fail: Fail) -> Result<(), Failure> {
+        self.settle(self.port.core.fail_message(self.ticket, fail)?)
     }
 
     pub(crate) fn fail_internal(&self, message: &str) -> Result<(), Failure> {
-        self.fail(&Failing::new("internal", message))
+        self.fail(failing(FailKind::Internal, message))
     }
 
-    /// Answers with the failure of something else.
-    pub(crate) fn fail_with(&self, error: &trunkline_error) -> Result<(), Failure> {
-        match error.result {
-            // An error object of this kind is a failure of this kind, too.
-            trunkline_result::TRUNKLINE_PROTOCOL => {
-                self.settle(self.port.core.fail(self.ticket, error.json.as_bytes())?)
+    /// Answers with the failure of something else: a JSON-RPC error as it came, anything else as an internal one.
+    pub(crate) fn fail_with(&self, error: &BridgeError) -> Result<(), Failure> {
+        let BridgeError { kind, message, code, data } = error;
+        match kind {
+            ErrorKind::Protocol => {
+                self.fail(Fail { code: *code, data: data.clone(), ..failing(FailKind::Protocol, message) })
             }
-            _ => self.fail_internal(&error.message()),
+            _ => self.fail_internal(message),
         }
     }
 
@@ -208,20 +206,6 @@ impl Drop for trunkline_call {
     }
 }
 
-#[derive(Serialize)]
-pub(crate) struct Failing<'a> {
-    pub(crate) kind: &'a str,
-    pub(crate) message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) code: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) data: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(crate) path: &'a str,
-}
-
-impl<'a> Failing<'a> {
-    pub(crate) fn new(kind: &'a str, message: &'a str) -> Self {
-        Self { kind, message, code: None, data: None, path: "" }
-    }
+pub(crate) fn failing(kind: FailKind, message: &str) -> Fail {
+    Fail { kind, message: message.to_owned(), ..Fail::default() }
 }

@@ -4,9 +4,12 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
+use trunkline::protocol::model::LoggingLevel;
 use trunkline_bridge::Shape;
+use trunkline_bridge::message::{LogMessage, Notification, NotifyCall};
 
 use crate::calls::trunkline_call;
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
@@ -34,41 +37,16 @@ pub(crate) type AnswerCallback = Callback<
     unsafe extern "C" fn(*mut trunkline_call, trunkline_result, trunkline_str, *const trunkline_error, *mut c_void),
 >;
 
-#[derive(Serialize)]
-pub(crate) struct Progress<'a> {
-    pub(crate) progress: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) total: Option<f64>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(crate) message: &'a str,
-}
-
-#[derive(Serialize)]
-pub(crate) struct LogMessage<'a> {
-    pub(crate) level: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(crate) logger: &'a str,
-    pub(crate) data: &'a RawValue,
-}
-
-#[derive(Serialize)]
-pub(crate) struct Once<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) value: &'a RawValue,
-}
-
-/// A notification of a call by its name, as the bridge takes it.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Notification<'a> {
-    Log(LogMessage<'a>),
-    Once(Once<'a>),
-}
-
 impl trunkline_call {
-    pub(crate) fn notify(&self, notification: &impl Serialize) -> Result<(), Failure> {
-        let json = serde_json::to_vec(notification).map_err(|reason| Failure::invalid(reason.to_string()))?;
-        Ok(self.port.core.notify(self.ticket, &json)?)
+    pub(crate) fn notify(&self, notification: NotifyCall) -> Result<(), Failure> {
+        Ok(self.port.core.notify_message(self.ticket, Notification::Call(notification))?)
+    }
+
+    pub(crate) fn log(&self, level: &str, logger: &str, data: Value) -> Result<(), Failure> {
+        let level = LoggingLevel::deserialize(Value::from(level));
+        let level = level.map_err(|reason| Failure::invalid(format!("the argument `level`: {reason}")))?;
+        let logger = (!logger.is_empty()).then(|| logger.to_owned());
+        self.notify(NotifyCall { log: Some(LogMessage { level, logger, data }), ..NotifyCall::default() })
     }
 
     /// Sends a request to the client of the call.
@@ -112,7 +90,7 @@ impl trunkline_call {
         Box::new(move |outcome: Result<Bytes, Failure>| {
             let answered = match outcome {
                 Ok(result) => call.complete(Shape::Result, &result),
-                Err(failure) => call.fail_with(&failure.into_error()),
+                Err(failure) => call.fail_with(&failure.error),
             };
             if let Err(failure) = answered
                 && failure.result == trunkline_result::TRUNKLINE_INVALID_ARGUMENT

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use trunkline_bridge::message::{Notification, NotifyServer};
 
 use crate::calls::{CallCallback, Registered};
 use crate::edge::failure::Failure;
@@ -66,7 +67,7 @@ impl trunkline_server {
         self.remove(found.ok_or_else(|| Failure::not_found(format!("there is no {kind} {name:?}")))?)
     }
 
-    pub(crate) fn notify(&self, notification: &Value) -> Result<(), Failure> {
-        Ok(self.port().core.notify(self.handle(), notification.to_string().as_bytes())?)
+    pub(crate) fn notify(&self, notification: NotifyServer) -> Result<(), Failure> {
+        Ok(self.port().core.notify_message(self.handle(), Notification::Server(notification))?)
     }
 }

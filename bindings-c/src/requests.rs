@@ -2,10 +2,13 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use trunkline::protocol::RawJson;
+use trunkline_bridge::message::{self, Time};
 use trunkline_bridge::{Event, EventKind};
 
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
@@ -57,23 +60,6 @@ impl trunkline_request_options {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Message<'a> {
-    method: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_timeout_ms: Option<u64>,
-    progress: bool,
-    all: bool,
-    wait: bool,
-}
-
 /// A request that can be sent. It needs the host's options no more: a callback may free them while the request waits.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
@@ -84,19 +70,18 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn json(&self, wait: bool) -> Result<Vec<u8>, Failure> {
+    fn message(&self, wait: bool) -> message::Request {
         let options = self.options;
-        let message = Message {
-            method: self.method,
-            params: self.params,
-            key: options.and_then(|options| options.key.as_deref()),
-            timeout_ms: options.and_then(|options| options.timeout_ms),
-            max_timeout_ms: options.and_then(|options| options.max_timeout_ms),
-            progress: self.progress().is_some(),
+        message::Request {
+            method: self.method.to_owned(),
+            params: self.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes()))),
+            key: options.and_then(|options| options.key.clone()),
             all: self.all,
+            timeout: options.and_then(|options| options.timeout_ms).map(time),
+            max_timeout: options.and_then(|options| options.max_timeout_ms).map(time),
+            progress: self.progress().is_some(),
             wait,
-        };
-        serde_json::to_vec(&message).map_err(|reason| Failure::internal(reason.to_string()))
+        }
     }
 
     fn progress(&self) -> Option<Arc<ProgressCallback>> {
@@ -107,7 +92,7 @@ impl Request<'_> {
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<Bytes, Failure> {
         port.check_may_wait()?;
         let progress = self.progress();
-        let ticket = port.core.request(target, &self.json(true)?)?;
+        let ticket = port.core.request_message(target, self.message(true))?;
         let report = progress.map(|callback| move |body: &[u8]| report_progress(&callback, body));
         port.wait_for(ticket, report.as_ref().map(|report| report as &Report))
     }
@@ -122,9 +107,9 @@ impl Request<'_> {
         completion: Completion,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
-        let json = self.json(false)?;
+        let message = self.message(false);
         let started = StartedRequest::new(owner, completion, self.progress());
-        port.make(started, |core| core.request(target, &json), ticket).map(drop)
+        port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
     /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision or the client too.
@@ -135,9 +120,9 @@ impl Request<'_> {
         server: u64,
         completion: Completion,
     ) -> Result<(), Failure> {
-        let json = self.json(false)?;
+        let message = self.message(false);
         let started = StartedRequest::new(server, completion, self.progress());
-        match port.make(started.clone(), |core| core.request(call, &json), |_| ()) {
+        match port.make(started.clone(), |core| core.request_message(call, message), |_| ()) {
             Ok(_) => Ok(()),
             Err(failure) if failure.is_outcome_of_request() => {
                 port.add_job(server, move || started.complete(Err(failure)))
@@ -145,6 +130,12 @@ impl Request<'_> {
             Err(failure) => Err(failure),
         }
     }
+}
+
+/// A time of the host, bounded so that adding it to another one cannot overflow.
+fn time(milliseconds: u64) -> Time {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    Time(Duration::from_millis(milliseconds).min(CENTURY))
 }
 
 /// The function that gets the outcome of a started request.

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use serde_json::json;
+use trunkline_bridge::message::{Notification, NotifyConnection};
 
 use crate::client::{connect, trunkline_client};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
@@ -10,7 +11,7 @@ use crate::edge::ffi::{free, guard, handle, out, out_or_null, text, value_or};
 use crate::edge::options::settled;
 use crate::edge::text::{Text, trunkline_str, trunkline_text};
 use crate::edge::user_data::{UserData, trunkline_destructor};
-use crate::json::raw;
+use crate::json::{parsed, raw};
 use crate::open_handle;
 use crate::options::trunkline_client_options;
 use crate::port::trunkline_port;
@@ -158,9 +159,10 @@ pub unsafe extern "C" fn trunkline_client_notify(
 ) -> trunkline_result {
     guard(error, || {
         let (client, method) = (&handle!(client).connection, text!(method));
-        let params = raw("params", text!(params))?;
-        let notification = json!({"method": method, "params": params});
-        Ok(client.port.core.notify(client.handle, notification.to_string().as_bytes())?)
+        let params = text!(params);
+        let params = if params.is_empty() { None } else { Some(parsed("params", params)?) };
+        let notification = Notification::Connection(NotifyConnection { method: method.to_owned(), params });
+        Ok(client.port.core.notify_message(client.handle, notification)?)
     })
 }
 

@@ -2,16 +2,16 @@
 
 use std::ffi::c_void;
 
-use serde_json::json;
+use trunkline_bridge::message::{NotifyCall, Once};
 
 use crate::calls::trunkline_call;
-use crate::context::{AnswerCallback, LogMessage, Notification, Once, Progress, trunkline_answer_callback};
+use crate::context::{AnswerCallback, trunkline_answer_callback};
 use crate::edge::failure::{trunkline_error, trunkline_result};
 use crate::edge::ffi::{guard, guard_result, handle, kept, out, text};
 use crate::edge::options::settled;
 use crate::edge::text::{trunkline_str, trunkline_text};
 use crate::edge::user_data::{UserData, trunkline_destructor};
-use crate::json::{raw, required};
+use crate::json::{parsed, raw};
 use crate::requests::trunkline_request_options;
 
 /// Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
@@ -27,7 +27,8 @@ pub unsafe extern "C" fn trunkline_call_progress(
     guard_result(|| {
         let (call, message) = (handle!(call), text!(message));
         let total = (total > 0.0).then_some(total);
-        call.notify(&Progress { progress, total, message })
+        let message = (!message.is_empty()).then(|| message.to_owned());
+        call.notify(NotifyCall { progress: Some(progress), total, message, ..NotifyCall::default() })
     })
 }
 
@@ -41,7 +42,7 @@ pub unsafe extern "C" fn trunkline_call_log(
 ) -> trunkline_result {
     guard_result(|| {
         let (call, level, message) = (handle!(call), text!(level), text!(message));
-        call.notify(&json!({"log": {"level": level, "data": message}}))
+        call.log(level, "", message.into())
     })
 }
 
@@ -56,7 +57,7 @@ pub unsafe extern "C" fn trunkline_call_log_json(
 ) -> trunkline_result {
     guard(error, || {
         let (call, level, logger) = (handle!(call), text!(level), text!(logger));
-        call.notify(&Notification::Log(LogMessage { level, logger, data: required("data", text!(data))? }))
+        call.log(level, logger, parsed("data", text!(data))?)
     })
 }
 
@@ -71,7 +72,8 @@ pub unsafe extern "C" fn trunkline_call_set_once(
 ) -> trunkline_result {
     guard(error, || {
         let (call, name) = (handle!(call), text!(name));
-        call.notify(&Notification::Once(Once { name, value: required("value", text!(value))? }))
+        let once = Once { name: name.to_owned(), value: parsed("value", text!(value))? };
+        call.notify(NotifyCall { once: Some(once), ..NotifyCall::default() })
     })
 }
 
@@ -94,13 +96,13 @@ pub unsafe extern "C" fn trunkline_call_once(
 /// Closes the HTTP response of the call early, where the client can come back for the answer; otherwise it does nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_close_stream(call: *mut trunkline_call) -> trunkline_result {
-    guard_result(|| handle!(call).notify(&json!({"closeStream": true})))
+    guard_result(|| handle!(call).notify(NotifyCall { close_stream: true, ..NotifyCall::default() }))
 }
 
 /// Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_start_task(call: *mut trunkline_call) -> trunkline_result {
-    guard_result(|| handle!(call).notify(&json!({"startTask": true})))
+    guard_result(|| handle!(call).notify(NotifyCall { start_task: true, ..NotifyCall::default() }))
 }
 
 /// Says what the task of a call does now. Nothing happens if it is none.
@@ -109,7 +111,10 @@ pub unsafe extern "C" fn trunkline_call_set_task_message(
     call: *mut trunkline_call,
     message: trunkline_str,
 ) -> trunkline_result {
-    guard_result(|| handle!(call).notify(&json!({"taskMessage": text!(message)})))
+    guard_result(|| {
+        let task_message = Some(text!(message).to_owned());
+        handle!(call).notify(NotifyCall { task_message, ..NotifyCall::default() })
+    })
 }
 
 /// Makes any request to the client of the call. The outcome comes to `callback`, inside `trunkline_dispatch` or another blocking

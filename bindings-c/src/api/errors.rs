@@ -25,7 +25,7 @@ pub unsafe extern "C" fn trunkline_error_message(error: *const trunkline_error) 
 /// The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_code(error: *const trunkline_error) -> i64 {
-    value_or(0, || Ok(handle!(error).code))
+    value_or(0, || Ok(handle!(error).error.code.unwrap_or(0)))
 }
 
 /// The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for

@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use serde_json::{Map, json};
+use serde_json::Map;
+use trunkline_bridge::message::NotifyServer;
 
 use crate::calls::{CallCallback, trunkline_call_callback};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
@@ -265,7 +266,10 @@ pub unsafe extern "C" fn trunkline_server_resource_updated(
     uri: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).notify(&json!({"resourceUpdated": text!(uri)})))
+    guard(error, || {
+        let resource_updated = Some(text!(uri).to_owned());
+        handle!(server).notify(NotifyServer { resource_updated, ..NotifyServer::default() })
+    })
 }
 
 /// Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". What is
@@ -276,7 +280,10 @@ pub unsafe extern "C" fn trunkline_server_list_changed(
     category: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).notify(&json!({"listChanged": text!(category)})))
+    guard(error, || {
+        let list_changed = Some(text!(category).to_owned());
+        handle!(server).notify(NotifyServer { list_changed, ..NotifyServer::default() })
+    })
 }
 
 /// Tells the client that was sent to a page that it is done there; `id` is the `elicitationId` of the elicitation.
@@ -286,5 +293,8 @@ pub unsafe extern "C" fn trunkline_server_elicitation_complete(
     id: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).notify(&json!({"elicitationComplete": text!(id)})))
+    guard(error, || {
+        let elicitation_complete = Some(text!(id).to_owned());
+        handle!(server).notify(NotifyServer { elicitation_complete, ..NotifyServer::default() })
+    })
 }

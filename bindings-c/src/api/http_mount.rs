@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::json;
 use trunkline_bridge::Port;
+use trunkline_bridge::message::HttpHead;
 
 use crate::edge::failure::{trunkline_error, trunkline_result};
 use crate::edge::ffi::{bytes, free, give, guard, guard_result, handle, out, out_or_null, slice};
@@ -48,12 +48,12 @@ pub unsafe extern "C" fn trunkline_http_request(
             fields.push((text_of(bytes!(name)), text_of(bytes!(value))));
         }
         let (path, query) = target.split_once('?').map_or((&*target, None), |(path, query)| (path, Some(query)));
-        let described = json!({"method": method, "path": path, "query": query, "headers": fields});
-        let described = described.to_string();
+        let (path, query) = (path.to_owned(), query.map(str::to_owned));
+        let request = HttpHead { method, path, query, headers: fields, optional: false };
         let port = &listener.inner.port;
         // Given away before the first callback can run.
         let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));
-        let begin = |core: &Port| core.http_request(listener.inner.handle, described.as_bytes(), end_of_request);
+        let begin = |core: &Port| core.http_request_message(listener.inner.handle, &request, end_of_request);
         port.make(Arc::new(ResponseReceiver { head, chunk, end, data: user_data }), begin, begun).map(drop)
     })
 }

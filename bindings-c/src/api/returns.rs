@@ -1,12 +1,13 @@
 //! Answers of calls.
 
 use trunkline_bridge::Shape;
+use trunkline_bridge::message::{Fail, FailKind};
 
-use crate::calls::{Failing, trunkline_call};
+use crate::calls::{failing, trunkline_call};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::ffi::{guard, guard_result, handle, text};
 use crate::edge::text::trunkline_str;
-use crate::json::raw;
+use crate::json::parsed;
 
 /// Answers with a text: one text block of a tool, the text of a resource, or one message of the user.
 #[unsafe(no_mangle)]
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn trunkline_call_fail_tool(
     call: *mut trunkline_call,
     message: trunkline_str,
 ) -> trunkline_result {
-    guard_result(|| handle!(call).fail(&Failing::new("tool", text!(message))))
+    guard_result(|| handle!(call).fail(failing(FailKind::Tool, text!(message))))
 }
 
 /// Answers that an argument is wrong although it fits the schema, as if the schema had refused it. `path` is the JSON
@@ -77,7 +78,11 @@ pub unsafe extern "C" fn trunkline_call_fail_invalid(
     path: trunkline_str,
     message: trunkline_str,
 ) -> trunkline_result {
-    guard_result(|| handle!(call).fail(&Failing { path: text!(path), ..Failing::new("invalid", text!(message)) }))
+    guard_result(|| {
+        let (call, path) = (handle!(call), text!(path));
+        let path = (!path.is_empty()).then(|| path.to_owned());
+        call.fail(Fail { path, ..failing(FailKind::Invalid, text!(message)) })
+    })
 }
 
 /// Answers that something broke. The client sees a generic text, the log gets `message`; the
@@ -97,8 +102,9 @@ pub unsafe extern "C" fn trunkline_call_fail_protocol(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (call, message, data) = (handle!(call), text!(message), raw("data", text!(data))?);
-        call.fail(&Failing { code: Some(code), data, ..Failing::new("protocol", message) })
+        let (call, message, data) = (handle!(call), text!(message), text!(data));
+        let data = if data.is_empty() { None } else { Some(parsed("data", data)?) };
+        call.fail(Fail { code: Some(code), data, ..failing(FailKind::Protocol, message) })
     })
 }
 
@@ -109,5 +115,5 @@ pub unsafe extern "C" fn trunkline_call_fail_with(
     call: *mut trunkline_call,
     failure: *const trunkline_error,
 ) -> trunkline_result {
-    guard_result(|| handle!(call).fail_with(handle!(failure)))
+    guard_result(|| handle!(call).fail_with(&handle!(failure).error))
 }

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use serde::Deserialize;
 use serde_json::Value;
-use trunkline_bridge::BridgeError;
+use trunkline_bridge::{BridgeError, ErrorKind};
 
 use crate::edge::text::Text;
 
@@ -16,40 +16,37 @@ use trunkline_result::*;
 pub struct trunkline_error {
     pub(crate) result: trunkline_result,
     pub(crate) message: CString,
-    pub(crate) code: i64,
     pub(crate) json: Text,
+    pub(crate) error: BridgeError,
 }
 
 /// A failure on its way to the caller.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) result: trunkline_result,
-    body: ErrorBody,
+    pub(crate) error: BridgeError,
 }
 
-/// The error object of the bridge's contract.
-#[derive(Debug, Clone, Deserialize, serde::Serialize)]
+/// The error object of the bridge as JSON.
+#[derive(Deserialize)]
 struct ErrorBody {
     kind: String,
     message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
 }
 
 impl Failure {
-    fn new(result: trunkline_result, kind: &str, message: impl Into<String>) -> Self {
-        let body = ErrorBody { kind: kind.to_owned(), message: message.into(), code: None, data: None };
-        Self { result, body }
+    fn new(result: trunkline_result, kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { result, error: BridgeError { kind, message: message.into(), code: None, data: None } }
     }
 
     pub(crate) fn null(argument: &str) -> Self {
-        Self::new(TRUNKLINE_NULL, "invalidArgument", format!("the argument `{argument}` must not be NULL"))
+        Self::new(TRUNKLINE_NULL, ErrorKind::InvalidArgument, format!("the argument `{argument}` must not be NULL"))
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(TRUNKLINE_INVALID_ARGUMENT, "invalidArgument", message)
+        Self::new(TRUNKLINE_INVALID_ARGUMENT, ErrorKind::InvalidArgument, message)
     }
 
     pub(crate) fn not_json(argument: &str, reason: &serde_json::Error) -> Self {
@@ -59,45 +56,49 @@ impl Failure {
     pub(crate) fn blocking() -> Self {
         let message = "this would wait for callbacks of the port whose callback is running on this thread; \
                        start it without waiting, or wait on another thread";
-        Self::new(TRUNKLINE_BLOCKING, "blocking", message)
+        Self::new(TRUNKLINE_BLOCKING, ErrorKind::Blocking, message)
     }
 
     pub(crate) fn forked() -> Self {
         let message = "the object belongs to the process that was forked: make a new server or client in the child";
-        Self::new(TRUNKLINE_FORKED, "forked", message)
+        Self::new(TRUNKLINE_FORKED, ErrorKind::Forked, message)
     }
 
     pub(crate) fn closed(message: &str) -> Self {
-        Self::new(TRUNKLINE_CLOSED, "closed", message)
+        Self::new(TRUNKLINE_CLOSED, ErrorKind::Closed, message)
     }
 
     pub(crate) fn timeout(message: &str) -> Self {
-        Self::new(TRUNKLINE_TIMEOUT, "timeout", message)
+        Self::new(TRUNKLINE_TIMEOUT, ErrorKind::Timeout, message)
     }
 
     pub(crate) fn done() -> Self {
-        Self::new(TRUNKLINE_DONE, "closed", "the call was already answered, was cancelled, or its connection is gone")
+        Self::new(
+            TRUNKLINE_DONE,
+            ErrorKind::Closed,
+            "the call was already answered, was cancelled, or its connection is gone",
+        )
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
-        Self::new(TRUNKLINE_NOT_FOUND, "invalidArgument", message)
+        Self::new(TRUNKLINE_NOT_FOUND, ErrorKind::InvalidArgument, message)
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Self::new(TRUNKLINE_INTERNAL, "internal", message)
+        Self::new(TRUNKLINE_INTERNAL, ErrorKind::Internal, message)
     }
 
     pub(crate) fn panicked(message: &str) -> Self {
-        Self::new(TRUNKLINE_PANIC, "internal", format!("libtrunkline panicked: {message}"))
+        Self::new(TRUNKLINE_PANIC, ErrorKind::Internal, format!("libtrunkline panicked: {message}"))
     }
 
     pub(crate) fn message(&self) -> &str {
-        &self.body.message
+        &self.error.message
     }
 
     /// The same failure of something inside an argument.
     pub(crate) fn in_the(mut self, argument: &str) -> Self {
-        self.body.message = format!("in the {argument}: {}", self.body.message);
+        self.error.message = format!("in the {argument}: {}", self.error.message);
         self
     }
 
@@ -108,19 +109,19 @@ impl Failure {
 
     /// Reads an error object of the bridge.
     pub(crate) fn from_json(json: &[u8]) -> Self {
-        match serde_json::from_slice::<ErrorBody>(json) {
-            Ok(body) => {
-                let known = NAMES.iter().find(|(_, name)| name.to_bytes() == body.kind.as_bytes());
-                Self { result: known.map_or(TRUNKLINE_INTERNAL, |(result, _)| *result), body }
+        match serde_json::from_slice(json) {
+            Ok(ErrorBody { kind, message, code, data }) => {
+                let kind = ErrorKind::parse(&kind).unwrap_or(ErrorKind::Internal);
+                BridgeError { kind, message, code, data }.into()
             }
             Err(reason) => Self::internal(format!("unreadable error object: {reason}")),
         }
     }
 
     pub(crate) fn into_error(self) -> trunkline_error {
-        let json = serde_json::to_vec(&self.body).unwrap_or_default();
-        let message = CString::new(self.body.message.replace('\0', "\u{fffd}")).unwrap_or_default();
-        trunkline_error { result: self.result, message, code: self.body.code.unwrap_or(0), json: Text::new(json) }
+        let Self { result, error } = self;
+        let message = CString::new(error.message.replace('\0', "\u{fffd}")).unwrap_or_default();
+        trunkline_error { result, message, json: Text::new(error.to_json()), error }
     }
 
     pub(crate) fn into_raw(self) -> *mut trunkline_error {
@@ -130,12 +131,7 @@ impl Failure {
 
 impl From<BridgeError> for Failure {
     fn from(error: BridgeError) -> Self {
-        Self::from_json(&error.to_json())
-    }
-}
-
-impl trunkline_error {
-    pub(crate) fn message(&self) -> String {
-        self.message.to_string_lossy().into_owned()
+        let known = NAMES.iter().map(|(result, _)| *result).find(|result| *result as u32 == error.kind as u32);
+        Self { result: known.unwrap_or(TRUNKLINE_INTERNAL), error }
     }
 }

@@ -77,10 +77,6 @@ impl Text {
         trunkline_str { data: self.0.as_ptr().cast(), len: self.0.len() - 1 }
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        self.0.split_last().map_or(&[], |(_, bytes)| bytes)
-    }
-
     pub(crate) fn give(self) -> *mut trunkline_text {
         Box::into_raw(Box::new(trunkline_text(self)))
     }

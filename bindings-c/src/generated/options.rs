@@ -448,7 +448,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
     set!(options, options.endpoint.put_in("headers", text!(name), text!(value)))
 }
 
-/// Adds one of the environment variables for it. For child processes only.
+/// Adds one of the environment variables for the child process. For child processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_env(
     options: *mut trunkline_client_options,
@@ -458,8 +458,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     set!(options, options.child.put_in("env", text!(name), text!(value)))
 }
 
-/// Sets whether it gets the environment of this process too; it does by default. For child
-/// processes only.
+/// Sets whether the child process gets the environment of this process too; it does by default.
+/// For child processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,
@@ -468,7 +468,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     set!(options, options.child.put("inheritEnv", inherit_env))
 }
 
-/// Sets the folder it runs in; this process's own by default. For child processes only.
+/// Sets the folder that the child process runs in; this process's own by default. For child
+/// processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     options: *mut trunkline_client_options,

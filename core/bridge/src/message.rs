@@ -348,11 +348,11 @@ message! {
         /// The program and its arguments. No shell reads them.
         command: Vec<String> = "command",
         ;
-        /// Environment variables for it.
+        /// Environment variables for the child process.
         env: BTreeMap<String, String> = "env",
-        /// Whether it gets the environment of this process too; it does by default.
+        /// Whether the child process gets the environment of this process too; it does by default.
         inherit_env: Option<bool> = "inheritEnv",
-        /// The folder it runs in; this process's own by default.
+        /// The folder that the child process runs in; this process's own by default.
         cwd: Option<String> = "cwd",
     }
 }
