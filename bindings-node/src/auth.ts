@@ -1,5 +1,5 @@
 // Access tokens: the identities that they stand for, and custom verifiers of them.
-import type { JsonObject } from "./model.js";
+import type { JsonObject } from "./generated/model.js";
 
 /** An access token to verify. */
 export interface AccessToken {

@@ -1,13 +1,8 @@
 // Requests of a handler to its client. The context sends them; an InputRequired carries them.
-import type { AudioContent, ContentBlock, ImageContent, JsonObject, Role, TextContent, Tool } from "./model.js";
+import type { JsonObject, SamplingMessage, SamplingParams } from "./generated/model.js";
+import { clientRequests, type InputRequest } from "./generated/operations.js";
 import { convert, type Schema, type Validate } from "./schema/convert.js";
 import type { StandardSchemaV1 } from "./schema/standard-schema.js";
-
-/** A request to the client, made by `elicit`, `elicitUrl`, `sample` or `roots`. */
-export interface InputRequest {
-  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
-  readonly params?: JsonObject;
-}
 
 /** The outcome of a form. `content` is valid against the schema. */
 export type ElicitResult<C = JsonObject> = { action: "accept"; content: C } | { action: "decline" | "cancel"; content?: undefined };
@@ -23,69 +18,6 @@ export interface ElicitUrlResult {
   action: "accept" | "decline" | "cancel";
 }
 
-/** A use of a tool that the model requests. */
-export interface ToolUseContent {
-  type: "tool_use";
-  id: string;
-  name: string;
-  input: JsonObject;
-  _meta?: JsonObject;
-}
-
-/** The result of a tool use, for the model. */
-export interface ToolResultContent {
-  type: "tool_result";
-  toolUseId: string;
-  content: ContentBlock[];
-  structuredContent?: unknown;
-  isError?: boolean;
-  _meta?: JsonObject;
-}
-
-export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent;
-
-/** A message of a conversation with the client's model. Several parts, and tools, from revision 2025-11-25 on. */
-export interface SamplingMessage {
-  role: Role;
-  content: SamplingContent | SamplingContent[];
-  _meta?: JsonObject;
-}
-
-/** Parameters of sampling. */
-export interface SamplingParams {
-  /** The most tokens to generate. */
-  maxTokens: number;
-  systemPrompt?: string;
-  /** From 0 (does not matter) to 1. */
-  modelPreferences?: { hints?: { name?: string }[]; costPriority?: number; speedPriority?: number; intelligencePriority?: number };
-  /** Deprecated but for `none`. */
-  includeContext?: "none" | "thisServer" | "allServers";
-  temperature?: number;
-  stopSequences?: string[];
-  /** For the provider of the model. */
-  metadata?: JsonObject;
-  tools?: Tool[];
-  toolChoice?: { mode?: "auto" | "required" | "none" };
-  _meta?: JsonObject;
-}
-
-/** The message that the model generated. */
-export interface CreateMessageResult {
-  role: Role;
-  content: SamplingContent | SamplingContent[];
-  model: string;
-  /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of the provider. */
-  stopReason?: string;
-  _meta?: JsonObject;
-}
-
-/** A root of the client. */
-export interface Root {
-  uri: string;
-  name?: string;
-  _meta?: JsonObject;
-}
-
 /**
  * A form for the user. The schema is a flat object of strings, numbers, booleans and choices, as a
  * JSON Schema or a Standard Schema. The response is an {@link ElicitResult}.
@@ -99,7 +31,8 @@ export function elicit(message: string, schema: Schema): InputRequest {
  * {@link ElicitUrlResult}.
  */
 export function elicitUrl(message: string, url: string | URL, { elicitationId }: { elicitationId?: string } = {}): InputRequest {
-  return { method: "elicitation/create", params: { mode: "url", message, url: String(url), ...(elicitationId === undefined ? {} : { elicitationId }) } };
+  const { method, params } = clientRequests.elicitUrl(message, String(url));
+  return { method, params: elicitationId === undefined ? { ...params } : { ...params, elicitationId } };
 }
 
 /**
@@ -107,18 +40,18 @@ export function elicitUrl(message: string, url: string | URL, { elicitationId }:
  * {@link CreateMessageResult}.
  */
 export function sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SamplingParams): InputRequest {
-  return { method: "sampling/createMessage", params: { ...params, messages: conversation(messages) } };
+  return clientRequests.sample(conversation(messages), params);
 }
 
 /** A request for the client's roots. The response is `{ roots: Root[] }`. */
 export function roots(): InputRequest {
-  return { method: "roots/list" };
+  return clientRequests.listRoots();
 }
 
 /** A form, and the schema library's validation of its content. */
 export function form(message: string, schema: Schema): { request: InputRequest; validate: Validate | undefined } {
   const { json, validate } = convert(schema, "input", "the schema of an elicitation");
-  return { request: { method: "elicitation/create", params: { message, requestedSchema: json } }, validate };
+  return { request: clientRequests.elicit(message, json), validate };
 }
 
 /**

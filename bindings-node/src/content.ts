@@ -1,10 +1,7 @@
 // Constructors of content blocks and messages.
-import type { Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, JsonObject, ResourceContents, ResourceLink, TextContent } from "./model.js";
+import type { AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink, TextContent } from "./generated/model.js";
 
-interface BlockOptions {
-  annotations?: Annotations;
-  _meta?: JsonObject;
-}
+type BlockOptions = Omit<TextContent, "type" | "text">;
 
 /** A text block. */
 export function text(text: string, options: BlockOptions = {}): TextContent {

@@ -1,9 +1,11 @@
 // The context of a call: its description, and messages to its client.
 import type { Identity } from "./auth.js";
 import { elicitUrl, form, roots, sample } from "./client-requests.js";
-import type { CreateMessageResult, ElicitResult, ElicitUrlResult, FormContent, InputRequest, Root, SamplingMessage, SamplingParams } from "./client-requests.js";
-import { ClosedError, ProtocolError, invalidRequest, stringify, thrownBy } from "./errors.js";
-import type { Implementation, JsonObject, LoggingLevel } from "./model.js";
+import type { ElicitResult, ElicitUrlResult, FormContent } from "./client-requests.js";
+import { invalidRequest, stringify, thrownBy } from "./errors.js";
+import { ClosedError, ProtocolError } from "./generated/errors.js";
+import type { CreateMessageResult, Implementation, JsonObject, ListRootsResult, LoggingLevel, Root, SamplingMessage, SamplingParams } from "./generated/model.js";
+import { methods, type InputRequest } from "./generated/operations.js";
 import type { NativePort } from "./native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
@@ -127,7 +129,7 @@ export class Context {
 
   /** Requests the client's roots; see {@link elicit}. */
   roots(options: ClientRequestOptions = {}): Promise<Root[]> {
-    return quiet(this.#request<{ roots: Root[] }>(roots(), options).then(({ roots }) => roots));
+    return quiet(this.#request<ListRootsResult>(roots(), options).then(({ roots }) => roots));
   }
 
   /**
@@ -169,7 +171,7 @@ export class Context {
    * 2026-07-28 and later a server cannot ping: a {@link ProtocolError} with the code -32601.
    */
   async ping(options: RequestOptions = {}): Promise<void> {
-    await this.#requests.send(this.#ticket, "ping", undefined, options);
+    await this.#requests.send(this.#ticket, methods.ping, undefined, options);
   }
 
   /** The method of the request, such as `tools/call`. */

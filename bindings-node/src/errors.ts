@@ -1,97 +1,6 @@
 // The errors of this package, and the conversion of the core's.
-
-/** The kind of an error: the same word in every language of Trunkline. */
-export type ErrorKind =
-  | "protocol"
-  | "timeout"
-  | "cancelled"
-  | "closed"
-  | "transport"
-  | "version"
-  | "invalidArgument"
-  | "busy"
-  | "blocking"
-  | "forked"
-  | "internal";
-
-interface ErrorOptions {
-  cause?: unknown;
-}
-
-/** The base class of the errors of this package, except {@link ToolError}. Each kind is a class. */
-export abstract class TrunklineError extends Error {
-  abstract readonly kind: ErrorKind;
-
-  constructor(message: string, options: ErrorOptions = {}) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
-    this.name = new.target.name;
-  }
-}
-
-/** A JSON-RPC error of the peer. Thrown by a handler, it is the response to the caller. */
-export class ProtocolError extends TrunklineError {
-  readonly kind = "protocol";
-  /** The JSON-RPC error code. */
-  readonly code: number;
-  /** The data of the JSON-RPC error. */
-  readonly data: unknown;
-
-  constructor(message: string, options: ErrorOptions & { code?: number; data?: unknown } = {}) {
-    super(message, options);
-    this.code = options.code ?? internalError;
-    this.data = options.data;
-  }
-}
-
-/** No response in time. The request was cancelled. */
-export class TimeoutError extends TrunklineError {
-  readonly kind = "timeout";
-}
-
-/** Cancelled by the caller. */
-export class CancelledError extends TrunklineError {
-  readonly kind = "cancelled";
-}
-
-/** The connection or listener is closed, or was closed while waiting. */
-export class ClosedError extends TrunklineError {
-  readonly kind = "closed";
-}
-
-/** The connection could not be made, or broke. */
-export class TransportError extends TrunklineError {
-  readonly kind = "transport";
-}
-
-/** No protocol revision in common. */
-export class VersionError extends TrunklineError {
-  readonly kind = "version";
-}
-
-/** An invalid argument to a function of this package. */
-export class InvalidArgumentError extends TrunklineError {
-  readonly kind = "invalidArgument";
-}
-
-/** A limit was reached. */
-export class BusyError extends TrunklineError {
-  readonly kind = "busy";
-}
-
-/** The call would wait on the thread that must answer it. */
-export class BlockingError extends TrunklineError {
-  readonly kind = "blocking";
-}
-
-/** The port belongs to the parent process. */
-export class ForkedError extends TrunklineError {
-  readonly kind = "forked";
-}
-
-/** A bug in Trunkline, contained. */
-export class InternalError extends TrunklineError {
-  readonly kind = "internal";
-}
+import { errorClasses } from "./generated/error-classes.js";
+import { CancelledError, InternalError, InvalidArgumentError, ProtocolError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
 
 /** Thrown by the handler of a tool, it gives the caller a result with `isError` and its message. */
 export class ToolError extends Error {
@@ -112,24 +21,8 @@ export class Suspended extends Error {
   }
 }
 
-/** JSON-RPC code of an internal error. */
-const internalError = -32603;
 /** JSON-RPC code of an invalid request. */
 export const invalidRequest = -32600;
-
-const classes = {
-  protocol: ProtocolError,
-  timeout: TimeoutError,
-  cancelled: CancelledError,
-  closed: ClosedError,
-  transport: TransportError,
-  version: VersionError,
-  invalid: InvalidArgumentError,
-  busy: BusyError,
-  blocking: BlockingError,
-  forked: ForkedError,
-  internal: InternalError,
-} satisfies Record<ErrorKind, unknown>;
 
 /** The error for an error object of the core. `kind` is the kind of any other text. */
 export function errorOf(body: string, kind: unknown = "internal"): TrunklineError {
@@ -142,7 +35,7 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
   }
   const { kind: named = "internal", message = body, code, data } = fields;
   if (named === "protocol") return new ProtocolError(message, { ...(code === undefined ? {} : { code }), data });
-  return new (Object.hasOwn(classes, named) ? classes[named] : InternalError)(message);
+  return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message);
 }
 
 /** Converts an error of the native library to an error of this package. */

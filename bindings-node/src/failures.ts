@@ -2,7 +2,8 @@
 import { inspect, types } from "node:util";
 
 import { TokenError } from "./auth.js";
-import { ProtocolError, ToolError, invalidRequest } from "./errors.js";
+import { ToolError, invalidRequest } from "./errors.js";
+import { ProtocolError } from "./generated/errors.js";
 import { InvalidArguments } from "./schema/validate.js";
 
 /** The argument of `fail`. */

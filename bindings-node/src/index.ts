@@ -13,32 +13,11 @@ export { type FetchHandler } from "./http-mount/fetch-handler.js";
 export { type NodeHandler } from "./http-mount/node-handler.js";
 export { type Context } from "./context.js";
 export { type Listener } from "./listener.js";
-export {
-  Client,
-  type CallOptions,
-  type ChildProcess,
-  type ClientEvents,
-  type ConnectOptions,
-  type ConnectTarget,
-  type Revision,
-} from "./client.js";
-export {
-  BlockingError,
-  BusyError,
-  CancelledError,
-  ClosedError,
-  ForkedError,
-  InternalError,
-  InvalidArgumentError,
-  ProtocolError,
-  TimeoutError,
-  ToolError,
-  TransportError,
-  TrunklineError,
-  VersionError,
-  type ErrorKind,
-} from "./errors.js";
-export { type ClientRequestOptions, type RequestOptions } from "./requests.js";
+export { Client, type ClientEvents, type ConnectOptions, type Notification } from "./client.js";
+export { type ChildProcess, type ConnectTarget } from "./connection.js";
+export * from "./generated/errors.js";
+export { ToolError } from "./errors.js";
+export { type CallOptions, type ClientRequestOptions, type Progress, type RequestOptions } from "./requests.js";
 export { assistant, audio, image, link, resource, text, user } from "./content.js";
 export {
   InputRequired,
@@ -46,49 +25,12 @@ export {
   elicitUrl,
   roots,
   sample,
-  type CreateMessageResult,
   type ElicitResult,
   type ElicitUrlResult,
   type FormContent,
-  type InputRequest,
-  type Root,
-  type SamplingContent,
-  type SamplingMessage,
-  type SamplingParams,
-  type ToolResultContent,
-  type ToolUseContent,
 } from "./client-requests.js";
 export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js";
 export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema/convert.js";
 export { type StandardSchemaV1 } from "./schema/standard-schema.js";
-export {
-  type Annotations,
-  type AudioContent,
-  type CacheScope,
-  type CallToolResult,
-  type Category,
-  type Completion,
-  type CompletionReference,
-  type ContentBlock,
-  type EmbeddedResource,
-  type Icon,
-  type ImageContent,
-  type Implementation,
-  type JsonObject,
-  type LoggingLevel,
-  type Notification,
-  type Progress,
-  type Prompt,
-  type PromptArgument,
-  type PromptMessage,
-  type Resource,
-  type ResourceContents,
-  type ResourceLink,
-  type ResourceTemplate,
-  type Role,
-  type TaskSupport,
-  type TextContent,
-  type Tool,
-  type ToolAnnotations,
-  type ToolPage,
-} from "./model.js";
+export type * from "./generated/model.js";
+export { type Category, type InputRequest } from "./generated/operations.js";

@@ -1,5 +1,6 @@
 // The common part of listeners and connections: they open, keep the event loop alive, and close once.
-import { type TrunklineError, aborted } from "./errors.js";
+import { aborted } from "./errors.js";
+import type { TrunklineError } from "./generated/errors.js";
 import { port, type HandleOwner } from "./port.js";
 
 export class OpenHandle implements HandleOwner {

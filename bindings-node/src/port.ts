@@ -2,7 +2,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { Calls } from "./calls.js";
-import { type TrunklineError, attempt, errorOf, stringify, thrownBy } from "./errors.js";
+import { attempt, errorOf, stringify, thrownBy } from "./errors.js";
+import type { TrunklineError } from "./generated/errors.js";
 import type { Callable, Feature } from "./features/feature.js";
 import { Handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";

@@ -1,25 +1,35 @@
 // Requests of this thread: to the servers of its connections and to the clients of its calls.
 import { AsyncLocalStorage } from "node:async_hooks";
 
-import { CancelledError, type TrunklineError, aborted, attempt, errorOf, stringify } from "./errors.js";
-import type { Progress } from "./model.js";
+import { aborted, attempt, errorOf, stringify } from "./errors.js";
+import { CancelledError, type TrunklineError } from "./generated/errors.js";
+import type { JsonObject } from "./generated/model.js";
+import type { RequestOptions as RequestTimes } from "./generated/options.js";
 import type { NativePort } from "./native.js";
 import { milliseconds } from "./times.js";
 
-/** All times are in milliseconds. */
-export interface RequestOptions {
+/** Options of a request. All times are in milliseconds. */
+export interface RequestOptions extends RequestTimes {
   /** Cancels the request. */
   signal?: AbortSignal;
-  /** Longest wait for the response, renewed by progress. */
-  timeout?: number;
-  /** Longest wait in all. */
-  maxTimeout?: number;
+}
+
+/** The progress of a request. */
+export interface Progress {
+  progress: number;
+  total?: number;
+  message?: string;
 }
 
 /** Options of requests that may report progress. */
 export interface SendOptions extends RequestOptions {
   /** Requests progress and receives it. */
   onProgress?: (progress: Progress) => void;
+}
+
+export interface CallOptions extends SendOptions {
+  /** The `_meta` of the request. */
+  meta?: JsonObject;
 }
 
 /** Options of a request to the client. A person has the server's `inputTimeout` by default. */
@@ -35,6 +45,15 @@ export interface ClientRequestOptions extends RequestOptions {
 export interface ListOptions {
   /** Fetches all pages as one. */
   all?: boolean;
+}
+
+/** The sender of a client's requests. */
+export interface RequestSender {
+  call(method: string, params: object | undefined, options: CallOptions): Promise<unknown>;
+  /** Fetches all pages of a list; gives their items. `member` of the result holds the items. */
+  list(method: string, member: string, options: RequestOptions): Promise<unknown>;
+  /** Fetches a page of a list; gives the result. */
+  page(method: string, member: string, cursor: string | undefined, options: RequestOptions): Promise<unknown>;
 }
 
 /** Keeps the event loop alive while replies are pending. */

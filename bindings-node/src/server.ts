@@ -1,5 +1,5 @@
 // Servers.
-import { ClosedError } from "./errors.js";
+import { ClosedError } from "./generated/errors.js";
 import { completionFeature, type CompletionHandler } from "./features/completion.js";
 import type { Feature, Registration } from "./features/feature.js";
 import { middlewareFeature, type Middleware } from "./features/middleware.js";
@@ -13,7 +13,8 @@ import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
 import { Listener, type Address } from "./listener.js";
-import type { Category, CompletionReference } from "./model.js";
+import type { CompletionReference } from "./generated/model.js";
+import type { Category } from "./generated/operations.js";
 import { OpenHandle } from "./open-handle.js";
 import { describeHttp, describeServer, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
 import { port } from "./port.js";

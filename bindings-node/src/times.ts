@@ -12,6 +12,16 @@ export function milliseconds(value: unknown, name: string): number | undefined {
   throw invalid(`${name} must be a number of milliseconds from 0 on (Infinity: as long as possible), not ${inspect(value)}`);
 }
 
+/** Options in the words of the contract, where times are whole milliseconds and end in `Ms`. */
+export function inMilliseconds(options: object, times: readonly string[]): Record<string, unknown> {
+  const json: Record<string, unknown> = { ...options };
+  for (const name of times) {
+    json[`${name}Ms`] = milliseconds(json[name] as number | undefined, name);
+    json[name] = undefined;
+  }
+  return json;
+}
+
 /** Longest time of a Node timer. A timer with a longer one fires at once. */
 const longestTimer = 2 ** 31 - 1;
 

@@ -6,7 +6,7 @@ import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
 import { Client, InputRequired, ProtocolError, Server, TrunklineError, elicit, roots, sample, text, user } from "trunkline";
-import type { CallToolResult, Context, ErrorKind, Identity, Registration, Root, Tool } from "trunkline";
+import type { CallToolResult, Context, ErrorKind, Identity, ListResourcesResult, Registration, Root, Tool } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
 
@@ -129,6 +129,17 @@ export async function client(): Promise<void> {
   const result: CallToolResult = await client.callTool("zod", { city: tools[0]?.name }, { onProgress: ({ progress }) => progress.toFixed() });
   const [block] = result.content;
   if (block?.type === "text") holds<Same<typeof block.text, string>>();
+  const page: ListResourcesResult = await client.listResourcesPage("cursor", { timeout: 1 });
+  holds<Same<typeof page.nextCursor, string | undefined>>();
+  const [contents] = (await client.readResource("a://b", { meta: { a: 1 } })).contents;
+  holds<Same<NonNullable<typeof contents>["blob"], string | undefined>>();
+  await client.getPrompt("plan", { city: "Oslo" });
+  // @ts-expect-error arguments of prompts are strings
+  await client.getPrompt("plan", { days: 1 });
+  const { completion } = await client.complete({ type: "ref/prompt", name: "plan" }, { name: "city", value: "O" }, { arguments: {} });
+  holds<Same<typeof completion.values, string[]>>();
+  // @ts-expect-error no such reference
+  await client.complete({ type: "ref/tool", name: "plan" }, { name: "city", value: "O" });
   await Client.connect(server, { onToolsChanged: () => undefined });
   client.on("toolsChanged", () => undefined);
   client.on("notification", ({ method }) => method.length);

@@ -173,8 +173,8 @@ test("forms that cannot be, and values that cannot be kept, are errors that name
   });
   const client = await Client.connect(server);
   const [form, once, kept] = JSON.parse((await client.callTool("forms")).content[0].text);
-  assert.match(form, /^invalid: the schema of an elicitation must be/);
-  assert.match(once, /^invalid: the value of once\("x"\)/);
+  assert.match(form, /^invalidArgument: the schema of an elicitation must be/);
+  assert.match(once, /^invalidArgument: the value of once\("x"\)/);
   assert.equal(kept, 1);
   await client.close();
   await server.close();

@@ -48,7 +48,7 @@ describe("skills", () => {
     const refused = JSON.parse(await peer.call("wrong"));
     const patterns = [/needs the file SKILL\.md/, /frontmatter/, /\.\.\/y/, /"SKILL\.md" of a skill must be a string or bytes, not number/, /must be a path or a file: URL/, /no\/such\/folder/, /must end with its name/];
     assert.equal(refused.length, patterns.length);
-    for (const [at, pattern] of patterns.entries()) assert.match(refused[at], new RegExp(`^invalid: .*${pattern.source}`));
+    for (const [at, pattern] of patterns.entries()) assert.match(refused[at], new RegExp(`^invalidArgument: .*${pattern.source}`));
   });
 });
 

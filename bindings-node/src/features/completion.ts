@@ -1,6 +1,6 @@
 // Completion of prompt arguments and of resource template variables.
 import type { Context } from "../context.js";
-import type { Completion, CompletionReference } from "../model.js";
+import type { Completion, CompletionReference } from "../generated/model.js";
 import { valueOf } from "../returns.js";
 import { checkHandler, type Feature } from "./feature.js";
 

@@ -1,6 +1,6 @@
 // Middleware, which wraps requests.
 import { proceed, type Context } from "../context.js";
-import type { JsonObject } from "../model.js";
+import type { JsonObject } from "../generated/model.js";
 import { resultOf } from "../returns.js";
 import { checkHandler, type Feature } from "./feature.js";
 

@@ -2,7 +2,7 @@
 import { isContentBlock } from "../content.js";
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
-import type { Icon, JsonObject, PromptArgument } from "../model.js";
+import type { JsonObject, Prompt, PromptArgument } from "../generated/model.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { convert } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
@@ -10,9 +10,7 @@ import { validated } from "../schema/validate.js";
 import { checkHandler, type Feature } from "./feature.js";
 
 /** The definition of a prompt. */
-export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined> {
-  title?: string;
-  description?: string;
+export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments"> {
   /**
    * A Standard Schema of an object, whose properties are the arguments. Arguments are strings; other
    * types are converted from them (`z.coerce.number()`).
@@ -20,8 +18,6 @@ export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined
   argsSchema?: A;
   /** The arguments, without a schema. */
   arguments?: readonly PromptArgument[];
-  icons?: Icon[];
-  _meta?: JsonObject;
 }
 
 /** The type of a prompt's arguments. */

@@ -1,20 +1,14 @@
 // Providers, which list features that are not registered.
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
-import type { Category, JsonObject, Prompt, Resource, ResourceTemplate, Tool } from "../model.js";
+import type { JsonObject } from "../generated/model.js";
+import type { Category, ListItems } from "../generated/operations.js";
 import { answerOf, valueOf } from "../returns.js";
 import { isPromise } from "../schema/validate.js";
 import type { Feature } from "./feature.js";
 import { promptParts } from "./prompt.js";
 import { resourceParts } from "./resource.js";
 import { toolParts } from "./tool.js";
-
-interface Items {
-  tools: Tool;
-  resources: Resource;
-  resourceTemplates: ResourceTemplate;
-  prompts: Prompt;
-}
 
 interface Params {
   tools: { name: string; arguments?: JsonObject; _meta?: JsonObject };
@@ -29,7 +23,7 @@ export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string 
 /** Lists and serves features that are not registered, such as rows of a database. */
 export interface Provider<C extends Category = Category> {
   /** Lists a page: the first without a cursor. The cursors are this provider's own. */
-  list(cursor: string | undefined, context: Context): Page<Items[C]> | Promise<Page<Items[C]>>;
+  list(cursor: string | undefined, context: Context): Page<ListItems[C]> | Promise<Page<ListItems[C]>>;
   /**
    * Calls the tool, reads the resource (also of a provided template, through the provider of
    * `resources`) or fills in the prompt, and returns a value as a handler does. `undefined` and

@@ -1,22 +1,13 @@
 // Resources and resource templates.
 import { base64 } from "../content.js";
 import type { Context } from "../context.js";
-import type { Annotations, CacheScope, Icon, JsonObject } from "../model.js";
+import type { CacheScope, JsonObject, Resource } from "../generated/model.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { milliseconds } from "../times.js";
 import { checkHandler, type Callable, type Feature } from "./feature.js";
 
 /** The definition of a resource or resource template. */
-export interface ResourceConfig {
-  title?: string;
-  description?: string;
-  /** The type of the contents. Default: `text/plain` for strings, `application/json` for other values. */
-  mimeType?: string;
-  /** In bytes. Not for templates. */
-  size?: number;
-  annotations?: Annotations;
-  icons?: Icon[];
-  _meta?: JsonObject;
+export interface ResourceConfig extends Omit<Resource, "uri" | "name"> {
   /** Milliseconds that clients may cache the contents. Default: 0. */
   ttl?: number;
   /** Scope of the caches. Default: `private`. */
@@ -30,9 +21,9 @@ export type GivenContents = { uri?: string; mimeType?: string; _meta?: JsonObjec
 );
 
 /**
- * Returns the contents of a resource. A string is text, bytes are a blob; {@link GivenContents} or an
- * array of them say more. `{ contents: [...] }` is the whole result; any other value is JSON. The
- * handler of a template also gets the variables of the URI.
+ * Returns the contents of a resource. A string is text (`text/plain` without a `mimeType`), bytes are
+ * a blob; {@link GivenContents} or an array of them say more. `{ contents: [...] }` is the whole
+ * result; any other value is JSON. The handler of a template also gets the variables of the URI.
  */
 export type ResourceHandler<U extends string = string> = string extends U
   ? // Only the program knows if the URI has variables.

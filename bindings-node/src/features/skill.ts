@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 import { base64 } from "../content.js";
 import { invalid } from "../errors.js";
-import type { CacheScope } from "../model.js";
+import type { CacheScope } from "../generated/model.js";
 import { milliseconds } from "../times.js";
 import type { Feature } from "./feature.js";
 

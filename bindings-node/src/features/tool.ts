@@ -2,7 +2,7 @@
 import { isContentBlock } from "../content.js";
 import type { Context } from "../context.js";
 import type { InputRequired } from "../client-requests.js";
-import type { CallToolResult, Icon, JsonObject, TaskSupport, ToolAnnotations } from "../model.js";
+import type { CallToolResult, JsonObject, TaskSupport, Tool } from "../generated/model.js";
 import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
 import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
@@ -10,15 +10,11 @@ import { isPromise, validated } from "../schema/validate.js";
 import { checkHandler, type Feature } from "./feature.js";
 
 /** The definition of a tool. */
-export interface ToolConfig<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined> {
-  title?: string;
-  description?: string;
+export interface ToolConfig<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>
+  extends Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution"> {
   /** A JSON Schema or a Standard Schema. Without one the tool takes no arguments. */
   inputSchema?: I;
   outputSchema?: O;
-  annotations?: ToolAnnotations;
-  icons?: Icon[];
-  _meta?: JsonObject;
   /** Client capabilities that calls require, such as `{ sampling: {} }`. */
   requires?: JsonObject;
   /** Scopes that calls require beside those of the endpoint. Without effect without authorization. */

@@ -1,5 +1,6 @@
 // HTTP exchanges: requests from a web framework, and the responses of the core.
-import { attempt, errorOf, stringify, type TrunklineError } from "../errors.js";
+import { attempt, errorOf, stringify } from "../errors.js";
+import type { TrunklineError } from "../generated/errors.js";
 import type { NativePort } from "../native.js";
 import type { KeepAlive } from "../requests.js";
 

@@ -1,5 +1,6 @@
 // A server as a handler of web-standard requests, as in Hono.
-import { CancelledError, ClosedError, invalid, type TrunklineError } from "../errors.js";
+import { invalid } from "../errors.js";
+import { CancelledError, ClosedError, type TrunklineError } from "../generated/errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 

@@ -1,5 +1,5 @@
 // A server inside a web framework, opened with the first request.
-import { ClosedError } from "../errors.js";
+import { ClosedError } from "../generated/errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import type { OpenHandle } from "../open-handle.js";
 import { port } from "../port.js";

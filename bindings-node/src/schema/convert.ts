@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import { invalid } from "../errors.js";
-import type { JsonObject } from "../model.js";
+import type { JsonObject } from "../generated/model.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
 /** A JSON Schema (2020-12 unless `$schema` says otherwise). */

@@ -1,8 +1,615 @@
-//! The files of the Node package that follow from the surface.
+//! The files of the Node package that follow from the surface: models, errors, options and operations.
 
-use super::File;
-use super::surface::Surface;
+use std::fmt::Write as _;
 
-pub(crate) fn render(_: &Surface) -> Vec<File> {
-    Vec::new()
+use serde_json::Value;
+
+use super::surface::{
+    Caller, ErrorKind, Field, Model, ObjectModel, Operation, Presence, Record, Surface, Type, UnionModel, Unit,
+    ValuesModel,
+};
+use super::text::{camel, pascal, snake, wrapped};
+use super::{File, MARK};
+
+const FOLDER: &str = "bindings-node/src/generated";
+
+/// The greatest length of a line of prose.
+const WIDTH: usize = 100;
+
+/// Names of this package that differ from the core's.
+const RENAMED: [(&str, &str); 4] = [
+    ("Reference", "CompletionReference"),
+    ("RevisionChoice", "Revision"),
+    ("SamplingBlock", "SamplingContent"),
+    ("SampleParams", "SamplingParams"),
+];
+
+/// Models that this package replaces: a form is a schema of the user's library, its outcome is generic over it.
+const REPLACED: [&str; 6] = ["Choice", "Choices", "ElicitAction", "ElicitResult", "Field", "FormSchema"];
+
+/// Members with another type than the core's: narrower where it keeps unknown words, or one of JavaScript.
+const TYPES: [(&str, &str, &str); 15] = [
+    ("Icon", "theme", "\"light\" | \"dark\""),
+    ("ToolExecution", "taskSupport", "TaskSupport"),
+    ("ToolChoice", "mode", "\"auto\" | \"required\" | \"none\""),
+    ("SamplingParams", "includeContext", "\"none\" | \"thisServer\" | \"allServers\""),
+    ("SamplingParams", "metadata", "JsonObject"),
+    ("Tool", "inputSchema", "JsonObject"),
+    ("Tool", "outputSchema", "JsonObject"),
+    ("elicit", "requestedSchema", "JsonObject"),
+    ("complete", "ref", "CompletionReference"),
+    ("ServerOptions", "extensions", "Record<string, JsonObject>"),
+    ("ServerOptions", "experimental", "Record<string, JsonObject>"),
+    ("ServerOptions", "stateKeys", "(string | Uint8Array)[]"),
+    ("AuthOptions", "jwks", "JsonObject"),
+    ("AuthOptions", "dpopNonce", "boolean | string"),
+    ("*", "cacheScope", "CacheScope"),
+];
+
+/// Options that this package has in another form.
+const OMITTED: [(&str, &str); 3] =
+    [("AuthOptions", "verifier"), ("ChildOptions", "command"), ("ClientOptions", "listen")];
+
+pub(crate) fn render(surface: &Surface) -> Vec<File> {
+    let file = |name: &str, text: String| (format!("{FOLDER}/{name}.ts"), format!("// {MARK}\n{text}"));
+    let mut files = vec![
+        file("errors", errors(&surface.errors)),
+        file("error-classes", error_classes(&surface.errors)),
+        file("model", models(surface)),
+        file("operations", operations(&surface.operations)),
+    ];
+    if !surface.options.is_empty() {
+        files.push(file("options", options(&surface.options)));
+    }
+    files
+}
+
+/// The class of each kind.
+fn errors(kinds: &[ErrorKind]) -> String {
+    let kinds: Vec<&ErrorKind> = kinds.iter().filter(|kind| kind.public).collect();
+    let mut text = String::from(
+        "\n/** The kind of an error: the same word in every language of Trunkline. */\nexport type ErrorKind =\n",
+    );
+    for (index, kind) in kinds.iter().enumerate() {
+        let end = if index + 1 == kinds.len() { ";" } else { "" };
+        _ = writeln!(text, "  | \"{}\"{end}", kind.kind);
+    }
+    text.push_str(
+        "
+interface ErrorOptions {
+  cause?: unknown;
+}
+
+/** The base class of the errors of this package, except {@link ToolError}. Each kind is a class. */
+export abstract class TrunklineError extends Error {
+  abstract readonly kind: ErrorKind;
+
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(message, \"cause\" in options ? { cause: options.cause } : undefined);
+    this.name = new.target.name;
+  }
+}
+",
+    );
+    for kind in &kinds {
+        text.push('\n');
+        text.push_str(&comment("", &kind.doc.replace("Raised", "Thrown")));
+        _ = writeln!(
+            text,
+            "export class {} extends TrunklineError {{\n  readonly kind = \"{}\";",
+            kind.class, kind.kind
+        );
+        if kind.kind == "protocol" {
+            text.push_str(
+                "  /** The JSON-RPC error code. */
+  readonly code: number;
+  /** The data of the JSON-RPC error. */
+  readonly data: unknown;
+
+  constructor(message: string, options: ErrorOptions & { code?: number; data?: unknown } = {}) {
+    super(message, options);
+    this.code = options.code ?? -32603;
+    this.data = options.data;
+  }
+",
+            );
+        }
+        text.push_str("}\n");
+    }
+    text
+}
+
+/// A table from kinds to classes, in a file of its own: the other exports of the errors are public.
+fn error_classes(kinds: &[ErrorKind]) -> String {
+    let kinds: Vec<&ErrorKind> = kinds.iter().filter(|kind| kind.public).collect();
+    let classes: String = kinds.iter().map(|kind| format!("  {},\n", kind.class)).collect();
+    let rows: String = kinds.iter().map(|kind| format!("  {}: {},\n", kind.kind, kind.class)).collect();
+    format!(
+        "import {{\n{classes}  type ErrorKind,\n}} from \"./errors.js\";
+
+/** The class of each kind. */
+export const errorClasses = {{\n{rows}}} satisfies Record<ErrorKind, unknown>;\n"
+    )
+}
+
+/// An interface for each object, a type for each union and enumeration.
+fn models(surface: &Surface) -> String {
+    let mut text = String::from(
+        "
+/** Any JSON object. */
+export type JsonObject = Record<string, unknown>;
+
+/** Support of a tool for calls that run as tasks. */
+export type TaskSupport = \"optional\" | \"required\" | \"forbidden\";
+",
+    );
+    for model in &surface.models {
+        let (name, rendered) = match model {
+            Model::Object(object) => (&object.name, interface(object)),
+            Model::Union(union) => (&union.name, union_type(surface, union)),
+            Model::Values(values) => (&values.name, enumeration(values)),
+        };
+        if !REPLACED.contains(&name.as_str()) {
+            text.push('\n');
+            text.push_str(&rendered);
+        }
+    }
+    for operation in surface.operations.iter().filter(|operation| in_object(operation)) {
+        let name = params_name(operation);
+        text.push('\n');
+        text.push_str(&comment("", &format!("Parameters of `{}`.", camel(&operation.name))));
+        _ = writeln!(text, "export interface {name} {{");
+        for field in operation.params.iter().skip(1) {
+            text.push_str(&member(&name, field));
+        }
+        text.push_str("}\n");
+    }
+    text
+}
+
+/// A type of a few strings, with the documentation of each in its own.
+fn enumeration(values: &ValuesModel) -> String {
+    let mut docs = vec![values.doc.clone()];
+    for (value, doc) in &values.value_docs {
+        docs.extend(doc.as_str().filter(|doc| !doc.is_empty()).map(|doc| format!("- `{value}`: {doc}")));
+    }
+    tagged("", &docs) + &format!("export type {} = {};\n", renamed(&values.name), literals(&values.values))
+}
+
+fn interface(object: &ObjectModel) -> String {
+    let mut text = comment("", &object.doc);
+    _ = writeln!(text, "export interface {} {{", renamed(&object.name));
+    if let Some(tag) = &object.tag {
+        _ = writeln!(text, "  type: \"{tag}\";");
+    }
+    for field in &object.fields {
+        text.push_str(&member(&object.name, field));
+    }
+    text + "}\n"
+}
+
+/// A union. Without a tag, a variant is told by a member that the others do not have.
+fn union_type(surface: &Surface, union: &UnionModel) -> String {
+    let mut text = comment("", &union.doc);
+    let variants: Vec<String> = union
+        .variants
+        .iter()
+        .map(|variant| {
+            let name = renamed(&variant.model);
+            let others: String = match union.tag {
+                Some(_) => String::new(),
+                None => union
+                    .variants
+                    .iter()
+                    .filter(|other| other.tag != variant.tag)
+                    .map(|other| format!("{}?: never; ", other.tag))
+                    .collect(),
+            };
+            debug_assert!(
+                surface
+                    .models
+                    .iter()
+                    .any(|model| matches!(model, Model::Object(object) if object.name == variant.model))
+            );
+            if others.is_empty() {
+                name.to_owned()
+            } else {
+                format!("({name} & {{ {} }})", others.trim_end_matches("; "))
+            }
+        })
+        .collect();
+    _ = writeln!(text, "export type {} = {};", renamed(&union.name), variants.join(" | "));
+    text
+}
+
+/// A member of an interface with its comment.
+fn member(owner: &str, field: &Field) -> String {
+    let optional = matches!(field.presence, Presence::Optional | Presence::Flag);
+    let mark = if optional { "?" } else { "" };
+    comment("  ", &documented(field)) + &format!("  {}{mark}: {};\n", field.json, typed(owner, field))
+}
+
+/// The documentation of a member, with the revisions that have it.
+fn documented(field: &Field) -> String {
+    let mut doc = field.doc.clone();
+    let mut say = |text: String, word: &str| {
+        if !doc.contains(word) {
+            doc = format!("{doc} {text}");
+        }
+    };
+    match (&field.since, &field.until) {
+        (Some(since), Some(until)) if since == until => say(format!("{since} only."), since),
+        (since, until) => {
+            if let Some(since) = since {
+                say(format!("From {since} on."), since);
+            }
+            if let Some(until) = until {
+                say(format!("Until {until}."), until);
+            }
+        }
+    }
+    doc
+}
+
+/// A class with a method for each request of a client, and a function for each request of a handler.
+fn operations(rows: &[Operation]) -> String {
+    let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
+    let lists: Vec<(&str, &str)> =
+        client.iter().filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?)))).collect();
+    let mut body = String::from("\n/** The items of each list of a server. */\nexport interface ListItems {\n");
+    for (list, item) in &lists {
+        _ = writeln!(body, "  {list}: {item};");
+    }
+    let names: Vec<String> = lists.iter().map(|(list, _)| (*list).to_owned()).collect();
+    _ = writeln!(body, "}}\n\n/** The lists of a server. */\nexport type Category = {};", literals(&names));
+    body.push_str("\n/** The methods of the protocol, by operation. */\nexport const methods = {\n");
+    for row in rows {
+        _ = writeln!(body, "  {}: \"{}\",", camel(&row.name), row.method);
+    }
+    body.push_str(
+        "} as const;
+
+/** The requests of a client, one method each. */
+export abstract class ClientOperations<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> {
+  readonly #sender: RequestSender;
+
+  /** @internal */
+  constructor(sender: RequestSender) {
+    super();
+    this.#sender = sender;
+  }
+",
+    );
+    for row in &client {
+        body.push('\n');
+        body.push_str(&client_method(row));
+    }
+    body.push_str("}\n");
+    let mut handler_methods: Vec<String> = handler.iter().map(|row| row.method.clone()).collect();
+    handler_methods.dedup();
+    _ = write!(
+        body,
+        "
+/** A request to the client, made by `elicit`, `elicitUrl`, `sample` or `roots`. */
+export interface InputRequest {{
+  readonly method: {};
+  readonly params?: JsonObject;
+}}
+
+/** The requests of a handler to its client. */
+export const clientRequests = {{
+",
+        literals(&handler_methods)
+    );
+    for row in &handler {
+        body.push_str(&handler_request(row));
+    }
+    body.push_str("};\n");
+    let mut used: Vec<&str> = MODEL_NAMES_OF_OPERATIONS.to_vec();
+    for row in rows {
+        used.extend(row.result.as_deref().filter(|_| row.caller == Caller::Client).map(renamed));
+        used.extend(row.item.as_deref().map(renamed));
+        for field in &row.params {
+            used.extend(model_of(&field.ty).map(renamed));
+        }
+    }
+    used.retain(|name| !REPLACED.contains(name) && names_word(&body, name));
+    used.sort_unstable();
+    used.dedup();
+    let imports = format!(
+        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender }} from \"../requests.js\";\nimport type {{\n{}}} from \"./model.js\";\n",
+        used.iter().map(|name| format!("  {name},\n")).collect::<String>()
+    );
+    imports + &body
+}
+
+/// Models that operations may name without a parameter or result of that type.
+const MODEL_NAMES_OF_OPERATIONS: [&str; 2] = ["JsonObject", "SamplingParams"];
+
+fn client_method(row: &Operation) -> String {
+    let name = camel(&row.name);
+    let options = if row.progress { "CallOptions" } else { "RequestOptions" };
+    if let (Some(list), Some(item), Some(result)) = (&row.list, &row.item, &row.result) {
+        let item = renamed(item);
+        return comment("  ", &format!("{} All pages, as one list.", row.doc))
+            + &format!(
+                "  {name}(options: {options} = {{}}): Promise<{item}[]> {{
+    return this.#sender.list(methods.{name}, \"{list}\", options) as Promise<{item}[]>;
+  }}
+
+"
+            )
+            + &comment(
+                "  ",
+                &format!("{} One page: the first, or the one at the `nextCursor` of the page before.", row.doc),
+            )
+            + &format!(
+                "  {name}Page(cursor?: string, options: {options} = {{}}): Promise<{result}> {{
+    return this.#sender.page(methods.{name}, \"{list}\", cursor, options) as Promise<{result}>;
+  }}
+"
+            );
+    }
+    let mut docs = vec![row.doc.clone()];
+    let (mut signature, mut members) = (String::new(), Vec::new());
+    for field in &row.params {
+        let argument = argument(field);
+        docs.push(format!("@param {argument} {}", field.doc));
+        let ty = typed(&row.name, field);
+        _ = match (field.presence, &field.ty) {
+            (Presence::Required, _) => write!(signature, "{argument}: {ty}, "),
+            (_, Type::Object | Type::Map(_)) => write!(signature, "{argument}: {ty} = {{}}, "),
+            _ => write!(signature, "{argument}?: {ty}, "),
+        };
+        members.push(if argument == field.json { argument.to_owned() } else { format!("{}: {argument}", field.json) });
+    }
+    let params = if members.is_empty() { "undefined".to_owned() } else { format!("{{ {} }}", members.join(", ")) };
+    let call = format!("this.#sender.call(methods.{name}, {params}, options)");
+    tagged("  ", &docs)
+        + &match &row.result {
+            Some(result) => format!(
+                "  {name}({signature}options: {options} = {{}}): Promise<{result}> {{\n    return {call} as Promise<{result}>;\n  }}\n"
+            ),
+            None => format!(
+                "  async {name}({signature}options: {options} = {{}}): Promise<void> {{\n    await {call};\n  }}\n"
+            ),
+        }
+}
+
+fn handler_request(row: &Operation) -> String {
+    let name = camel(&row.name);
+    let mut signature = Vec::new();
+    let mut members: Vec<String> = row.fixed.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    if in_object(row) {
+        let first = &row.params[0];
+        signature.push(format!("{}: readonly {}", first.json, typed(&row.name, first)));
+        signature.push(format!("params: {}", params_name(row)));
+        members.extend(["...params".to_owned(), first.json.clone()]);
+    } else {
+        for field in &row.params {
+            signature.push(format!("{}: {}", field.json, typed(&row.name, field)));
+            members.push(field.json.clone());
+        }
+    }
+    let params = if members.is_empty() { String::new() } else { format!(", params: {{ {} }}", members.join(", ")) };
+    comment("  ", &row.doc)
+        + &format!("  {name}: ({}): InputRequest => ({{ method: methods.{name}{params} }}),\n", signature.join(", "))
+}
+
+/// True where the parameters after the first are the members of one object.
+fn in_object(row: &Operation) -> bool {
+    row.params.len() > 3
+}
+
+fn params_name(row: &Operation) -> String {
+    renamed(&format!("{}Params", pascal(&row.name))).to_owned()
+}
+
+/// An interface for each object of options, and the names of its times, which end in `Ms` in the messages of the contract.
+fn options(records: &[Record]) -> String {
+    let mut body = String::new();
+    let mut used: Vec<&str> = vec!["CacheScope", "JsonObject"];
+    for record in records {
+        let fields = record.fields.iter().filter(|field| !OMITTED.contains(&(&record.name, &field.json)));
+        let fields: Vec<&Field> = fields.collect();
+        let times: Vec<String> = fields
+            .iter()
+            .filter(|field| field.ty == Type::Duration)
+            .map(|field| format!("\"{}\"", time(field)))
+            .collect();
+        let unit = if times.is_empty() { "" } else { " All times are in milliseconds." };
+        body.push('\n');
+        body.push_str(&comment("", &format!("{}{unit}", record.doc)));
+        _ = writeln!(body, "export interface {} {{", record.name);
+        for field in fields {
+            let mark = if field.presence == Presence::Required { "" } else { "?" };
+            body.push_str(&comment("  ", &format!("{}{}", documented(field), default_of(field))));
+            let name = if field.ty == Type::Duration { time(field) } else { &field.json };
+            _ = writeln!(body, "  {name}{mark}: {};", readonly(&typed(&record.name, field)));
+            used.extend(model_of(&field.ty).map(renamed));
+        }
+        body.push_str("}\n");
+        if !times.is_empty() {
+            let name = camel(&snake(&record.name));
+            _ = writeln!(
+                body,
+                "\n/** The times of {{@link {}}}. */\nexport const {name}Times = [{}] as const;",
+                record.name,
+                times.join(", ")
+            );
+        }
+    }
+    used.retain(|name| names_word(&body, name));
+    used.sort_unstable();
+    used.dedup();
+    format!("import type {{ {} }} from \"./model.js\";\n{body}", used.join(", "))
+}
+
+/// The default, where it says something.
+fn default_of(field: &Field) -> String {
+    let Some(value) = &field.default else { return String::new() };
+    let text = match value {
+        Value::String(text) => format!("`{text}`"),
+        Value::Bool(_) => value.to_string(),
+        Value::Number(number) => match (number.as_u64(), field.unit) {
+            (Some(number), Some(unit)) => in_unit(number, unit),
+            (Some(number), None) => grouped(number),
+            (None, _) => number.to_string(),
+        },
+        Value::Null | Value::Array(_) | Value::Object(_) => return String::new(),
+    };
+    format!(" Default: {text}.")
+}
+
+/// A number, and what it is in a larger unit.
+fn in_unit(number: u64, unit: Unit) -> String {
+    let units: &[(u64, &str)] = match unit {
+        Unit::Ms => &[(3_600_000, "h"), (60_000, "min"), (1000, "s")],
+        Unit::Bytes => &[(1 << 20, "MiB"), (1 << 10, "KiB")],
+    };
+    let larger = units.iter().find(|(size, _)| number >= *size && number % size == 0);
+    larger.map_or_else(|| grouped(number), |(size, name)| format!("{} ({} {name})", grouped(number), number / size))
+}
+
+/// A number with its thousands apart, from five digits on.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The name of a time for users, who give numbers of milliseconds.
+fn time(field: &Field) -> &str {
+    field.json.strip_suffix("Ms").unwrap_or(&field.json)
+}
+
+/// Lists and maps of options are not changed.
+fn readonly(ty: &str) -> String {
+    if let Some((one, list)) = ty.split_once(" | ").filter(|(_, list)| list.ends_with("[]") && !ty.starts_with('(')) {
+        format!("{one} | readonly {list}")
+    } else if ty.ends_with("[]") {
+        format!("readonly {ty}")
+    } else if ty.starts_with("Record<") {
+        format!("Readonly<{ty}>")
+    } else {
+        ty.to_owned()
+    }
+}
+
+/// `arguments` is a reserved name in JavaScript.
+fn argument(field: &Field) -> &str {
+    if field.json == "arguments" { "args" } else { &field.json }
+}
+
+fn typed(owner: &str, field: &Field) -> String {
+    let row = TYPES.iter().find(|(model, member, _)| (*model == owner || *model == "*") && *member == field.json);
+    row.map_or_else(|| type_of(&field.ty), |(_, _, ty)| (*ty).to_owned())
+}
+
+fn type_of(ty: &Type) -> String {
+    match ty {
+        Type::String => "string".into(),
+        Type::Boolean => "boolean".into(),
+        Type::Integer | Type::Number | Type::Duration => "number".into(),
+        Type::Json => "unknown".into(),
+        Type::Object => "JsonObject".into(),
+        Type::OrFalse(inner) => format!("{} | false", type_of(inner)),
+        Type::OneOrList(inner) => format!("{} | {}", type_of(inner), list_of(inner)),
+        Type::List(inner) => list_of(inner),
+        Type::Map(inner) => format!("Record<string, {}>", type_of(inner)),
+        Type::Model(name) => renamed(name).to_owned(),
+        Type::Values(values) => literals(values),
+    }
+}
+
+fn list_of(inner: &Type) -> String {
+    let inner = type_of(inner);
+    if inner.contains(" | ") { format!("({inner})[]") } else { format!("{inner}[]") }
+}
+
+fn model_of(ty: &Type) -> Option<&str> {
+    match ty {
+        Type::Model(name) => Some(name),
+        Type::OrFalse(inner) | Type::OneOrList(inner) | Type::List(inner) | Type::Map(inner) => model_of(inner),
+        _ => None,
+    }
+}
+
+fn literals(values: &[String]) -> String {
+    values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(" | ")
+}
+
+fn renamed(name: &str) -> &str {
+    RENAMED.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| to)
+}
+
+/// True if a text has a word.
+fn names_word(text: &str, word: &str) -> bool {
+    text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|found| found == word)
+}
+
+/// A comment of TSDoc: on one line if it fits.
+fn comment(indent: &str, doc: &str) -> String {
+    tagged(indent, &[doc.to_owned()])
+}
+
+/// A comment of TSDoc, of a text and tags.
+fn tagged(indent: &str, docs: &[String]) -> String {
+    let width = WIDTH - indent.len() - " * ".len();
+    let mut lines: Vec<String> = Vec::new();
+    for (index, doc) in docs.iter().enumerate() {
+        if index == 1 {
+            lines.push(String::new());
+        }
+        lines.extend(wrapped(&doc.replace("*/", "*\\/"), width));
+    }
+    if let [line] = &lines[..]
+        && indent.len() + line.chars().count() + "/**  */".len() <= WIDTH
+    {
+        return format!("{indent}/** {line} */\n");
+    }
+    let lines: String = lines.iter().map(|line| format!("{indent}{}\n", format!(" * {line}").trim_end())).collect();
+    format!("{indent}/**\n{lines}{indent} */\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_comments_take_one_line() {
+        assert_eq!(comment("  ", "A tool."), "  /** A tool. */\n");
+        let long = "word ".repeat(30);
+        let text = comment("  ", &long);
+        assert!(text.starts_with("  /**\n   * word") && text.lines().all(|line| line.len() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn types_are_those_of_typescript() {
+        let icons = Type::List(Box::new(Type::Model("Icon".into())));
+        assert_eq!(type_of(&icons), "Icon[]");
+        assert_eq!(
+            type_of(&Type::OneOrList(Box::new(Type::Model("SamplingBlock".into())))),
+            "SamplingContent | SamplingContent[]"
+        );
+        assert_eq!(type_of(&Type::Map(Box::new(Type::String))), "Record<string, string>");
+        assert_eq!(type_of(&Type::List(Box::new(Type::Values(vec!["a".into(), "b".into()])))), "(\"a\" | \"b\")[]");
+    }
+
+    #[test]
+    fn defaults_are_readable() {
+        assert_eq!((grouped(500), grouped(65_536)), ("500".into(), "65,536".into()));
+        assert_eq!(in_unit(1_800_000, Unit::Ms), "1,800,000 (30 min)");
+        assert_eq!(in_unit(4 << 20, Unit::Bytes), "4,194,304 (4 MiB)");
+        assert_eq!(in_unit(0, Unit::Ms), "0");
+    }
 }

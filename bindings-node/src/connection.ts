@@ -1,0 +1,90 @@
+// The connection of a client: its handle, and its requests in flight.
+import { invalid } from "./errors.js";
+import { ClosedError, TransportError } from "./generated/errors.js";
+import type { ChildOptions } from "./generated/options.js";
+import { OpenHandle } from "./open-handle.js";
+import { port } from "./port.js";
+import type { CallOptions, ListOptions, RequestOptions, RequestSender, SendOptions } from "./requests.js";
+import { connectInMemory, Server } from "./server.js";
+import { within } from "./times.js";
+
+/** A program to start, which serves over its stdin and stdout. */
+export interface ChildProcess extends ChildOptions {
+  command: string;
+  args?: readonly string[];
+}
+
+/** A URL, a program (an array with its arguments, or an object), or a server in this process. */
+export type ConnectTarget = string | URL | ChildProcess | readonly string[] | Server;
+
+export class Connection extends OpenHandle implements RequestSender {
+  readonly #port = port();
+  /** Requests in flight to a server in this process, which waits for them when it closes. */
+  readonly #inFlight = new Set<Promise<unknown>>();
+  #inMemory = false;
+  #closing = false;
+
+  /** Connects and negotiates; gives the result of the core. */
+  async connect(target: ConnectTarget, headers: Readonly<Record<string, string>> | undefined, client: object, signal: AbortSignal | undefined): Promise<unknown> {
+    const transport = target instanceof Server ? this.#toServer(target, headers) : transportOf(target, headers);
+    return this.open({ client, transport }, signal);
+  }
+
+  call(method: string, params: object | undefined, options: CallOptions): Promise<unknown> {
+    return this.#send(method, options.meta === undefined ? params : { ...params, _meta: options.meta }, options);
+  }
+
+  async list(method: string, member: string, options: RequestOptions): Promise<unknown> {
+    const list = (await this.#send(method, undefined, { ...options, all: true })) as Record<string, unknown>;
+    return list[member];
+  }
+
+  async page(method: string, member: string, cursor: string | undefined, options: RequestOptions): Promise<unknown> {
+    const page = (await this.#send(method, { cursor }, options)) as Record<string, unknown>;
+    if (!Array.isArray(page[member])) throw new TransportError(`the server's answer to ${method} has no list of ${member}`);
+    return page;
+  }
+
+  #send(method: string, params: object | undefined, options: SendOptions & ListOptions): Promise<unknown> {
+    const send = (): Promise<unknown> => this.#port.requests.send(this.handle, method, params, options);
+    return this.#inMemory ? this.#sendInMemory(send) : send();
+  }
+
+  async #sendInMemory(send: () => Promise<unknown>): Promise<unknown> {
+    if (this.#closing) throw new ClosedError("the server is closed");
+    const result = send();
+    this.#inFlight.add(result);
+    try {
+      return await result;
+    } finally {
+      this.#inFlight.delete(result);
+    }
+  }
+
+  /** Connects to a server in this process, which closes the connection when it closes. */
+  #toServer(server: Server, headers: object | undefined): object {
+    if (headers) throw onlyForUrls();
+    this.#inMemory = true;
+    const closeWithin = async (deadlineMs: number): Promise<void> => {
+      this.#closing = true;
+      await within(deadlineMs, Promise.allSettled(this.#inFlight));
+      await this.close(0);
+    };
+    return { type: "memory", server: connectInMemory(server, { closeWithin, end: this.end }) };
+  }
+}
+
+function transportOf(target: Exclude<ConnectTarget, Server>, headers: object | undefined): object {
+  if (typeof target === "string" || target instanceof URL) return { type: "http", url: String(target), headers };
+  if (headers) throw onlyForUrls();
+  if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
+  if (typeof target === "object" && "command" in target) {
+    const { command, args = [], env, inheritEnv, cwd } = target;
+    return { type: "child", command: [command, ...args], env, inheritEnv, cwd };
+  }
+  throw invalid("connect to a URL, a command (an array, or an object with command and args), or a Server");
+}
+
+function onlyForUrls(): Error {
+  return invalid("headers are for connections to a URL");
+}
