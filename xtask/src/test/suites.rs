@@ -1,5 +1,6 @@
 //! The test suites of the languages, and what runs across them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -50,20 +51,25 @@ pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
     Ok(counts::of_node(&run(node, DEADLINE)?))
 }
 
-/// The wire vectors, played to each fixture server (tests/vectors/runner).
+/// The wire vectors, played to each fixture server and each fixture client (tests/vectors/runner).
 pub(crate) fn vectors(house: &House, choice: &Choice) -> Result<Count> {
     let reports = house.target.join("reports");
     std::fs::create_dir_all(&reports)?;
     let play = |language: &Language| {
-        let report = reports.join(format!("vectors-{}.json", language.name()));
-        let _ = std::fs::remove_file(&report);
-        let mut player = house.command(house.built("trunkline-vectors"));
-        player.arg("--quiet").arg("--report").arg(&report).arg("--fixture").arg(language.server(house));
-        let output = run(player, DEADLINE)?;
-        Ok(played(*language, &output, std::fs::read_to_string(&report).ok().as_deref()))
+        let play = |role: &str, option: &str, fixture: PathBuf| {
+            let report = reports.join(format!("vectors-{}-{role}.json", language.name()));
+            let _ = std::fs::remove_file(&report);
+            let mut player = house.command(house.built("trunkline-vectors"));
+            player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(fixture);
+            let output = run(player, DEADLINE)?;
+            let name = format!("the {role} in {}", language.name());
+            Ok::<_, anyhow::Error>(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
+        };
+        let server = play("server", "--fixture", language.server(house))?;
+        Ok(server.and(play("client", "--client", language.client(house))?))
     };
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    let mut unstarted = None;
+    let mut unstarted: Option<anyhow::Error> = None;
     workers::run(LANGUAGES_AT_ONCE, &choice.languages, play, |_, outcome| match outcome {
         Ok(one) => {
             count.passed += one.passed;
@@ -76,7 +82,7 @@ pub(crate) fn vectors(house: &House, choice: &Choice) -> Result<Count> {
 }
 
 /// The sums of a report of the player. A player that fails without one is a failure, and so is a vector that it skips.
-fn played(language: Language, output: &Output, report: Option<&str>) -> Count {
+fn played(name: &str, output: &Output, report: Option<&str>) -> Count {
     let report: Value = report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let number = |name: &str| report[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
     let (passed, mut failed) = (number("held"), number("failed") + number("skipped"));
@@ -85,7 +91,7 @@ fn played(language: Language, output: &Output, report: Option<&str>) -> Count {
     }
     let said = match failed {
         0 => String::new(),
-        _ => format!("the server in {}:\n{}\n[{}]\n", language.name(), output.text, output.ending()),
+        _ => format!("{name}:\n{}\n[{}]\n", output.text, output.ending()),
     };
     Count { passed, failed, said, note: String::new() }
 }

@@ -1,4 +1,4 @@
-//! `trunkline-vectors`: plays wire vectors to a server (README.md).
+//! `trunkline-vectors`: plays wire vectors to a server or a client (README.md).
 
 use serde_json::json;
 use std::{
@@ -10,14 +10,17 @@ use std::{
     process::ExitCode,
     time::Instant,
 };
-use trunkline_vectors::{CommandServer, Fixture, Outcome, Played, Server, UrlServer, load, play_all};
+use trunkline_vectors::{
+    ClientTransport, CommandServer, Fixture, Outcome, Server, UrlServer, load, load_client, play_all, serve,
+};
 
 const USAGE: &str = "\
-Plays wire vectors of the Model Context Protocol to a server.
+Plays wire vectors of the Model Context Protocol to a server, or to a client.
 
 usage: trunkline-vectors [OPTION]... -- COMMAND [ARGUMENT]...    a server on standard input and output
        trunkline-vectors [OPTION]... --url URL [--sse-url URL]   a server that listens
        trunkline-vectors [OPTION]... --fixture PROGRAM           a server with the command line of tests/fixtures
+       trunkline-vectors [OPTION]... --client PROGRAM            a client with the command line of tests/fixtures
 
   --vectors PATH        a file or a folder of vectors (may be repeated); default: tests/vectors
   --only WORD           vectors whose name contains the word (may be repeated)
@@ -41,6 +44,10 @@ struct Options {
     revisions: Vec<String>,
     url: UrlServer,
     fixture: Option<PathBuf>,
+    client: Option<PathBuf>,
+    /// A vector for clients, to serve on standard input and output, and the file of its outcome.
+    serve: Option<PathBuf>,
+    outcome: Option<PathBuf>,
     command: Vec<OsString>,
     report: Option<PathBuf>,
     list: bool,
@@ -93,6 +100,9 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Option<Options>, S
             "--stateless" => options.url.stateless = true,
             "--json" => options.url.json = true,
             "--fixture" => options.fixture = Some(value()?.into()),
+            "--client" => options.client = Some(value()?.into()),
+            "--serve" => options.serve = Some(value()?.into()),
+            "--outcome" => options.outcome = Some(value()?.into()),
             "--report" => options.report = Some(value()?.into()),
             "--list" => options.list = true,
             "--quiet" => options.quiet = true,
@@ -105,12 +115,13 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Option<Options>, S
         }
     }
     let has_url = options.url.http.is_some() || options.url.sse.is_some();
-    let servers = [has_url, options.fixture.is_some(), !options.command.is_empty()];
+    let is_client = options.client.is_some() || options.serve.is_some();
+    let servers = [has_url, options.fixture.is_some(), is_client, !options.command.is_empty()];
     match servers.iter().filter(|given| **given).count() {
         1 => Ok(Some(options)),
         0 if options.list => Ok(Some(options)),
-        0 => Err("a server is missing: a command after --, --url or --fixture".to_owned()),
-        _ => Err("a command after --, --url and --fixture exclude each other".to_owned()),
+        0 => Err("a server or client is missing: a command after --, --url, --fixture or --client".to_owned()),
+        _ => Err("a command after --, --url, --fixture and --client exclude each other".to_owned()),
     }
 }
 
@@ -119,23 +130,46 @@ fn checked_url(url: String) -> Result<String, String> {
     has_path.then_some(url).ok_or_else(|| "a URL has the form http://HOST:PORT/PATH".to_owned())
 }
 
+/// The results of all plays.
+#[derive(Default)]
+struct Sums {
+    held: usize,
+    skipped: usize,
+    failures: Vec<(String, String)>,
+}
+
 /// Whether every vector held.
 fn run(options: &Options) -> Result<bool, String> {
+    if let Some(vector) = &options.serve {
+        let outcome = options.outcome.as_ref().ok_or("--serve needs --outcome")?;
+        return serve(vector, outcome).map(|()| true).map_err(|error| error.to_string());
+    }
+    let start = Instant::now();
+    let sums = match &options.client {
+        Some(client) => play_client(options, client)?,
+        None => play_server(options)?,
+    };
+    let Some(Sums { held, skipped, failures }) = sums else { return Ok(true) };
+    let failed = failures.len();
+    println!("{held} held, {failed} failed, {skipped} skipped in {:.1} s", start.elapsed().as_secs_f64());
+    if let Some(file) = &options.report {
+        let failures: Vec<_> = failures.iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
+        let report = json!({"held": held, "failed": failed, "skipped": skipped, "failures": failures});
+        std::fs::write(file, format!("{report:#}\n")).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(failed == 0 && held > 0)
+}
+
+/// `None` if the vectors are listed only.
+fn play_server(options: &Options) -> Result<Option<Sums>, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let paths =
-        if options.vectors.is_empty() { vec![here.clone(), here.join("features")] } else { options.vectors.clone() };
-    let mut vectors = Vec::new();
-    for path in &paths {
-        vectors.extend(load(path).map_err(|error| error.to_string())?);
-    }
-    if !options.only.is_empty() {
-        vectors.retain(|vector| options.only.iter().any(|word| vector.name.contains(word)));
-    }
+    let mut vectors = load_all(options, &[here.clone(), here.join("features")], load)?;
+    vectors.retain(|vector| is_chosen(options, &vector.name));
     if options.list {
         for vector in &vectors {
             println!("{} ({}): {}", vector.name, vector.requirements.join(", "), vector.about);
         }
-        return Ok(true);
+        return Ok(None);
     }
     let server: Box<dyn Server> = match (&options.fixture, &*options.command) {
         (Some(program), _) => Box::new(Fixture::new(program.clone())),
@@ -148,36 +182,77 @@ fn run(options: &Options) -> Result<bool, String> {
         options.revisions.is_empty()
             || revision.is_some_and(|revision| options.revisions.iter().any(|one| one == revision))
     };
-    let start = Instant::now();
-    let played = play_all(&vectors, &*server, wanted, |played| print(played, options.quiet));
-    drop(server);
-    let count = |is_it: fn(&Outcome) -> bool| played.iter().filter(|played| is_it(&played.outcome)).count();
-    let held = count(|outcome| *outcome == Outcome::Held);
-    let skipped = count(|outcome| *outcome == Outcome::Skipped);
-    let failed = played.len() - held - skipped;
-    println!("{held} held, {failed} failed, {skipped} skipped in {:.1} s", start.elapsed().as_secs_f64());
-    if let Some(file) = &options.report {
-        let failures: Vec<_> = played
-            .iter()
-            .filter_map(|played| match &played.outcome {
-                Outcome::Failed(text) => Some(json!({"name": played.to_string(), "text": text})),
-                _ => None,
-            })
-            .collect();
-        let report = json!({"held": held, "failed": failed, "skipped": skipped, "failures": failures});
-        std::fs::write(file, format!("{report:#}\n")).map_err(|error| format!("{}: {error}", file.display()))?;
+    let played =
+        play_all(&vectors, &*server, wanted, |played| print(&played.to_string(), &played.outcome, options.quiet));
+    let mut sums = Sums::default();
+    for played in played {
+        sums.add(played.to_string(), played.outcome);
     }
-    Ok(failed == 0 && held > 0)
+    Ok(Some(sums))
 }
 
-fn print(played: &Played, quiet: bool) {
+fn play_client(options: &Options, client: &Path) -> Result<Option<Sums>, String> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../client");
+    let mut vectors = load_all(options, &[here], load_client)?;
+    vectors.retain(|vector| is_chosen(options, &vector.name));
+    if options.list {
+        for vector in &vectors {
+            println!("{} ({}): {}", vector.name, vector.requirements.join(", "), vector.about);
+        }
+        return Ok(None);
+    }
+    let player = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut sums = Sums::default();
+    for vector in &vectors {
+        for &over in vector.transports() {
+            let over_name = match over {
+                ClientTransport::Stdio => "stdio",
+                ClientTransport::Http => "http",
+            };
+            let name = format!("{} over {over_name}", vector.name);
+            let outcome = vector.play(client, over, &player);
+            print(&name, &outcome, options.quiet);
+            sums.add(name, outcome);
+        }
+    }
+    Ok(Some(sums))
+}
+
+fn load_all<T>(
+    options: &Options,
+    default: &[PathBuf],
+    load: impl Fn(&Path) -> std::io::Result<Vec<T>>,
+) -> Result<Vec<T>, String> {
+    let paths = if options.vectors.is_empty() { default } else { &options.vectors };
+    let mut vectors = Vec::new();
+    for path in paths {
+        vectors.extend(load(path).map_err(|error| error.to_string())?);
+    }
+    Ok(vectors)
+}
+
+fn is_chosen(options: &Options, name: &str) -> bool {
+    options.only.is_empty() || options.only.iter().any(|word| name.contains(word))
+}
+
+impl Sums {
+    fn add(&mut self, name: String, outcome: Outcome) {
+        match outcome {
+            Outcome::Held => self.held += 1,
+            Outcome::Skipped => self.skipped += 1,
+            Outcome::Failed(text) => self.failures.push((name, text)),
+        }
+    }
+}
+
+fn print(name: &str, outcome: &Outcome, quiet: bool) {
     let mut out = std::io::stdout().lock();
-    // A reader that is gone is not the server's failure.
-    let _ = match &played.outcome {
-        Outcome::Failed(text) => writeln!(out, "FAILED   {played}\n{}", indented(text)),
+    // A reader that is gone is not the fault of what is under test.
+    let _ = match outcome {
+        Outcome::Failed(text) => writeln!(out, "FAILED   {name}\n{}", indented(text)),
         _ if quiet => Ok(()),
-        Outcome::Held => writeln!(out, "held     {played}"),
-        Outcome::Skipped => writeln!(out, "skipped  {played}"),
+        Outcome::Held => writeln!(out, "held     {name}"),
+        Outcome::Skipped => writeln!(out, "skipped  {name}"),
     };
 }
 

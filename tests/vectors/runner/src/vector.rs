@@ -91,12 +91,16 @@ pub(crate) fn files_at(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// The error of a file.
+pub(crate) fn unread(file: &Path, problem: &dyn fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {problem}", file.display()))
+}
+
 fn read(file: &Path) -> io::Result<Vector> {
-    let wrong = |error: &dyn fmt::Display| io::Error::other(format!("{}: {error}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
-    let mut vector: Vector = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    let text = fs::read_to_string(file).map_err(|error| unread(file, &error))?;
+    let mut vector: Vector = serde_json::from_str(&text).map_err(|error| unread(file, &error))?;
     if vector.about.is_empty() || vector.requirements.is_empty() {
-        return Err(wrong(&"`about` or `requirements` is empty"));
+        return Err(unread(file, &"`about` or `requirements` is empty"));
     }
     vector.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(vector)
