@@ -1,4 +1,4 @@
-//! What async code above the pure modules needs from its surroundings: tasks and time. `transport` provides it with tokio.
+//! The runtime that async code above the pure modules needs: tasks and time. `transport` provides it with tokio.
 
 use crate::sync::Mutex;
 use crate::wire_log::WireLog;
@@ -46,7 +46,7 @@ impl<T> Default for Promise<T> {
 }
 
 impl<T> Promise<T> {
-    /// Keeps it. Whoever waits is woken with no lock held.
+    /// Keeps it. Waiting tasks are woken with no lock held.
     pub(crate) fn keep(&self, value: T) {
         let waker = {
             let mut state = self.state.lock();

@@ -30,7 +30,7 @@ pub trait WireLog: Send + Sync + 'static {
     }
 }
 
-/// What is known about a recorded message.
+/// Facts about a recorded message.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
     /// Which side records.
@@ -58,7 +58,7 @@ pub enum Side {
     Client,
 }
 
-/// What carries messages.
+/// The transport of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// The standard streams of a process.

@@ -210,7 +210,7 @@ async fn aus_01_and_aus_03_metadata_is_served_without_a_token() {
         assert_eq!(document["authorization_servers"], json!([issuer.url]));
         assert_eq!(document["scopes_supported"], json!(["mcp"]));
     }
-    // What a cache keeps of a request without an origin must not answer a page.
+    // A cached answer to a request without an origin must not answer a page.
     let answer = fixture.send(Method::GET, "/.well-known/oauth-protected-resource", &[], None).await;
     assert_eq!(answer.headers()["vary"], "Origin");
     let answer = fixture.send(Method::POST, "/.well-known/oauth-protected-resource", &[], None).await;

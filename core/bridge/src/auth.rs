@@ -109,7 +109,7 @@ impl From<OneOrMore> for Vec<String> {
     }
 }
 
-/// Whether tokens are bound to keys.
+/// `true` if tokens are bound to keys.
 #[derive(Debug, Clone, Copy, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Dpop {
@@ -126,7 +126,7 @@ pub enum Dpop {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Nonce {
-    /// Whether they are needed.
+    /// `true` if they are needed.
     Wanted(bool),
     /// The secret to make them with.
     Secret(String),
@@ -203,7 +203,7 @@ fn wrong(error: trunkline::auth::ConfigError) -> BridgeError {
 }
 
 impl PortInner {
-    /// What an endpoint asks for.
+    /// The authorization of an endpoint.
     pub(super) fn authorization(&self, auth: Value) -> Result<Authorization, BridgeError> {
         let mut given: AuthConfig = config::read_value("open: transport.auth", auth)?;
         let (verifier, issuers) = match given.verifier {

@@ -1,4 +1,4 @@
-//! What the numbers of a port name.
+//! The entries behind a port's handles and tickets.
 
 use super::{
     BridgeError, Event, EventKind, Lane, Reply,

@@ -98,7 +98,7 @@ impl From<client::ErrorKind> for ErrorKind {
 pub struct BridgeError {
     /// The stable code.
     pub kind: ErrorKind,
-    /// What was wrong, where, and what to do.
+    /// The message: the fault, its place, and a remedy.
     pub message: String,
     /// The JSON-RPC code, for [`ErrorKind::Protocol`].
     pub code: Option<i64>,

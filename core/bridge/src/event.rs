@@ -1,4 +1,4 @@
-//! What crosses the waist: events to the host, shapes and errors from and to it.
+//! Events to the host, and shapes and errors in both directions.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use trunkline::protocol::describe::{Described, Type, Values};
 /// One thing that the host has to know. A flat record, the same in every language.
 #[derive(Debug, Clone, Default)]
 pub struct Event {
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
     /// The call to answer, or the request that is answered; 0 if none.
     pub ticket: u64,

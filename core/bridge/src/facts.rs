@@ -1,4 +1,4 @@
-//! What `describe` and `open` tell of calls, connections and servers.
+//! The replies of `describe` and `open`: calls, connections and servers.
 
 use serde_json::{Value, json};
 use trunkline::{
@@ -50,7 +50,7 @@ pub(super) fn of_server(server: &Server) -> Value {
     })
 }
 
-/// What an opened connection tells of its server.
+/// The description of the server of an open connection.
 pub(super) fn server_facts(facts: &ServerFacts) -> Value {
     without_nulls(json!({
         "revision": facts.revision.as_str(),

@@ -129,8 +129,8 @@ impl PortInner {
     }
 }
 
-/// What the host is told of one exchange: everything by the one task that holds this, and the end when it is dropped, however
-/// that comes about. So events are in order, and the end is the last and the only one.
+/// The events of one exchange. All of them are sent by the task that holds this, and the end when it is dropped, for whatever
+/// reason. So events are in order, and there is one end, which is the last event.
 struct Told {
     port: Weak<PortInner>,
     ticket: u64,

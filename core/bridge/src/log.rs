@@ -80,8 +80,8 @@ impl Subscriber for ToPorts {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Who hears what concerns no port in particular: the newest that takes its events, for one that never does would keep it for
-/// itself (a client that only waits for its replies, a loop that has ended).
+/// The port for records without an owner: the newest port that is being drained. Another one (a client that only waits for its
+/// replies, a loop that has ended) would keep them for itself.
 fn anybody() -> Option<Arc<PortInner>> {
     let ports: Vec<_> = PORTS.lock().iter().rev().filter_map(Weak::upgrade).filter(|port| port.takes_logs()).collect();
     let attentive = ports.iter().find(|port| port.queue.is_attentive());

@@ -133,7 +133,7 @@ message! {
         lane: Lane = "lane",
         /// Time for which a client may keep the contents.
         ttl: Option<Time> = "ttlMs",
-        /// Who may share kept contents.
+        /// The callers that may share cached contents.
         cache_scope: CacheScope = "cacheScope",
     }
 }
@@ -151,7 +151,7 @@ message! {
         lane: Lane = "lane",
         /// Time for which a client may keep the contents.
         ttl: Option<Time> = "ttlMs",
-        /// Who may share kept contents.
+        /// The callers that may share cached contents.
         cache_scope: CacheScope = "cacheScope",
     }
 }
@@ -185,7 +185,7 @@ message! {
         files: Vec<SkillFile> = "files",
         /// Time for which a client may keep its files.
         ttl: Option<Time> = "ttlMs",
-        /// Who may share kept files.
+        /// The callers that may share cached files.
         cache_scope: CacheScope = "cacheScope",
     }
 }
@@ -350,7 +350,7 @@ message! {
         ;
         /// Environment variables for the child process.
         env: BTreeMap<String, String> = "env",
-        /// Whether the child process gets the environment of this process too; it does by default.
+        /// `true` if the child process gets the environment of this process too; it does by default.
         inherit_env: Option<bool> = "inheritEnv",
         /// The folder that the child process runs in; this process's own by default.
         cwd: Option<String> = "cwd",
@@ -417,7 +417,7 @@ message! {
         close_stream: bool = "closeStream",
         /// From here on the call is a task, where it may be.
         start_task: bool = "startTask",
-        /// What the task does now.
+        /// The current step of the task.
         task_message: Option<String> = "taskMessage",
     }
 }
@@ -648,7 +648,7 @@ pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
     }
 }
 
-/// What `open` opens.
+/// The target of `open`.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
 pub enum Open {

@@ -1,4 +1,4 @@
-//! What a host says without asking: a handler while it runs, and a server to its clients.
+//! One-way messages from the host: notifications of handlers and of servers.
 
 use super::{
     BridgeError, config,
@@ -10,7 +10,7 @@ use trunkline::{
     server::{CallFacts, Server},
 };
 
-/// What a handler says while it runs.
+/// Notifications of a handler while it runs.
 pub(super) fn of_call(facts: &CallFacts, given: NotifyCall) {
     if let Some(progress) = given.progress {
         facts.progress(progress, given.total, given.message.as_deref());
@@ -32,7 +32,7 @@ pub(super) fn of_call(facts: &CallFacts, given: NotifyCall) {
     }
 }
 
-/// What a server tells its clients beyond what its catalog says by itself.
+/// Notifications of a server beyond those that its registry sends by itself.
 pub(super) fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
     if let Some(list) = given.list_changed {
         server.list_changed(config::category(&list)?);

@@ -226,7 +226,7 @@ impl PortInner {
     }
 }
 
-/// Something that is being opened. Whatever becomes of the task, the host hears of it.
+/// A listener or connection that is being opened. However the task ends, the host gets a reply.
 struct Opening {
     port: Arc<PortInner>,
     handle: u64,
@@ -242,7 +242,7 @@ impl Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        // Nothing happens if it was opened, or has failed, as it should. What is left is a panic, or the end of the runtime.
+        // Nothing happens if it was opened, or has failed, as it should. The remaining cases are a panic and the end of the runtime.
         let cut = BridgeError::new(ErrorKind::Internal, "The opening was cut short inside");
         self.port.failed_to_open(self.handle, self.slot.as_deref(), cut);
     }

@@ -1,4 +1,4 @@
-//! What a host makes of a call: answers by shape, and failures by kind.
+//! Outcomes of calls: results by shape, and failures by kind.
 
 use super::{
     BridgeError, Shape, config,

@@ -58,7 +58,7 @@ impl Drop for Owner {
 /// The outcome of a request or an open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// Whether `body` is a result; otherwise it is an error object.
+    /// `true` if `body` is a result; otherwise it is an error object.
     pub ok: bool,
     /// JSON.
     pub body: Bytes,
@@ -162,7 +162,7 @@ impl Port {
         let entry = table.remove(handle);
         let mut orphans = Vec::new();
         if let Some(Entry::Server(freed)) = &entry {
-            // What it offers stays on it for as long as a listener or connection serves it, but has no handles any more.
+            // Its features stay while a listener or connection serves it, but have no handles any more.
             let of_it = |entry: &Entry| matches!(entry, Entry::Registered { server, .. } | Entry::Verifier { server, .. } if server.is(freed));
             let numbers: Vec<_> = table.iter().filter(|(_, entry)| of_it(entry)).map(|(number, _)| number).collect();
             orphans.extend(numbers.into_iter().filter_map(|number| table.remove(number)));
@@ -393,7 +393,7 @@ impl Port {
         Ok(self.wait(ticket, 0)?.map_or(Fetched::Nothing, Fetched::Reply))
     }
 
-    /// Whether a listener or connection is open or being opened. It changes before `SessionClosed` enters the queue.
+    /// Returns whether a listener or connection is open or being opened. It changes before `SessionClosed` enters the queue.
     pub fn is_open(&self, handle: u64) -> bool {
         let is_open = |entry: &Entry| entry.is_listener() || entry.is_connection();
         self.owner.0.table.lock().get(handle).is_some_and(is_open)
@@ -450,7 +450,7 @@ impl Port {
         serde_json::to_vec(&facts).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
     }
 
-    /// Whether a call is no longer wanted (or done).
+    /// Returns whether a call is no longer wanted (or done).
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -678,7 +678,7 @@ impl PortInner {
             let left = deadline.left();
             tokio::select! {
                 () = Arc::clone(&self).end(handle, left) => return,
-                // Who ends it takes the earliest time.
+                // The earliest time counts.
                 () = deadline.moved() => {}
             }
         }

@@ -19,7 +19,7 @@ impl Pipes {
 }
 
 impl Port {
-    /// What the host is to watch after a `Watch` event: a descriptor of its own, which it closes. `None`: not any more.
+    /// The descriptor that the host watches after the event, of its own, which it closes. `None`: the handoff is over.
     ///
     /// # Errors
     /// Only if the port is another process's.

@@ -133,7 +133,7 @@ impl Queue {
         }
     }
 
-    /// Whether the host takes the events of the main lane: it has done so, and log records do not lie about.
+    /// Returns whether the host takes the events of the main lane: it has done so, and log records do not lie about.
     pub(super) fn is_attentive(&self) -> bool {
         let lying = self.logs.lock().since.is_some_and(|since| since.elapsed() > ATTENTIVE);
         self.drained.load(Ordering::Relaxed) && !lying

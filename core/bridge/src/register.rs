@@ -1,4 +1,4 @@
-//! What a host registers: servers, what they offer, and hooks.
+//! Registration: servers, their features, and hooks.
 
 use super::{
     BridgeError, ErrorKind, Lane, config,
@@ -120,7 +120,7 @@ impl PortInner {
                 return Err(BridgeError::invalid(format!("server: info.{member} must be a string")));
             }
         }
-        // What clients would refuse to read is refused here.
+        // An object that clients would refuse to read is refused here.
         Implementation::deserialize(&given.info)
             .map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
         given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;

@@ -17,10 +17,10 @@ use trunkline::{
     server::{AskError, CallFacts},
 };
 
-/// What middleware asks for: the rest of the request.
+/// The method by which middleware runs the rest of the request.
 const NEXT: &str = "next";
 
-/// Who is asked.
+/// The receiver of a request.
 enum Peer {
     Server(Client),
     Client(CallFacts),

@@ -39,7 +39,7 @@ impl Client {
             Ok(()) => {
                 inner.listen().await;
                 let client = Self { inner };
-                // What ends before anybody has the connection was never open.
+                // A connection that ends before it is handed out was never open.
                 client.failure().map_or(Ok(client), Err)
             }
             Err(error) => {
@@ -59,7 +59,7 @@ impl Client {
 }
 
 impl Inner {
-    /// Who has not answered for how long while the connection was opened, and what is known of why.
+    /// The error text for a silent peer: its name, the time, and a likely reason.
     fn silence(&self) -> String {
         let (who, words) = match self.link() {
             Some(link) => (link.peer(), link.last_words()),
@@ -180,7 +180,7 @@ impl Inner {
             self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
         }
         let _ = self.server.set(facts);
-        // Whoever notes a failure from now on finds the facts set and ends the connection; one noted before is ours to tell.
+        // A failure from now on ends the connection by itself; one noted before is reported here.
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {
             return Err(ClientError::Link(failure));

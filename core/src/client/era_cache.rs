@@ -32,7 +32,7 @@ pub(super) fn keep(server: u64, era: Era, now: Instant) {
     }
 }
 
-/// What was kept proved wrong: the next connection asks again (DISC-23).
+/// Forgets an entry that proved wrong: the next connection asks again (DISC-23).
 pub(super) fn forget(server: u64) {
     ERAS.lock().remove(&server);
 }

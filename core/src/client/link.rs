@@ -1,4 +1,4 @@
-//! What a client needs from a transport.
+//! The interface between a client and its transport.
 
 use crate::{
     protocol::{RequestId, Revision},
@@ -12,14 +12,14 @@ use std::{sync::Arc, time::Duration};
 pub trait Connector: Send + Sync + 'static {
     /// Connects. Messages go to `inbox` from now on.
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>>;
-    /// Whether the server is a process on a pipe and not a URL (it may be silent or exit when probed).
+    /// Returns whether the server is a process on a pipe and not a URL (it may be silent or exit when probed).
     fn is_pipe(&self) -> bool;
-    /// What tells the server from others, to remember its era by: a hash, for an environment may hold secrets. `None`: do
+    /// The key of the server in the era cache: a hash, for an environment may hold secrets. `None`: do
     /// not remember.
     fn identity(&self) -> Option<u64> {
         None
     }
-    /// What a record of the messages calls it.
+    /// The name of the transport in records of messages.
     fn transport(&self) -> Transport {
         if self.is_pipe() { Transport::Stdio } else { Transport::Http }
     }
@@ -34,11 +34,11 @@ pub trait Link: Send + Sync + 'static {
     fn abandon(&self, id: &RequestId) -> bool;
     /// The revision is settled: what depends on it (headers, the GET stream of a session) may start.
     fn settled(&self, revision: Revision);
-    /// Who is at the other end, as a sentence begins with it.
+    /// The name of the peer, at the start of a sentence.
     fn peer(&self) -> String {
         "The server".to_owned()
     }
-    /// What a server that says nothing has said elsewhere, as a sentence ends with it.
+    /// Diagnostic suffix for error messages, for example the last lines of the child's stderr.
     fn last_words(&self) -> String {
         String::new()
     }
@@ -52,7 +52,7 @@ pub trait Link: Send + Sync + 'static {
 pub struct LinkMessage {
     /// The message.
     pub bytes: Bytes,
-    /// What a transport with headers has to know about a request.
+    /// Facts about a request for transports with headers.
     pub request: Option<RequestHead>,
     /// A request, and no other is in flight: waiting for others to send with it is in vain.
     pub alone: bool,
@@ -77,7 +77,7 @@ pub struct RequestHead {
 pub trait Inbox: Send + Sync + 'static {
     /// A frame arrived: one message, or a batch.
     fn message(&self, frame: Bytes);
-    /// Whether a request is still without an answer.
+    /// Returns whether a request is still without an answer.
     fn awaits(&self, id: &RequestId) -> bool;
     /// A request could not be delivered, or its exchange ended without an answer.
     fn failed(&self, id: &RequestId, failure: LinkFailure);

@@ -19,7 +19,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// What the most recent lists of tools say about headers (H26-39).
+/// The mirrored parameters of tools, from the most recent lists (H26-39).
 #[derive(Default)]
 pub(super) struct MirroredTools {
     by_name: Mutex<HashMap<String, Vec<HeaderParameter>>>,

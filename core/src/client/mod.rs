@@ -1,4 +1,4 @@
-//! What a client does: opens a conversation, calls, and hears from its server.
+//! The client: opens a conversation, makes requests, and receives notifications.
 
 mod connect;
 mod era_cache;
@@ -71,7 +71,7 @@ pub(crate) struct Inner {
     acknowledged: Promise<()>,
 }
 
-/// What the server said of itself.
+/// The server's description of itself.
 #[derive(Debug, Clone)]
 pub struct ServerFacts {
     /// The revision that is spoken.
@@ -216,7 +216,7 @@ impl Client {
         }
     }
 
-    /// What the server said of itself.
+    /// The server's description of itself.
     pub fn server(&self) -> &ServerFacts {
         static UNKNOWN: OnceLock<ServerFacts> = OnceLock::new();
         self.inner.server.get().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerFacts::pinned(Revision::LATEST)))
@@ -321,7 +321,7 @@ impl Inner {
         self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link)
     }
 
-    /// What this side would not take it does not send: the peer's refusal could not name what it has not read.
+    /// Enforces our own receive limits on outgoing messages: a peer could not report which request it rejected.
     fn check_size(&self, method: &str, message: &Bytes) -> Result<(), ClientError> {
         let ClientOptions { max_message_bytes, max_nesting, .. } = self.options;
         let text = if message.len() > max_message_bytes {
@@ -342,7 +342,7 @@ impl Inner {
         RequestTimeout { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
     }
 
-    /// Whether headers repeat parts of the messages.
+    /// Returns whether headers repeat parts of the messages.
     fn mirrors(&self, revision: Option<Revision>) -> bool {
         self.transport == Transport::Http && revision.is_some_and(|revision| revision.era() == Era::Modern)
     }
@@ -425,7 +425,7 @@ impl Inner {
             {
                 self.acknowledged.keep(());
             }
-            // What a server cancels is a subscription that has ended with its answer (CAN-11), or a request that was answered at once.
+            // The server cancels a subscription that has ended with its answer (CAN-11), or a request that was answered at once.
             ClientReceived::Notification(Notification { method, .. }) if &*method == method::CANCELLED => {}
             ClientReceived::Notification(Notification { method, params }) => {
                 self.events.notification(&method, params.as_ref());

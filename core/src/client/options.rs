@@ -19,7 +19,7 @@ trunkline_proto::options! {
     pub struct ClientOptions {
         /// The name and version of the client, which servers see. This library by default.
         info: RawJson => "info" as Info = this_library(),
-        /// What it can do for servers: a ClientCapabilities object.
+        /// The capabilities of the client: a ClientCapabilities object.
         capabilities: RawJson = RawJson::empty_object(),
         /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`, `modern`), or one
         /// revision without a probe.

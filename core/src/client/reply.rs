@@ -1,4 +1,4 @@
-//! Who gets the answer of a request.
+//! Receivers of the answer of a request.
 
 use super::{ClientError, options::ProgressHook};
 use crate::{protocol::RawJson, runtime::Promise};

@@ -96,7 +96,7 @@ impl Aim {
             };
             ready!(sleep.as_mut().poll(context));
             let mut state = self.0.lock();
-            // Whoever aimed earlier meanwhile is served by the same firing.
+            // A deadline that was moved forward meanwhile is served by the same firing.
             state.at = None;
             Poll::Ready(true)
         })

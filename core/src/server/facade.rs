@@ -150,7 +150,7 @@ impl Server {
         self.state().listeners().elicitation_complete(elicitation_id)
     }
 
-    /// Whether both are the same server.
+    /// Returns whether both are the same server.
     #[doc(hidden)]
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)

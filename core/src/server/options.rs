@@ -85,10 +85,10 @@ impl Form<Vec<StateKey>> for StateKeys {
 }
 
 impl ServerOptions {
-    /// Whether what is declared can be (EXT-01, EXT-02).
+    /// Returns whether what is declared can be (EXT-01, EXT-02).
     ///
     /// # Errors
-    /// What cannot be, and why.
+    /// Checks the options; the error has the reason.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), RegisterError> {
         self.limits.check().map_err(|problem| RegisterError(format!("options.maxNesting: {problem}")))?;

@@ -34,7 +34,7 @@ impl Server {
         if &*request.method != method::TOOLS_CALL {
             return Vec::new();
         }
-        // What has no name is refused where it would be served.
+        // A request without a name is refused where it would be served.
         let named = request.params.as_ref().and_then(|params| params.parse::<Named<'_>>().ok());
         let snapshot = self.snapshot();
         let tool = named.and_then(|named| snapshot.tools.get(&named.name).cloned());

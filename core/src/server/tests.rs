@@ -149,7 +149,7 @@ impl Peer {
         panic!("{what} did not come, but {:?}", self.out.came.lock());
     }
 
-    /// What else comes within the time in which changes are told.
+    /// The messages that come within the time in which changes are coalesced.
     pub(in crate::server) async fn rest(&self) -> Vec<Value> {
         tokio::time::sleep(Duration::from_millis(100)).await;
         self.out.came.lock().drain(..).collect()

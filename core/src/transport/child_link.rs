@@ -95,7 +95,7 @@ struct ChildLink {
     runtime: Handle,
 }
 
-/// What waits to be written, in bounds.
+/// Messages that wait to be written, in bounds.
 #[derive(Default)]
 struct Queue {
     waiting: Mutex<Waiting>,
@@ -162,7 +162,7 @@ impl Link for ChildLink {
         let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));
         // In a task of its own: whoever stops to wait for the end does not stop the end. Of several, the least patient ends the process.
         let closing = self.runtime.spawn(async move {
-            // What was asked last, a cancellation say, should still arrive.
+            // The last message, a cancellation say, should still arrive.
             let _ = tokio::time::timeout(patience.min(FLUSH), flushed(&queue)).await;
             queue.news.notify_one();
             let mut deadlines = CloseDeadlines { after_stdin: patience, ..CloseDeadlines::default() };
@@ -267,7 +267,7 @@ impl Ending {
     }
 }
 
-/// What reads what the server says.
+/// The reader of the server's messages.
 struct Reading {
     ending: Ending,
     limit: usize,

@@ -91,7 +91,7 @@ impl Deadline {
         }
     }
 
-    /// Whether something ends before the deadline; it is dropped if not.
+    /// Returns whether something ends before the deadline; it is dropped if not.
     pub async fn allows(&mut self, what: impl Future) -> bool {
         tokio::select! {
             biased;

@@ -59,7 +59,7 @@ impl Fetch for HttpFetch {
                 return Err(failed("is not https"));
             }
             let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
-            // What reqwest says first names the URL again; the cause is what helps.
+            // The first message of reqwest names the URL again; the cause is more helpful.
             let unreachable = |error: reqwest::Error| failed(&format!("is not to be had: {}", cause(&error)));
             let mut response = fetch.client(is_near)?.execute(request).await.map_err(unreachable)?;
             let mut body = BytesMut::new();

@@ -25,7 +25,7 @@ enum Kind {
     Mounted(Arc<MountedListener>),
 }
 
-/// Whether two files are one, a socket for both directions say.
+/// Returns whether two files are one, a socket for both directions say.
 #[cfg(unix)]
 fn is_same(one: &File, other: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -82,7 +82,7 @@ impl Listener {
         }
     }
 
-    /// What the host of a binding is told.
+    /// The description for the host of a binding.
     #[doc(hidden)]
     pub fn facts(&self) -> Value {
         match &*self.kind {

@@ -26,7 +26,7 @@ impl MemoryConnector {
 
 impl Connector for MemoryConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
-        // Queues, so that neither side ever runs on the other's stack. What they hold is bounded by admission on both sides.
+        // Queues, so that neither side ever runs on the other's stack. Their content is bounded by admission on both sides.
         let (to_server, mut from_client) = mpsc::unbounded_channel::<Bytes>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));

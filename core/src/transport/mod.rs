@@ -1,4 +1,4 @@
-//! What moves the bytes: tokio drivers for every transport, and the entry points that need one.
+//! Transports: tokio drivers for each of them, and the entry points that need one.
 
 mod child;
 pub(crate) mod child_link;

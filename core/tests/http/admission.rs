@@ -1,4 +1,4 @@
-//! What an endpoint lets in: requests without a session, and bytes of bodies.
+//! Admission at an endpoint: requests without a session, and bytes of bodies.
 
 use crate::{support::*, tasks::named};
 use serde_json::{Value, json};

@@ -49,7 +49,7 @@ async fn http_26_and_27_a_call_is_polled_for_its_answer() {
         assert_eq!(events.len(), 1 + usize::from(progress), "{events:?}");
         assert_eq!(events.last().unwrap()["result"]["content"][0]["text"], "let through");
 
-        // Whoever asks again gets it again, and only that.
+        // A client that asks again gets it again, and only that.
         let again = fixture.resume(&id, &last).send().await;
         assert_eq!(again.events(), events);
         let none = fixture.resume(&id, again.ids().last().unwrap()).send().await;

@@ -219,7 +219,7 @@ async fn a_client_that_reads_nothing_is_busy_and_then_hears_everything() {
         taken += 1;
         assert!(taken < 200, "nothing bounds what waits");
     }
-    // What is no request passes.
+    // A message that is not a request passes.
     session.post(&notification("notifications/cancelled")).await;
     for number in 0..taken {
         session.stream.until(&format!("\"id\":\"echo {number}\"")).await;

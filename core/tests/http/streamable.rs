@@ -71,7 +71,7 @@ async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
     body["params"]["_meta"].as_object_mut().unwrap().shift_remove(VERSION);
     let no_version = fixture.ask("POST").json(&body).header("MCP-Protocol-Version", "2026-07-28");
     assert_eq!(no_version.send().await.error(), (400, -32602));
-    // What the method itself refuses has been served.
+    // A request that the method itself refuses has been served.
     assert_eq!(fixture.modern("tools/call", call("nobody", json!({}))).send().await.error(), (200, -32602));
 }
 
@@ -88,7 +88,7 @@ async fn disc_14_disc_15_a_call_needs_what_it_declares_itself() {
         body["params"]["_meta"][CAPABILITIES] = capabilities;
         fixture.modern("tools/call", call("picky", json!({}))).json(&body)
     };
-    // What the request before declared counts for nothing.
+    // The declaration of the request before counts for nothing.
     for _ in 0..2 {
         assert_eq!(ask(json!({"sampling": {"tools": {}}})).send().await.status, 200);
         for lacking in [json!({}), json!({"elicitation": {}})] {
@@ -130,7 +130,7 @@ async fn h26_07_to_09_h26_35_to_37_parameter_headers_agree_with_the_arguments() 
         ("integer", json!({"it": 9_007_199_254_740_992_u64}), Some("9007199254740992"), 400),
         ("integer", json!({"it": 9_007_199_254_740_993_i64}), Some("1"), 400),
         ("integer", json!({"it": -1e30}), None, 400),
-        // What the schema refuses is told by the schema.
+        // The schema reports what it refuses.
         ("integer", json!({"it": "42"}), Some("42"), 200),
         ("boolean", json!({"it": true}), Some("true"), 200),
         ("boolean", json!({"it": true}), Some("TRUE"), 400),

@@ -294,7 +294,7 @@ impl Stream {
         assert!(!waited, "no {text:?} in {}", String::from_utf8_lossy(&self.received));
     }
 
-    /// What was read, as text.
+    /// The text that was read.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.received).into_owned()
     }

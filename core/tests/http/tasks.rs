@@ -32,7 +32,7 @@ async fn fixture(options: HttpOptions) -> Fixture {
     fixture
 }
 
-/// Whoever names themselves is believed: the token is the name.
+/// Every caller is believed: the token is the name.
 pub(crate) fn named() -> HttpOptions {
     let verifier = |verification: Verification| {
         let identity = Identity { subject: Some(verification.token().into()), ..Identity::default() };

@@ -55,7 +55,7 @@ async fn sec_20_a_socket_is_for_its_user_and_goes_with_its_listener() {
     assert_eq!(found.permissions().mode() & 0o777, 0o600);
     assert_eq!(listener.url().unwrap(), format!("unix:{}:/mcp", path.display()));
 
-    // Whatever the host is called: no page and no name leads here.
+    // Under any name of the host: no page and no name leads here.
     let mut socket = UnixStream::connect(&path).await.unwrap();
     let body = initialize("2025-11-25").to_string();
     let head = "POST /mcp HTTP/1.1\r\nHost: any\r\nContent-Type: application/json\r\nConnection: close\r\n";

@@ -216,7 +216,7 @@ fn app_16_interfaces_are_offered_to_who_can_show_them() {
         params["_meta"][CAPABILITIES] = capabilities.clone();
         let found = tool_of(&mut wire, params, "provided");
         assert_eq!(found.get("_meta").is_some(), is_shown, "{capabilities}");
-        // What one request declares says nothing of the next.
+        // The declaration of one request does not hold for the next.
         let mut other = modern(json!({}));
         other["_meta"][CAPABILITIES] = if is_shown { json!({}) } else { showing.clone() };
         assert_eq!(tool_of(&mut wire, other, "provided").get("_meta").is_some(), !is_shown, "{capabilities}");

@@ -141,7 +141,7 @@ impl Fake {
         self.open(options).await.unwrap().unwrap()
     }
 
-    /// What the server saw: the number of the connection, and the method or the id.
+    /// The messages that the server saw: the number of the connection, and the method or the id.
     fn seen(&self) -> Vec<(usize, String)> {
         let name = |message: &Value| {
             message["method"].as_str().map_or_else(|| format!("answer {}", message["id"]), str::to_owned)
@@ -249,7 +249,7 @@ fn check(message: &Value) {
     assert!(violations.is_empty(), "{revision}: {}\n{violations:?}", record.message);
 }
 
-/// What the client's owner heard.
+/// The notifications that the client's owner received.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 

@@ -33,7 +33,7 @@ fn code(answer: &Value) -> i64 {
     answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"))
 }
 
-/// What is offered, as the revision says it.
+/// The capabilities in the words of the revision.
 fn capabilities(role: &str, revision: &str) -> Value {
     let mut wire = Wire::start(role, &File::new());
     if revision == MODERN {
@@ -252,7 +252,7 @@ fn cmp_02_cmp_03_and_misc_07_completions_are_bounded_and_their_references_checke
         let completion = &found["result"]["completion"];
         assert_eq!(completion["values"].as_array().unwrap().len(), 100, "{revision}");
         assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(150), &json!(true)));
-        // What exists and is completed by nobody has no suggestions.
+        // An argument that exists but has no completion has no suggestions.
         for (reference, name) in
             [(prompt("greet"), "tone"), (json!({"type": "ref/resource", "uri": "test://item/{id}"}), "id")]
         {

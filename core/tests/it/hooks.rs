@@ -100,7 +100,7 @@ async fn tool_22_middleware_sees_changes_and_refuses() {
         );
         assert_eq!(client.call_tool("secret", json!({})).await.unwrap_err().rpc().unwrap().code, -32000);
         assert!(client.call_tool("broken", json!({})).await.unwrap().is_error);
-        // What it does not wrap goes on.
+        // Methods that it does not wrap go on.
         assert_eq!(client.list_tools().await.unwrap().len(), 2);
     }
     wrong_methods_are_refused();

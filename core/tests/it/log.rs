@@ -1,4 +1,4 @@
-//! What a server tells its own log.
+//! The log of a server.
 
 use crate::{offer, process::File, wire::Wire};
 use serde_json::json;

@@ -12,7 +12,7 @@ const ROLE: &str = "TRUNKLINE_TEST_ROLE";
 const FILE: &str = "TRUNKLINE_TEST_FILE";
 const ARGUMENTS: [&str; 4] = ["plays_a_role", "--exact", "--nocapture", "--test-threads=1"];
 
-/// What precedes the protocol on the standard output of a role: the test harness has printed before.
+/// The line before the protocol on the standard output of a role: the test harness has printed before.
 pub(crate) const READY: &str = "ready";
 
 /// No wait of a test is longer: whatever takes this long on any machine is a hang.
@@ -77,12 +77,12 @@ impl Drop for File {
     }
 }
 
-/// Whether a process is there, where the system tells; elsewhere it is not.
+/// Returns whether a process is there, where the system tells; elsewhere it is not.
 pub(crate) fn runs(id: &str) -> bool {
     cfg!(unix) && Command::new("kill").args(["-0", id]).output().unwrap().status.success()
 }
 
-/// Whether the last process that wrote to a file has said goodbye, or is gone without.
+/// Returns whether the last process that wrote to a file has said goodbye, or is gone without.
 pub(crate) fn has_ended(file: &File) -> bool {
     let text = file.text();
     let last = text.lines().last().and_then(|line| line.split_once(' '));

@@ -635,7 +635,7 @@ fn ping_01_and_life_11_a_handler_asks_its_client_while_others_are_served() {
         );
         assert!(text_of(&wire.answer(3)).contains("never heard of it"));
 
-        // What is neither a result nor an error ends the question and is not answered itself: a client could take that for the
+        // An answer that is neither a result nor an error ends the request and is not answered itself: a client could take that for the
         // answer of its own request with the same id.
         let long = format!(r#","result":{{"a":"{}"}}"#, "x".repeat(MAX_MESSAGE));
         for rest in [r#","result":{},"error":{}"#, r#","error":{"code":1}"#, r#","result":{"#, &long] {

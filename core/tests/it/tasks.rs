@@ -31,7 +31,7 @@ fn given(word: &str) -> Value {
     json!({"action": "accept", "content": {"word": word}})
 }
 
-/// What both forms say of a task (TSK-23, TKX-27).
+/// Checks the members that both forms of tasks have (TSK-23, TKX-27).
 fn check_shape(task: &Value, ttl: &str, poll_interval: &str) {
     for time in ["createdAt", "lastUpdatedAt"] {
         let text = task[time].as_str().unwrap_or_else(|| panic!("no {time}: {task}"));

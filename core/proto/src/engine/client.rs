@@ -45,12 +45,12 @@ pub struct SentRequest {
     pub alone: bool,
 }
 
-/// What a message from the server means.
+/// The meaning of a message from the server.
 #[derive(Debug)]
 pub enum ClientReceived<T> {
     /// A request is answered.
     Answered {
-        /// What travelled with it.
+        /// The item that travelled with it.
         item: T,
         /// Its method.
         method: Box<str>,
@@ -59,7 +59,7 @@ pub enum ClientReceived<T> {
     },
     /// Progress of a request in flight.
     Progress {
-        /// What travels with it.
+        /// The item that travels with it.
         item: T,
         /// The notification's parameters.
         params: RawJson,

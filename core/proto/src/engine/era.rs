@@ -2,7 +2,7 @@
 
 use crate::protocol::{Era, envelope::Request, meta::RequestMeta, method};
 
-/// What a request wants to be.
+/// The era that a request claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// `initialize`, which opens a session of the legacy era.

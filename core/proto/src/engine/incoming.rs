@@ -23,7 +23,7 @@ pub struct IncomingCall {
     pub info: RequestInfo,
 }
 
-/// What a call takes up.
+/// The room that a call takes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
     /// A running place, or a place among the calls that wait: as long as it waits, it holds so many bytes.
@@ -34,7 +34,7 @@ pub enum Demand {
     Stays,
 }
 
-/// What becomes of a new call.
+/// The decision about a new call.
 #[derive(Debug)]
 pub enum Admission<T> {
     /// Serve it now.
@@ -268,7 +268,7 @@ mod tests {
         let limits = Limits { max_running: 1, max_waiting_bytes: 10, ..Limits::default() };
         let mut table: Incoming<u32> = Incoming::new(&limits);
         let keys: Vec<_> = (0..5).map(|_| table.next_key()).collect();
-        // What runs does not wait.
+        // A running call does not wait.
         assert!(matches!(table.admit(keys[0], 0.into(), Demand::Place(100), 0), Admission::Run(0)));
         assert!(matches!(table.admit(keys[1], 1.into(), Demand::Place(6), 1), Admission::Wait));
         assert!(matches!(table.admit(keys[2], 2.into(), Demand::Place(5), 2), Admission::Busy));

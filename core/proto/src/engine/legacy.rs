@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-/// What the handshake fixed.
+/// The revision and the client that `initialize` fixed.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
@@ -14,7 +14,7 @@ pub(crate) struct Session {
     pub(crate) client_capabilities: RawJson,
 }
 
-/// What a client may say of itself in bytes: it is kept as long as its session.
+/// The bound in bytes on the description of a client, which is kept as long as its session.
 const MAX_KEPT: usize = 1 << 20;
 
 #[derive(Deserialize)]
@@ -51,7 +51,7 @@ impl Session {
         Ok(Self { revision: answer_to(&offered), client_info, client_capabilities })
     }
 
-    /// What a server without sessions assumes of a request: its header's revision and no capabilities.
+    /// The session that a server without sessions assumes: the revision of the header and no capabilities.
     pub(crate) fn stateless(revision: Revision) -> Self {
         Self { revision, client_info: None, client_capabilities: RawJson::empty_object() }
     }

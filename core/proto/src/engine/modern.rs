@@ -11,7 +11,7 @@ use crate::protocol::{
 use serde_json::value::RawValue;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What the HTTP headers of a request say, decoded; compared with the body here (H26-01..08).
+/// The mirrored HTTP headers of a request, decoded; compared with the body here (H26-01..08).
 #[derive(Debug, Clone, Default)]
 pub struct Mirror {
     /// `MCP-Protocol-Version`

@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for RevisionChoice {
     }
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Send a probe.
@@ -100,7 +100,7 @@ pub enum Probe {
     },
 }
 
-/// What a probe brought.
+/// The outcome of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProbeOutcome {
     /// A result.
@@ -134,9 +134,9 @@ pub enum NegotiationError {
     /// No revision in common.
     #[error("No protocol revision in common: the server speaks {server}, this client {client}")]
     NoCommonRevision {
-        /// What the server named.
+        /// The revisions that the server named.
         server: String,
-        /// What the client would speak.
+        /// The revisions that the client speaks.
         client: String,
     },
     /// The server refused.

@@ -1,4 +1,4 @@
-//! What the requests of a client carry: who it is, in words of the revision, and the parameters with their `_meta`.
+//! Parameters of a client's requests: its identity in words of the revision, and the parameters with their `_meta`.
 
 use super::outgoing::one_line;
 use crate::protocol::{
@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
 
-/// Who the client is, as it says of itself.
+/// The identity of the client, in its own words.
 #[derive(Debug, Clone)]
 pub struct ClientIdentity {
     /// The Implementation object.
@@ -20,7 +20,7 @@ pub struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// What a server of this revision can know of it.
+    /// The part that a server of this revision can know.
     pub(super) fn at(&self, revision: Revision) -> Self {
         Self {
             info: projected(&self.info, revision, project::project_implementation),

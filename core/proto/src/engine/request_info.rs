@@ -25,12 +25,12 @@ pub struct RequestInfo {
     pub log_level: Option<LoggingLevel>,
     /// The parameters that HTTP headers repeat, for the comparison with the arguments; `None` where headers repeat nothing.
     pub mirrored: Option<Arc<MirroredParameters>>,
-    /// Who sends the request, as the transport has verified it: an object with at least `principal`. `None` where nothing is verified.
+    /// The verified identity of the sender: an object with at least `principal`. `None` where nothing is verified.
     pub auth: Option<RawJson>,
 }
 
 impl RequestInfo {
-    /// Whom the verified identity names; empty where nothing is verified.
+    /// The principal of the verified identity; empty where nothing is verified.
     pub fn principal(&self) -> String {
         let auth: Option<Value> = self.auth.as_ref().and_then(|auth| auth.parse().ok());
         auth.and_then(|auth| auth["principal"].as_str().map(str::to_owned)).unwrap_or_default()

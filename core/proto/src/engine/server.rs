@@ -31,7 +31,7 @@ pub struct ServerConversation<T, U> {
     outgoing: Outgoing<U>,
 }
 
-/// What to do about a message.
+/// The decision about a message.
 #[derive(Debug)]
 pub enum Received<T, U> {
     /// Answer `initialize` with this revision.
@@ -48,7 +48,7 @@ pub enum Received<T, U> {
         key: CallKey,
         /// Why, in the client's words.
         reason: Option<String>,
-        /// What travelled with it, if it had not been handed out yet.
+        /// The item that travelled with it, if it had not been handed out yet.
         waiting: Option<T>,
         /// The call whose turn it is now.
         next: Option<(IncomingCall, T)>,

@@ -18,7 +18,7 @@ pub enum Role {
 pub struct Method {
     /// The name on the wire.
     pub name: &'static str,
-    /// What bindings may call it, whose native parts know no names of the wire.
+    /// The word for it in native parts of bindings, which know no names of the wire.
     pub word: Option<&'static str>,
     /// Request or notification.
     pub kind: Kind,

@@ -113,7 +113,7 @@ macro_rules! client_operations {
                 required reference "ref": Reference,
                 /// The argument with what was typed so far.
                 required argument "argument": CompleteArgument,
-                /// What is known already, such as the values of other arguments (2025-06-18 and later).
+                /// Values that are known already, such as those of other arguments (2025-06-18 and later).
                 optional context "context": CompleteContext,
             ) -> CompleteResult;
             /// Asks whether the server is alive.
@@ -126,7 +126,7 @@ macro_rules! described_operations {
     ($($(#[doc = $doc:literal])* $kind:ident $name:ident = $method:ident(
         $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
     ) $(or $instead:ident)? $(-> $result:ident $(of $item:ident)? $(with $progress:ident)?)?;)*) => {
-        /// What a client calls.
+        /// The operations of a client.
         pub static CLIENT: &[Operation] = &[$(Operation {
             name: stringify!($name),
             doc: &[$($doc),*],
@@ -158,7 +158,7 @@ macro_rules! described_operations {
 
 client_operations!(described_operations);
 
-/// What a handler asks of the client of its call.
+/// The operations of a handler: requests to the client of its call.
 pub static HANDLER: &[Operation] = &[
     Operation {
         name: "elicit",

@@ -21,7 +21,7 @@ pub struct Call {
     input: RawJson,
 }
 
-/// What is known about a call, and what may be done while it runs. Cheap to clone.
+/// A call while it runs: facts about it, and functions for its handler. Cheap to clone.
 #[derive(Clone)]
 pub struct CallInfo {
     backend: Arc<dyn CallBackend>,
@@ -129,7 +129,7 @@ impl CallInfo {
         self.backend.method()
     }
 
-    /// What is called: the name of a tool or prompt, the URI of a resource, or the method for anything else.
+    /// The name of the tool or prompt, the URI of the resource, or the method for anything else.
     pub fn name(&self) -> &str {
         self.backend.name()
     }
@@ -238,7 +238,7 @@ impl CallInfo {
         self.backend.set_task_message(message);
     }
 
-    /// Whether the call is no longer wanted.
+    /// Returns whether the call is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         self.backend.is_cancelled()
     }

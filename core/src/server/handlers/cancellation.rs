@@ -44,7 +44,7 @@ impl Cancellation {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether the flag is raised.
+    /// Returns whether the flag is raised.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.state.lock().reason.is_some()
     }
@@ -69,7 +69,7 @@ impl Cancellation {
 
     /// Takes a hook away that is of no use any more.
     pub(crate) fn forget(&self, hook: Option<HookId>) {
-        // What it holds is dropped with no lock held.
+        // The hook is dropped with no lock held.
         let _hook = hook.and_then(|hook| self.state.lock().hooks.remove(&hook.0));
     }
 

@@ -1,4 +1,4 @@
-//! What a server may ask a client for while it serves a request: elicitation, sampling and roots.
+//! Client requests while a request is served: elicitation, sampling and roots.
 
 use super::client_request::ClientRequestError;
 use crate::{
@@ -60,7 +60,7 @@ pub(in crate::server) enum InputKind {
     Roots,
 }
 
-/// What a client said to a request for input.
+/// The answer of a client to a request for input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::server) enum Answer {
     #[serde(rename = "g")]
@@ -118,12 +118,12 @@ impl InputRequest {
         }
     }
 
-    /// What has to be known of it until its answer comes.
+    /// The part that is kept until the answer comes.
     pub(in crate::server) fn question(&self) -> Question {
         Question { kind: self.kind, schema: self.params.get(SCHEMA).cloned() }
     }
 
-    /// What an answer says. [`ClientRequestError::Suspended`]: it answers something else, so the question is still open (MRTR-10).
+    /// Reads an answer. [`ClientRequestError::Suspended`]: it answers another request, so this one is still open (MRTR-10).
     pub(in crate::server) fn read(&self, answer: Answer) -> Result<Value, ClientRequestError> {
         match answer {
             Answer::Refused(error) => Err(ClientRequestError::Refused(error)),
@@ -136,7 +136,7 @@ impl InputRequest {
         }
     }
 
-    /// Whether a client's answer can be used: `Err` says why not.
+    /// Returns whether a client's answer can be used: `Err` says why not.
     pub(in crate::server) fn check_answer(&self, answer: &Value) -> Result<(), Unusable> {
         check_answer(self.kind, &self.params, answer)
     }
@@ -145,7 +145,7 @@ impl InputRequest {
 /// The parameter of an elicitation that its answer has to match.
 const SCHEMA: &str = "requestedSchema";
 
-/// What an answer is checked against: it travels sealed, for the client may have forgotten it or say that it was another.
+/// The request that an answer is checked against. It travels sealed, for the client may have forgotten or changed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::server) struct Question {
     #[serde(rename = "k")]
@@ -155,7 +155,7 @@ pub(in crate::server) struct Question {
 }
 
 impl Question {
-    /// What the client said to it. `None`: something else, so the question is still open (MRTR-10).
+    /// The answer of the client. `None`: it answers another request, so this one is still open (MRTR-10).
     pub(in crate::server) fn answer(&self, response: Value) -> Option<Answer> {
         let params = self.schema.as_ref().map_or_else(|| json!({}), |schema| json!({SCHEMA: schema}));
         match check_answer(self.kind, &params, &response) {
@@ -177,7 +177,7 @@ fn check_answer(kind: InputKind, params: &Value, answer: &Value) -> Result<(), U
 pub(in crate::server) enum Unusable {
     /// It answers something else.
     Shape,
-    /// What was filled in is not what the schema says (ELI-11).
+    /// The content does not match the schema of the form (ELI-11).
     Content(String),
 }
 

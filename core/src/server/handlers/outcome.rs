@@ -1,16 +1,16 @@
-//! What a handler returns.
+//! Return values of handlers.
 
 use super::input::InputRequest;
 use crate::protocol::{RawJson, RpcError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     /// A text: one text block of a tool, the contents of a resource, or one message of the user.
     Text(String),
-    /// What the thing is made of, one or an array: content blocks of a tool, ResourceContents of a resource, PromptMessages (or content
+    /// Content, one part or an array: content blocks of a tool, ResourceContents of a resource, PromptMessages (or content
     /// blocks, as messages of the user) of a prompt.
     Content(RawJson),
     /// A JSON object: its text, and for tools the object as structured content.
@@ -23,7 +23,7 @@ pub enum Outcome {
     InputRequired {
         /// The requests by keys of the handler's choice.
         requests: BTreeMap<String, InputRequest>,
-        /// What the handler wants to know then. It travels sealed.
+        /// The state for the next run of the handler. It travels sealed.
         state: Option<Value>,
     },
     /// There is no such thing. Resources and providers say so.
@@ -39,7 +39,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether a provider says that there is no such thing.
+    /// Returns whether a provider says that there is no such thing.
     pub(in crate::server) fn is_null(&self) -> bool {
         match self {
             Self::NotFound => true,

@@ -136,7 +136,7 @@ fn ask_provider(
     Ok(Routed::Run(Arc::new(mapper), input))
 }
 
-/// What a provider is called with for a thing that is not registered.
+/// The arguments of a provider for a feature that is not registered.
 pub(super) fn get_body(params: &RawJson) -> Result<RawJson, RpcError> {
     RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())
 }

@@ -63,7 +63,7 @@ pub(super) fn unsubscribe(context: &RequestContext, params: Option<&RawJson>) ->
     Ok(Routed::Answer(RawJson::empty_object()))
 }
 
-/// Whether a URI can be one of this server; what a provider knows is only known when it is read.
+/// Returns whether a URI can be one of this server; what a provider knows is only known when it is read.
 fn exists(context: &RequestContext, uri: &str) -> bool {
     let snapshot = &context.snapshot;
     snapshot.resources.get(uri).is_some()

@@ -64,7 +64,7 @@ pub(super) fn read_directory(context: &RequestContext, params: Option<&RawJson>)
     Ok(Routed::Answer(context.results().seal_object(result, context.info.revision)))
 }
 
-/// What lies directly in a folder, by URI: files as they are, folders as `inode/directory`.
+/// The entries of a folder, by URI: files as they are, folders as `inode/directory`.
 fn children(context: &RequestContext, uri: &str) -> BTreeMap<String, Value> {
     let folder = format!("{uri}/");
     // SKL-62: folders are written without a slash at their end.

@@ -118,7 +118,7 @@ fn named(context: &RequestContext, params: Option<&RawJson>) -> Result<Arc<Task>
     }
 }
 
-/// Whether this client may speak of tasks at all (TKX-21, TKX-26, TKX-49).
+/// Returns whether this client may speak of tasks at all (TKX-21, TKX-26, TKX-49).
 fn check_offered(context: &RequestContext) -> Result<(), RpcError> {
     if !context.offers_tasks() {
         return Err(RpcError::method_not_found(context.method));

@@ -72,7 +72,7 @@ fn unknown(name: &str) -> RpcError {
     RpcError::invalid_params(format!("Unknown tool: {name}"))
 }
 
-/// Whether every member of `required` is declared, at every depth.
+/// Returns whether every member of `required` is declared, at every depth.
 fn covers(declared: &Value, required: &Value) -> bool {
     match required.as_object() {
         Some(members) => {

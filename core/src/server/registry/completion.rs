@@ -5,7 +5,7 @@ use crate::server::handlers::Handler;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What an argument belongs to.
+/// The prompt or resource template that an argument belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CompletionTarget {
     /// The prompt of that name (`ref/prompt`).
@@ -18,7 +18,7 @@ impl CompletionTarget {
     /// Reads a PromptReference or a ResourceTemplateReference.
     ///
     /// # Errors
-    /// What it lacks.
+    /// The missing member.
     pub fn read(reference: &Value) -> Result<Self, &'static str> {
         let text = |member: &str| reference.get(member).and_then(Value::as_str).map(str::to_owned);
         match reference.get("type").and_then(Value::as_str) {

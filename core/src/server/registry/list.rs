@@ -12,12 +12,12 @@ use std::{
 pub(crate) trait Listed {
     /// The member of the list's result, such as `tools`.
     const MEMBER: &'static str;
-    /// What it is, with its article, for errors.
+    /// The noun with its article, for errors.
     const NOUN: &'static str;
 
-    /// What names it: unique in its list.
+    /// The name or URI, unique in its list.
     fn key(&self) -> &str;
-    /// What the list shows of it.
+    /// The descriptor for lists.
     fn descriptor(&self) -> &Descriptor;
 }
 

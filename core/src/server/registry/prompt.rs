@@ -61,7 +61,7 @@ pub(crate) struct RegisteredPrompt {
 }
 
 impl RegisteredPrompt {
-    /// What is wrong with arguments (PRM-05).
+    /// The problem of invalid arguments (PRM-05).
     pub(in crate::server) fn problem(&self, arguments: &Map<String, Value>) -> Option<String> {
         let missing =
             self.arguments.iter().find(|argument| argument.required && !arguments.contains_key(&argument.name));

@@ -117,7 +117,7 @@ fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, Register
     }
 }
 
-/// What reading needs of a resource or of a template.
+/// The part of a resource or template that reading needs.
 pub(in crate::server) struct ReadInfo {
     pub(in crate::server) mime_type: Option<String>,
     pub(in crate::server) cache: CacheHints,

@@ -14,7 +14,7 @@ use super::{
 use crate::server::handlers::Handler;
 use std::{collections::HashMap, sync::Arc};
 
-/// What is offered at one moment.
+/// The features of a server at one moment.
 #[derive(Clone, Default)]
 pub(crate) struct Snapshot {
     pub(in crate::server) tools: Arc<List<RegisteredTool>>,
@@ -27,11 +27,11 @@ pub(crate) struct Snapshot {
     pub(in crate::server) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
     /// The lists that have or had something to show; what was declared once stays declared.
     pub(in crate::server) offered: ListSet,
-    /// Whether completions were ever registered.
+    /// `true` if completions were ever registered.
     pub(in crate::server) completes: bool,
-    /// Whether skills were ever registered.
+    /// `true` if skills were ever registered.
     pub(in crate::server) has_skills: bool,
-    /// Whether tools that may run as tasks were ever registered.
+    /// `true` if tools that may run as tasks were ever registered.
     pub(in crate::server) has_tasks: bool,
 }
 
@@ -170,7 +170,7 @@ impl Snapshot {
         Some((next, changed))
     }
 
-    /// What names the things of a category, in the order of its list.
+    /// The names or URIs of a category, in the order of its list.
     pub(in crate::server) fn names(&self, category: Category) -> Vec<String> {
         fn keys<T: Listed>(list: &List<T>) -> Vec<String> {
             list.iter().map(|item| item.key().to_owned()).collect()
@@ -183,7 +183,7 @@ impl Snapshot {
         }
     }
 
-    /// Tools whose user interface nobody serves (APP-11), with its URI. What providers serve is not known here.
+    /// Tools whose user interface nobody serves (APP-11), with its URI. Resources of providers are not known here.
     pub(in crate::server) fn missing_interfaces(&self) -> Vec<(&str, &str)> {
         if self.providers(Category::Resources).next().is_some() {
             return Vec::new();

@@ -28,7 +28,7 @@ pub struct ToolEntry {
     handler: Arc<dyn Handler>,
 }
 
-/// Whether a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision that has tasks.
+/// `true` if a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision that has tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TaskSupport {
     /// Never.
@@ -84,7 +84,7 @@ impl ToolEntry {
         self
     }
 
-    /// Whether the tool may run as a task.
+    /// Returns whether the tool may run as a task.
     pub fn task(self, support: TaskSupport) -> Self {
         self.with("execution", json!({"taskSupport": support.as_str()}))
     }
@@ -146,7 +146,7 @@ impl ToolEntry {
         if scopes.iter().any(|scope| scope == "offline_access") {
             return Err(wrong("scopes", &"offline_access is a matter between a client and its authorization server"));
         }
-        // What peers would refuse to read is refused here; the descriptor itself stays as it was given.
+        // A descriptor that peers would refuse to read is refused here; a valid one stays as it was given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let interface = app::interface_of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
@@ -191,7 +191,7 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) defers_task: bool,
     /// The URI of its user interface.
     pub(in crate::server) interface: Option<String>,
-    /// What the caller's access token must grant.
+    /// The scopes that the caller's access token must grant.
     pub(in crate::server) scopes: Vec<String>,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }

@@ -29,9 +29,9 @@ pub(in crate::server) struct RequestContext {
     pub(in crate::server) key: CallKey,
     pub(in crate::server) method: &'static str,
     pub(super) route: Route,
-    /// Whether its result may require input of the client (MRTR-01).
+    /// `true` if its result may require input of the client (MRTR-01).
     pub(super) takes_input: bool,
-    /// Whether its complete result has caching hints (CCH-01).
+    /// `true` if its complete result has caching hints (CCH-01).
     pub(super) cacheable: bool,
     /// The parameters as they came: they are bound to the state of later rounds.
     pub(super) params: Option<RawJson>,
@@ -40,7 +40,7 @@ pub(in crate::server) struct RequestContext {
     pub(in crate::server) reply: Arc<dyn Outbound>,
     pub(super) cancellation: Cancellation,
     pub(super) rounds: Rounds,
-    /// Whether the handler may make a task of it.
+    /// `true` if the handler may make a task of it.
     pub(super) may_become_task: AtomicBool,
     pub(super) task: OnceLock<Arc<Task>>,
 }
@@ -117,7 +117,7 @@ impl RequestContext {
         self.info.client_capabilities.parse().unwrap_or_default()
     }
 
-    /// Whether there are tasks for this client.
+    /// Returns whether there are tasks for this client.
     pub(in crate::server) fn offers_tasks(&self) -> bool {
         // Without sessions nobody could come back for one in the legacy era.
         self.snapshot.has_tasks && !self.connection.is_stateless()
@@ -198,13 +198,13 @@ impl RequestContext {
         self.reply.send(outgoing);
     }
 
-    /// Whether the result of a part of the chain can still be of use: middleware around a task answers the request with it,
+    /// Returns whether the result of a part of the chain can still be of use: middleware around a task answers the request with it,
     /// though the task may be over by then.
     pub(super) fn has_receiver(&self) -> bool {
         self.is_wanted() || self.connection.conversation().is_open(self.key)
     }
 
-    /// Whether the client still waits for the result.
+    /// Returns whether the client still waits for the result.
     pub(super) fn is_wanted(&self) -> bool {
         match self.task() {
             Some(task) => !task.is_final(),

@@ -147,7 +147,7 @@ struct Gathered {
     waiting: Option<Waiting>,
 }
 
-/// What the handler is called again with.
+/// The input of the next run of the handler.
 struct Waiting {
     input: RawJson,
     responder: Responder,

@@ -29,7 +29,7 @@ pub(in crate::server) fn check(context: &RequestContext) -> Result<(), RpcError>
     if context.method != method::TOOLS_CALL {
         return Ok(());
     }
-    // What cannot be read is refused where it would be served.
+    // Invalid parameters are refused where they would be served.
     let Some(Ok(called)) = context.params.as_ref().map(RawJson::parse::<CallParams<'_>>) else { return Ok(()) };
     match context.snapshot.tools.get(&called.name).filter(|tool| !tool.mirrored.is_empty()) {
         Some(tool) => match called.arguments.map(|text| serde_json::from_str(text.get())) {
@@ -45,7 +45,7 @@ fn compare(tool: &RegisteredTool, headers: &MirroredParameters, arguments: &Valu
     for parameter in &tool.mirrored {
         let argument = match parameter.text(arguments) {
             Ok(argument) => argument,
-            // What the schema refuses is told by the schema. It may take what no header can carry, a huge integer say (H26-28).
+            // The schema reports what it refuses. It may accept values that no header can carry, a huge integer say (H26-28).
             Err(_) if tool.input.validate(arguments).is_err() => continue,
             Err(problem) => return Err(RpcError::header_mismatch(format!("The argument {problem}"))),
         };

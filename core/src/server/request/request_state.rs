@@ -43,12 +43,12 @@ impl fmt::Debug for StateKey {
     }
 }
 
-/// What travels from one round to the next.
+/// The state that travels from one round to the next.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Contents {
     #[serde(rename = "r")]
     pub(super) round: u32,
-    /// What this round asks for: only that can be answered in the next.
+    /// The requests of this round: only these can be answered in the next.
     #[serde(rename = "q", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) asked: BTreeMap<String, Question>,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -59,7 +59,7 @@ pub(super) struct Contents {
     pub(super) user: Option<Value>,
 }
 
-/// What the contents are bound to.
+/// The request that the contents are bound to.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Sealed {
     #[serde(rename = "p")]

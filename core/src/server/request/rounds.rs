@@ -88,7 +88,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// The answer to a question. What was used is sealed into later rounds, and no client can change it there (MRTR-05).
+    /// The answer to a request. A used answer is sealed into later rounds, where no client can change it (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
         let mut state = self.state.lock();
         if !state.used.contains_key(key) {
@@ -125,7 +125,7 @@ impl Rounds {
         })
     }
 
-    /// What is wrong with the other answers of this round.
+    /// The problems of the other answers of this round.
     pub(super) fn problems(&self) -> BTreeMap<String, String> {
         self.of_fresh(|answer| match answer {
             Answer::Unfit(problem) => Some(problem.clone()),
@@ -166,7 +166,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// What the next round has to know.
+    /// The state for the next round.
     pub(super) fn contents(&self, requests: &BTreeMap<String, InputRequest>, user: Option<Value>) -> Contents {
         let state = self.state.lock();
         let asked = requests.iter().map(|(key, request)| (key.clone(), request.question())).collect();

@@ -13,12 +13,12 @@ trunkline_proto::options! {
     pub struct CacheHints {
         /// Time after receipt for which a client may keep the result; 0: it asks again each time.
         ttl: Duration => "ttlMs" as Millis = Duration::ZERO,
-        /// Who may share a kept result: only the caller it was made for, or everyone.
+        /// The callers that may share a cached result: only the one it was made for, or all.
         scope: CacheScope => "cacheScope" = CacheScope::Private,
     }
 }
 
-/// Who may share a cached result. No substitute for access control (CCH-13).
+/// The callers that may share a cached result. No substitute for access control (CCH-13).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {

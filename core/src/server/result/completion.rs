@@ -1,4 +1,4 @@
-//! What the outcome of a completion becomes.
+//! Results of completions.
 
 use super::{failure::error_of, writer::ResultWriter};
 use crate::{

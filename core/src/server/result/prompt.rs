@@ -1,4 +1,4 @@
-//! What a prompt's outcome becomes.
+//! Results of prompts.
 
 use super::{
     failure::{error_of, lossy, unreadable},

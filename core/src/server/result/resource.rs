@@ -1,4 +1,4 @@
-//! What the outcome of reading a resource becomes.
+//! Results of reading resources.
 
 use super::{
     cache_hints::CacheHints,
@@ -11,7 +11,7 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// What is being read.
+/// The resource that is being read.
 pub(in crate::server) struct ReadOf<'a> {
     pub(in crate::server) uri: &'a str,
     pub(in crate::server) mime_type: Option<&'a str>,
@@ -63,7 +63,7 @@ pub(in crate::server) fn render_read(
     Ok(results.seal_object(result, revision))
 }
 
-/// What a handler need not repeat.
+/// Fills in the members that a handler need not repeat.
 fn complete(content: &mut Map<String, Value>, of: &ReadOf<'_>) {
     // No resource has the empty URI: a handler that leaves it empty leaves it out.
     if content.get("uri").is_none_or(|uri| uri == "") {

@@ -1,4 +1,4 @@
-//! What a tool's outcome becomes.
+//! Results of tools.
 
 use super::{
     failure::{self, lossy},
@@ -15,7 +15,7 @@ use std::fmt;
 
 const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
 
-/// What a tool's result has to fit.
+/// The definition that a tool's result has to fit.
 pub(in crate::server) struct ToolOf<'a> {
     pub(in crate::server) name: &'a str,
     pub(in crate::server) output: Option<&'a OutputSchema>,
@@ -73,7 +73,7 @@ pub(in crate::server) fn render_tool(
     }
 }
 
-/// What is said of arguments that do not fit, whoever checked them.
+/// The error text for invalid arguments, from the schema or from the host's own checks.
 pub(in crate::server) fn invalid_arguments(name: &str, problem: &dyn fmt::Display) -> String {
     format!("Invalid arguments for tool {name}: {problem}")
 }
@@ -112,7 +112,7 @@ impl Structured {
     }
 }
 
-/// What a handler gave cannot be read: a fault of the tool.
+/// Fails a call whose handler returned an invalid value: a fault of the tool.
 fn unreadable(
     results: &ResultWriter,
     tool: &ToolOf<'_>,

@@ -34,7 +34,7 @@ impl ResultWriter {
         &self.cache
     }
 
-    /// Whether clients see the detail of internal failures.
+    /// Returns whether clients see the detail of internal failures.
     pub(in crate::server) fn debug(&self) -> bool {
         self.debug
     }

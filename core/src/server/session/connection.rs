@@ -44,7 +44,7 @@ pub(crate) enum Opening {
     Stateless(Revision),
 }
 
-/// What the tasks that are made in a conversation end with.
+/// The end of tasks that are made in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// With the server: whoever knows their ids may come back for them in another conversation.
@@ -171,7 +171,7 @@ impl Connection {
         self.transport
     }
 
-    /// Whether this is one exchange of the legacy era without its session.
+    /// Returns whether this is one exchange of the legacy era without its session.
     pub(in crate::server) fn is_stateless(&self) -> bool {
         self.stateless
     }
@@ -211,7 +211,7 @@ impl Connection {
         self.conversation.lock()
     }
 
-    /// Whether the conversation has ended.
+    /// Returns whether the conversation has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -221,7 +221,7 @@ impl Connection {
         self.conversation.lock().revision()
     }
 
-    /// Whether no call runs or waits.
+    /// Returns whether no call runs or waits.
     pub(crate) fn is_idle(&self) -> bool {
         self.conversation.lock().is_idle()
     }

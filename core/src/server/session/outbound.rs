@@ -21,7 +21,7 @@ pub enum Outgoing {
     Abandoned,
 }
 
-/// What a transport with status codes has to know about an error response.
+/// Facts about an error response for transports with status codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failure {
     /// The JSON-RPC code.
@@ -58,12 +58,12 @@ pub trait Outbound: Send + Sync + 'static {
     /// Sends a message; one that cannot be delivered any more is dropped.
     fn send(&self, outgoing: Outgoing);
 
-    /// Whether so much waits to be read by the client that further calls are refused as busy.
+    /// Returns whether so much waits to be read by the client that further calls are refused as busy.
     fn is_congested(&self) -> bool {
         false
     }
 
-    /// Whether a request can be sent this way, and its answer can come back.
+    /// Returns whether a request can be sent this way, and its answer can come back.
     fn can_ask(&self) -> bool {
         true
     }
@@ -72,14 +72,14 @@ pub trait Outbound: Send + Sync + 'static {
     /// happens.
     fn close_stream(&self) {}
 
-    /// Who sends the requests that are answered here, as the transport has verified it: what becomes [`RequestInfo::auth`].
+    /// The verified identity of the sender of the requests that are answered here; it becomes [`RequestInfo::auth`].
     ///
     /// [`RequestInfo::auth`]: crate::engine::RequestInfo::auth
     fn auth(&self) -> Option<&RawJson> {
         None
     }
 
-    /// Whether the same may do what needs these scopes. Where nobody is asked who he is, nothing is needed.
+    /// Returns whether the same may do what needs these scopes. Where nobody is asked who he is, nothing is needed.
     fn grants(&self, scopes: &[String]) -> bool {
         let _ = scopes;
         true

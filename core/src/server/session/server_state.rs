@@ -27,7 +27,7 @@ pub(in crate::server) struct ServerState {
     edit: Mutex<()>,
     listeners: Listeners,
     next_number: AtomicU64,
-    /// Whether the author was warned of user interfaces that are not registered.
+    /// `true` if the author was warned of user interfaces that are not registered.
     warned: AtomicBool,
 }
 

@@ -109,7 +109,7 @@ impl Subscription {
         }
     }
 
-    /// Whether the stream asked for a task (TKX-42, TKX-43).
+    /// Returns whether the stream asked for a task (TKX-42, TKX-43).
     pub(super) fn names_task(&self, id: &str) -> bool {
         self.tasks.contains(id)
     }

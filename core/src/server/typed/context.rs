@@ -1,4 +1,4 @@
-//! What an async handler in Rust knows about its call.
+//! The context of an async handler in Rust.
 
 use crate::server::{CallInfo, ClientRequestError, handlers::ResponseCallback};
 use crate::{
@@ -75,7 +75,7 @@ impl Context {
         self.facts.close_stream();
     }
 
-    /// Whether the call is cancelled; for loops that do not await.
+    /// Returns whether the call is cancelled; for loops that do not await.
     pub fn is_cancelled(&self) -> bool {
         self.facts.is_cancelled()
     }
@@ -171,7 +171,7 @@ impl Context {
         self.facts.input_responses()
     }
 
-    /// What is wrong with the other answers of this round; see [`crate::server::CallInfo::input_problems`].
+    /// The problems of the other answers of this round; see [`crate::server::CallInfo::input_problems`].
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.facts.input_problems()
     }
@@ -238,7 +238,7 @@ impl Context {
         self.scope().client_capabilities.parse().unwrap_or_default()
     }
 
-    /// What is called: the name of a tool or prompt, or the URI of a resource.
+    /// The name of the tool or prompt, or the URI of the resource.
     pub fn name(&self) -> &str {
         self.facts.name()
     }

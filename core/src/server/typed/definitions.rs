@@ -213,13 +213,13 @@ impl<S> Tool<S> {
         self
     }
 
-    /// Whether the tool may run as a task.
+    /// Returns whether the tool may run as a task.
     pub fn task(mut self, support: TaskSupport) -> Self {
         self.draft.set("execution", json!({"taskSupport": support.as_str()}));
         self
     }
 
-    /// Whether a call begins as a call on 2026-07-28, and becomes a task where its handler says so with
+    /// Returns whether a call begins as a call on 2026-07-28, and becomes a task where its handler says so with
     /// [`crate::Context::start_task`]. On 2025-11-25 the client decides.
     pub fn defer_task(mut self, defer: bool) -> Self {
         self.defers_task = defer;

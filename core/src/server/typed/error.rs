@@ -103,7 +103,7 @@ impl ToolError {
         }
     }
 
-    /// Whether only the log shows it.
+    /// Returns whether only the log shows it.
     pub fn is_internal(&self) -> bool {
         matches!(self.0, Reason::Internal(_))
     }

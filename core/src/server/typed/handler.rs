@@ -8,7 +8,7 @@ use std::future::Future;
 /// An async function that serves a tool, resource, resource template, prompt or completion.
 ///
 /// It has up to eight arguments in any order, each a [`FromContext`]: [`Context`], [`super::Params`], [`super::State`] or a type
-/// of the program. What it may return depends on what it serves: [`super::IntoToolResult`], [`super::IntoResourceResult`],
+/// of the program. The return type depends on the feature that it serves: [`super::IntoToolResult`], [`super::IntoResourceResult`],
 /// [`super::IntoPromptResult`], [`super::IntoCompletionResult`]. It is implemented for functions and closures only; `M` tells
 /// their forms apart.
 #[diagnostic::on_unimplemented(

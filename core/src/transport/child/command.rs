@@ -1,4 +1,4 @@
-//! What to run as a server, and why it could not be run.
+//! The command of a child process, and the reason if it could not be run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ pub struct ChildCommand {
     pub command: Vec<String>,
     /// Environment variables for it.
     pub env: Vec<(String, String)>,
-    /// Whether it gets the environment of this process too.
+    /// `true` if it gets the environment of this process too.
     pub inherit_env: bool,
     /// The folder it runs in; this process's own if `None`.
     pub cwd: Option<PathBuf>,
-    /// What becomes of its standard error.
+    /// The destination of its standard error.
     pub stderr: ChildStderr,
 }
 
-/// What becomes of the standard error of a child process.
+/// The destination of the standard error of a child process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ChildStderr {
     /// Copied to our standard error; the last lines are kept for error messages.

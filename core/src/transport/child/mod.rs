@@ -149,7 +149,7 @@ impl ChildProcess {
         &self.program
     }
 
-    /// What it wrote to its standard error last, as a sentence ends with it.
+    /// The last lines of its standard error, as a suffix for error messages.
     pub fn last_words(&self) -> String {
         let Some(tail) = &self.tail else { return String::new() };
         match tail.lines().as_slice() {
@@ -277,7 +277,7 @@ impl Group {
         self.gone = true;
     }
 
-    /// Whether the group still has a member. As long as it has, its id belongs to nobody else.
+    /// Returns whether the group still has a member. As long as it has, its id belongs to nobody else.
     #[cfg(unix)]
     fn is_left(&self) -> bool {
         self.id

@@ -22,7 +22,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// How long an unused connection is kept: less than servers keep theirs, so that it is not used just when they close it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 const MAX_REDIRECTS: usize = 5;
-/// What URLs of Unix sockets begin with.
+/// The prefix of URLs of Unix sockets.
 const UNIX: &str = "unix:";
 /// The endpoint behind a Unix socket, if its URL does not name it.
 const ENDPOINT: &str = "/mcp";

@@ -31,7 +31,7 @@ pub(super) fn shown(url: &str) -> String {
     [scheme, colon, host, path, query, mark, socket].concat()
 }
 
-/// What lies under reqwest's own words, which only repeat the URL.
+/// The causes below reqwest's own message, which only repeats the URL.
 fn causes(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut cause = error.source();

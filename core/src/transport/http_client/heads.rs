@@ -7,7 +7,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, header};
 
-/// What a client takes in answer to a POST (HTTP-08).
+/// The media types that a client accepts in answer to a POST (HTTP-08).
 const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// The caller's headers, and those of every POST.
@@ -42,7 +42,7 @@ pub(super) fn of_message(
     Ok(found)
 }
 
-/// What GET and DELETE carry.
+/// The headers of GET and DELETE.
 pub(super) fn of_session(base: &HeaderMap, revision: Option<Revision>, session: &HeaderValue) -> HeaderMap {
     let mut found = base.clone();
     found.remove(header::CONTENT_TYPE);

@@ -34,7 +34,7 @@ pub(super) struct HttpLink {
     closing: Closing,
 }
 
-/// What the tasks of a link share.
+/// The state that the tasks of a link share.
 pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) url: Url,
@@ -167,7 +167,7 @@ impl State {
 }
 
 impl Shared {
-    /// HTTP-49: a session that is not needed any more is ended. Whatever the server answers, the client is done.
+    /// HTTP-49: a session that is not needed any more is ended. The answer of the server does not matter.
     async fn end_session(&self, mut deadline: Deadline) {
         let (session, revision) = {
             let mut state = self.state.lock();

@@ -241,7 +241,7 @@ fn says_what_the_server_is(status: StatusCode, request: &RequestHead) -> bool {
     }
 }
 
-/// Whether a message is the response to a request.
+/// Returns whether a message is the response to a request.
 fn answers(message: &[u8], id: &RequestId) -> bool {
     #[derive(Deserialize)]
     struct Head<'a> {

@@ -25,7 +25,7 @@ enum End {
     SessionLost,
     /// It may be opened again.
     Over(EventStream),
-    /// An event of it was too large. What follows that one can be had, that one cannot.
+    /// An event of it was too large. Later events can be had, that one cannot.
     TooLarge,
     Unreachable,
 }
@@ -44,7 +44,7 @@ impl Shared {
             let mut wait = pause;
             was_open |= matches!(end, End::Over(_) | End::TooLarge);
             match end {
-                // What followed that event is lost; what comes from now on need not be.
+                // The events after that one are lost; those from now on need not be.
                 End::Refused if headers.remove(headers::LAST_EVENT_ID).is_some() => {}
                 End::Refused => return,
                 // From a server that never had a stream this says no more than that.

@@ -1,4 +1,4 @@
-//! Who may come in: the one place where the HTTP server asks for access tokens. It comes after `Host` and `Origin` and before
+//! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host` and `Origin` and before
 //! anything of the message (docs/versions.md, 2.2).
 
 use super::{body::HttpBody, reply};
@@ -21,7 +21,7 @@ use std::{
 const DEADLINE: Duration = Duration::from_secs(30);
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// Who sent a request. Cheap to clone.
+/// The sender of a request. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Caller(Option<Arc<Known>>);
 
@@ -59,7 +59,7 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Whether the caller may do what needs these scopes, beside those that everything needs; all of them are named in one
+    /// Returns whether the caller may do what needs these scopes, beside those that everything needs; all of them are named in one
     /// challenge (AUS-11).
     fn permit(&self, request: Option<&RequestId>, operation: &[String]) -> Result<(), Rejection> {
         let Some(known) = &self.0 else { return Ok(()) };
@@ -70,7 +70,7 @@ impl Caller {
             .map_err(|refused| rejection(&known.authorization, request, &refused))
     }
 
-    /// Lets a message in, if the token grants what it needs. What it asks is answered by `reply`, and served as the caller's.
+    /// Lets a message in, if the token grants what it needs. Its request is answered by `reply`, and served as the caller's.
     pub(super) fn enter(
         &self,
         server: &Server,
@@ -146,7 +146,7 @@ pub(super) fn metadata(document: Bytes, parts: &Parts) -> Response<HttpBody> {
     let mut response = reply::json(document);
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-    // Whoever asks: what a cache keeps of a request without an origin is no answer to a page.
+    // For every caller: a cached answer to a request without an origin is not an answer for a page.
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
     response
 }

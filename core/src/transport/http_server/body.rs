@@ -33,7 +33,7 @@ pub(super) struct Events {
     keep_alive: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     ended: bool,
-    /// What ends with the stream.
+    /// The session that ends with the stream.
     _session: Option<SessionEnd>,
 }
 

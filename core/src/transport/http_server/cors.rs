@@ -1,4 +1,4 @@
-//! What a browser is told about pages of other origins, once the guard has let them in.
+//! CORS headers for pages of other origins, once the guard has let them in.
 
 use super::body::HttpBody;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -10,7 +10,7 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// Lets the page that the guard allowed read the response.
 pub(super) fn allow(response: &mut Response<HttpBody>, origin: &HeaderValue, request: &HeaderMap) {
-    // Who lacks a scope may know it; that page has passed the guard.
+    // A caller that lacks a scope may know it; its page has passed the guard.
     let refused =
         response.status() == StatusCode::FORBIDDEN && !response.headers().contains_key(header::WWW_AUTHENTICATE);
     let headers = response.headers_mut();

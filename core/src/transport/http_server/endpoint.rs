@@ -235,7 +235,7 @@ impl Shared {
     }
 }
 
-/// Whether a client of the revision knows events that only let it come back (docs/versions.md, 2.6, 5).
+/// Returns whether a client of the revision knows events that only let it come back (docs/versions.md, 2.6, 5).
 fn primes(revision: Option<Revision>) -> bool {
     revision.is_some_and(|revision| revision.supports(Feature::Priming))
 }

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-/// What there is no room for.
+/// The reason of a refusal: the room that is missing.
 pub(super) type Full = &'static str;
 
 const TOO_MUCH: Full = "too much is being sent and served";
@@ -38,7 +38,7 @@ pub(super) struct Gate {
 struct Places {
     requests: Count,
     streams: Count,
-    /// Whom to end when the endpoint ends.
+    /// The conversations to end when the endpoint ends.
     served: HashMap<u64, Weak<Connection>>,
     next: u64,
     closed: bool,
@@ -75,7 +75,7 @@ impl Count {
     }
 }
 
-/// What one message takes up. Whoever answers it keeps this: it ends with the call, whatever has become of its response.
+/// The room that one message takes up. It is kept with the call and ends with it, whatever has become of the response.
 pub(super) struct Permit {
     gate: Arc<Gate>,
     bytes: usize,
@@ -152,7 +152,7 @@ impl Permit {
         Ok(())
     }
 
-    /// Whether so many bytes more could be held now.
+    /// Returns whether so many bytes more could be held now.
     pub(super) fn check_room(&self, bytes: u64) -> Result<(), Full> {
         let held = self.gate.bytes.load(Ordering::Relaxed) as u64;
         if held.saturating_add(bytes) > self.gate.bounds.bytes as u64 { Err(TOO_MUCH) } else { Ok(()) }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// What a session's streams have carried, and those that still carry something. Locked after a stream, never before.
+/// The events that a session's streams have carried, and the streams that still carry some. Locked after a stream, never before.
 pub(super) struct History {
     log: Mutex<Log>,
     retry: Duration,

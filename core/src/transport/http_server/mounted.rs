@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 /// Requests that are being answered at once; further ones are refused with 503. As many as a listener has connections.
 const MAX_EXCHANGES: usize = 16_384;
-/// What a response gets to end once it was cut.
+/// The time for a response to end once it was cut.
 const CUT: Duration = Duration::from_secs(1);
 
 /// A server inside a web framework.
@@ -40,7 +40,7 @@ impl MountedListener {
         Self { service, max_body, open: watch::channel(0).0, cut: watch::channel(false).0 }
     }
 
-    /// Whether there is anything for a request at its path.
+    /// Returns whether there is anything for a request at its path.
     pub fn serves<B>(&self, request: &Request<B>) -> bool {
         self.service.serves(request)
     }

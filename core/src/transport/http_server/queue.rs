@@ -42,12 +42,12 @@ impl Queue {
         self.messages.is_empty()
     }
 
-    /// Whether so much waits that nothing more should be asked for.
+    /// Returns whether so much waits that nothing more should be asked for.
     pub(super) fn is_congested(&self) -> bool {
         self.bytes > MAX_QUEUED
     }
 
-    /// Whether the same notification waits already. What is logged may be logged twice.
+    /// Returns whether the same notification waits already. Log messages may repeat.
     pub(super) fn holds(&self, outgoing: &Outgoing) -> bool {
         let Outgoing::Notification(message) = outgoing else { return false };
         if memchr::memmem::find(&message[..message.len().min(HEAD)], LOGGED).is_some() {

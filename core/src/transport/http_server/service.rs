@@ -74,7 +74,7 @@ impl HttpService {
         let limits = &server.options().limits;
         let bounds = Bounds {
             requests: options.max_requests.max(1),
-            // Who listens is there for as long as a session would be.
+            // A listening client is kept for as long as a session would be.
             streams: max,
             of_principal: limits.max_running.max(1).saturating_add(limits.max_waiting),
             bytes: options.max_body_bytes.max(limits.max_message_bytes),
@@ -120,7 +120,7 @@ impl HttpService {
         response
     }
 
-    /// Whether there is anything for a request at its path.
+    /// Returns whether there is anything for a request at its path.
     pub(super) fn serves<B>(&self, request: &Request<B>) -> bool {
         let shared = &self.shared;
         let metadata = |auth: &Authorization| auth.metadata(request.uri().path(), shared.routes.endpoint()).is_some();

@@ -18,12 +18,12 @@ use std::{
 /// A session.
 #[derive(Clone)]
 pub(super) struct Session {
-    /// Who opened it, where callers are known: nobody else may use it (SEC-04).
+    /// The principal that opened it, where callers are known: no other may use it (SEC-04).
     pub(super) owner: Option<Arc<str>>,
     pub(super) connection: Arc<Connection>,
-    /// What belongs to no request; on HTTP+SSE, everything.
+    /// The stream of messages without a request; on HTTP+SSE, of all messages.
     pub(super) stream: Arc<Stream>,
-    /// What clients can come back to, if anything is kept for them.
+    /// The events that clients can come back to, if any are kept.
     pub(super) history: Option<Arc<History>>,
 }
 

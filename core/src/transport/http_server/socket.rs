@@ -1,4 +1,4 @@
-//! What a server listens on: a TCP port or a Unix socket.
+//! The socket of a server: a TCP port or a Unix socket.
 
 use super::options::HttpOptions;
 use std::{

@@ -21,23 +21,23 @@ pub(super) struct Stream {
     kind: Kind,
 }
 
-/// What a stream carries, and what a disconnect means for it.
+/// The content of a stream, and the meaning of a disconnect for it.
 pub(super) enum Kind {
-    /// The answer of one POST, perhaps with messages before it. What a disconnect leaves unread is dropped.
+    /// The answer of one POST, perhaps with messages before it. Messages that are unread at a disconnect are dropped.
     Answer {
-        /// Whether messages before the answer can reach the client.
+        /// `true` if messages before the answer can reach the client.
         streams: bool,
-        /// Whether answers of the client find their way back to this conversation.
+        /// `true` if answers of the client find their way back to this conversation.
         in_session: bool,
     },
     /// The answer of one POST in a session, whose client can come back for the rest (HTTP-38).
     Resumable {
         /// Of the session.
         history: Arc<History>,
-        /// Whether the revision lets the server close the connection early (HTTP-27).
+        /// `true` if the revision lets the server close the connection early (HTTP-27).
         polls: bool,
     },
-    /// What belongs to no request of a session (HTTP-33); it waits for a reader.
+    /// Messages without a request of a session (HTTP-33); they wait for a reader.
     Unrelated(Option<Arc<History>>),
     /// Everything that a session says: HTTP+SSE.
     Everything,
@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// What a reader gets.
+/// An item for a reader.
 pub(super) enum Item {
     /// A message, and its place if the client can come back to it.
     Message(Option<EventId>, Outgoing),
@@ -79,7 +79,7 @@ pub(super) enum Item {
 pub(super) struct Reader {
     stream: Arc<Stream>,
     number: u64,
-    /// What an earlier reader had taken, and its client missed.
+    /// Events that an earlier reader had taken and its client missed.
     missed: VecDeque<(EventId, Bytes)>,
     hung_up: bool,
     /// A disconnect cancels what is read here: only in the modern era (HTTP-22, HTTP-24).
@@ -141,7 +141,7 @@ impl Stream {
         (reader, state.waker.take())
     }
 
-    /// Whether someone reads.
+    /// Returns whether someone reads.
     pub(super) fn is_attached(&self) -> bool {
         self.state.lock().attached
     }
@@ -244,7 +244,7 @@ impl Drop for Stream {
 /// The end that a conversation holds. When the last copy is gone without an answer, none will ever come.
 pub(super) struct Answers {
     stream: Arc<Stream>,
-    /// What the call takes up of the endpoint.
+    /// The room that the call takes up at the endpoint.
     _permit: Option<Permit>,
 }
 
@@ -282,7 +282,7 @@ pub(super) fn exchange(
 }
 
 impl Reader {
-    /// What an ended stream had carried.
+    /// A reader of the events of a stream that has ended.
     pub(super) fn of_the_past(missed: VecDeque<(EventId, Bytes)>) -> Self {
         let mut reader = Stream::finished().attach();
         reader.missed = missed;
@@ -334,7 +334,7 @@ impl Reader {
         (Some(position), first.and_then(|outgoing| history.keep(number, outgoing)))
     }
 
-    /// Whether every message has been read and no more will come.
+    /// Returns whether every message has been read and no more will come.
     pub(super) fn is_done(&self) -> bool {
         let state = self.stream.state.lock();
         self.missed.is_empty() && state.has_all() && state.queue.is_empty()
@@ -345,7 +345,7 @@ impl Reader {
         self.cancels.as_ref()
     }
 
-    /// Whether a client that is told early of this stream can poll it.
+    /// Returns whether a client that is told early of this stream can poll it.
     pub(super) fn polls(&self) -> bool {
         matches!(self.stream.kind, Kind::Resumable { polls: true, .. })
     }

@@ -27,7 +27,7 @@ fn legacy() -> ClientOptions {
     ClientOptions { revision: RevisionChoice::Legacy, ..ClientOptions::default() }
 }
 
-/// What the processes of a file wrote down, without their ids, and how many they were.
+/// The notes of the processes of a file, without their ids, and the number of processes.
 fn diary(file: &File) -> (Vec<String>, usize) {
     let text = file.text();
     let lines: Vec<_> = text.lines().filter_map(|line| line.split_once(' ')).collect();
@@ -74,7 +74,7 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
         assert!(!text.contains("line 3\n"), "the last lines only: {text}");
     }
     assert_eq!(heard.all().len(), 1);
-    // Whoever calls later hears why as well.
+    // A later call gets the reason as well.
     let later = soon(client.call_tool("any", json!({}))).await.unwrap_err();
     assert!(later.to_string().ends_with("fatal: out of cheese"), "{later}");
     client.close().await;

@@ -1,4 +1,4 @@
-//! What travels to the client's model.
+//! Messages to the client's model.
 
 use super::*;
 

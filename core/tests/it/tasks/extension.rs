@@ -103,7 +103,7 @@ fn tkx_02_tkx_05_tkx_26_tkx_47_tkx_49_only_who_declares_the_extension_gets_tasks
         assert_eq!(refused["error"]["data"]["requiredCapabilities"], json!({"extensions": {EXTENSION: {}}}), "TKX-26");
         for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
             let refused = wire.ask(3, method, undeclared(json!({"taskId": "x", "inputResponses": {}})));
-            // What an earlier form made may still be asked for (TKX-50), and nothing else.
+            // A task of the earlier form may still be got (TKX-50), and nothing else.
             assert_eq!(code(&refused), -32021, "TKX-21: {method}");
             assert!(refused["error"]["data"]["requiredCapabilities"]["extensions"][EXTENSION].is_object());
         }
@@ -159,7 +159,7 @@ fn tkx_11_tkx_30_what_a_call_would_have_given_is_in_its_task() {
     let failed = becomes(&mut wire, &id, "failed");
     assert_eq!(failed["error"], json!({"code": -32050, "message": "Refused", "data": {"why": "so"}}));
     assert_eq!((failed.get("result"), &failed["statusMessage"]), (None, &json!("Refused")));
-    // What never began is no task.
+    // A call that never began is not a task.
     let wrong = wire.ask("wrong", "tools/call", declaring(json!({"name": "echo", "arguments": {"word": 5}})));
     assert_eq!((&wrong["result"]["resultType"], &wrong["result"]["isError"]), (&json!("complete"), &json!(true)));
 }
@@ -225,7 +225,7 @@ fn tkx_09_tkx_35_what_is_asked_in_rounds_comes_before_the_task_and_apart_from_it
     is_empty(&answer_with(&mut wire, &id, json!({"word": given("after")})));
     assert_eq!(becomes(&mut wire, &id, "completed")["result"]["content"][0]["text"], "before after");
 
-    // Who declares no tasks gets the call, asked in rounds to its end.
+    // A client that declares no tasks gets the call, with rounds to its end.
     let undeclared = |mut params: Value| {
         params["_meta"][CAPABILITIES] = json!({"elicitation": {}});
         params

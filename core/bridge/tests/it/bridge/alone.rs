@@ -1,4 +1,4 @@
-//! What concerns the whole process, in a process of its own.
+//! Tests of the whole process, in a process of their own.
 
 use super::*;
 use crate::{

@@ -63,7 +63,7 @@ fn aus_07_the_host_judges_tokens() {
             }
             "broken" => fail(json!({"kind": "internal", "message": "the database is gone"})),
             "wrong" => {
-                // What is no answer does not answer.
+                // An invalid answer does not answer.
                 assert_eq!(complete(json!({"name": "alice"})).unwrap_err().kind, ErrorKind::InvalidArgument);
                 assert_eq!(complete(json!([])).unwrap_err().kind, ErrorKind::InvalidArgument);
                 assert_eq!(fail(json!({"kind": "tool", "message": "x"})).unwrap_err().kind, ErrorKind::InvalidArgument);

@@ -132,7 +132,7 @@ fn a_ticket_is_good_for_one_answer() {
     let request = host.call(connection, "t", json!({}));
     let ticket = host.called(tool).ticket;
     assert_eq!(host.describe(ticket)["name"], "t");
-    // What is no answer leaves the call as it is.
+    // An invalid answer leaves the call as it is.
     for (shape, wrong) in [
         (Shape::Text, &b"\xff"[..]),
         (Shape::Content, b"5"),

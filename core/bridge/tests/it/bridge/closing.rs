@@ -140,7 +140,7 @@ fn a_call_in_flight_may_use_connections_and_the_rest_of_its_chain_while_the_port
     let request = caller.call(client, "below", json!({}));
     let wrapped = gateway.called(middleware).ticket;
 
-    // What was asked before the end, and what is asked after it, is answered.
+    // Requests before the end and after it are answered.
     let before = gateway.call(connection, "above", json!({}));
     let asked = gateway.called(above).ticket;
     gateway.port.close(0, 60_000).unwrap();

@@ -152,7 +152,7 @@ fn a_response_flows_as_fast_as_it_is_taken() {
     host.port.http_credit(exchange, u64::MAX).unwrap();
     let answered = host.response(exchange);
     assert_eq!(text(&answered.json()["result"]), long);
-    // What is over is not disturbed.
+    // An exchange that is over is not disturbed.
     host.port.http_credit(exchange, 1).unwrap();
     assert!(!host.port.http_body(exchange, "late".into(), true).unwrap());
     host.port.cancel(exchange, "").unwrap();

@@ -27,7 +27,7 @@ fn receive(conversation: &mut Conversation, value: Value) -> Received<&'static s
     conversation.receive(Instant::now(), message(&value), None, "reply")
 }
 
-/// What became of a message, in a few words.
+/// The decision about a message, in a few words.
 fn fate(conversation: &mut Conversation, value: Value) -> String {
     match receive(conversation, value) {
         Received::Initialize(_, revision) => format!("initialize {revision}"),
@@ -455,7 +455,7 @@ mod limits {
     }
 }
 
-/// What may happen to a conversation, in any order.
+/// The events of a conversation, in any order.
 #[derive(Debug, Clone)]
 enum Happening {
     Arrives(Value),

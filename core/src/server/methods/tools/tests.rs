@@ -1,4 +1,4 @@
-//! What a request names is checked as it came, and what is called as it is called.
+//! Tests of names: checked as they came, and called as they are registered.
 
 use crate::{
     engine::Mirror,

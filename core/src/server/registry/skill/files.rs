@@ -36,7 +36,7 @@ impl SkillFile {
 
     /// Where the file lies below the root of its skill.
     pub(in crate::server) fn uri(&self, root: &str) -> Result<String, String> {
-        /// What a segment of a path may hold besides letters and digits (RFC 3986, section 3.3).
+        /// Characters of a path segment besides letters and digits (RFC 3986, section 3.3).
         const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
         let mut uri = root.to_owned();
         for segment in self.path.split('/') {
@@ -100,12 +100,12 @@ impl StoredFile {
         &self.cache
     }
 
-    /// What the entry of the skill says of it (SKL-24).
+    /// The row in the manifest of the skill (SKL-24).
     pub(in crate::server) fn manifest_row(&self) -> Value {
         json!({"uri": self.uri, "digest": self.digest, "size": self.size})
     }
 
-    /// What a folder shows of it: a Resource.
+    /// The row in the list of a folder: a Resource.
     pub(in crate::server) fn resource(&self) -> Value {
         json!({"uri": self.uri, "name": self.name, "mimeType": self.mime_type, "size": self.size})
     }

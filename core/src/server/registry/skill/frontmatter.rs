@@ -13,7 +13,7 @@ pub(in crate::server) struct Frontmatter {
 /// Reads the frontmatter of a text (SKL-08).
 ///
 /// # Errors
-/// What is missing or wrong.
+/// A missing or invalid member.
 pub(in crate::server) fn read(text: &str) -> Result<Frontmatter, String> {
     let yaml = block(text).ok_or("SKILL.md must begin with YAML frontmatter between two lines of ---")?;
     let fields: Value =

@@ -24,7 +24,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// The file that makes a folder a skill.
 const MANIFEST: &str = "SKILL.md";
-/// What every client accepts (SKL-34); more is not offered (SKL-35).
+/// The number of files that every client accepts (SKL-34); more are not offered (SKL-35).
 const MAX_FILES: usize = 512;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
@@ -89,7 +89,7 @@ impl SkillEntry {
 /// Skills exist on one revision only.
 fn as_it_is(_: &mut Value, _: Revision) {}
 
-/// What resources/list shows of a skill (SKL-15).
+/// The row of a skill in resources/list (SKL-15).
 fn manifest_resource(
     uri: &str,
     front: &frontmatter::Frontmatter,

@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-/// Who made a task.
+/// The creator of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct Owner {
     pub(in crate::server) principal: String,
@@ -69,7 +69,7 @@ struct State {
     fetchers: Vec<Fetcher>,
 }
 
-/// What the task asks its client.
+/// A request of the task to its client.
 struct Question {
     request: InputRequest,
     timeout: RequestTimeout,
@@ -83,7 +83,7 @@ struct Fetcher {
     responder: Responder,
 }
 
-/// What a new task is made of.
+/// The parts of a new task.
 pub(in crate::server) struct NewTask {
     pub(in crate::server) id: String,
     pub(in crate::server) number: u64,
@@ -158,7 +158,7 @@ impl Task {
         self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
     }
 
-    /// Whether nobody but that session can see it.
+    /// Returns whether nobody but that session can see it.
     pub(in crate::server) fn belongs_only_to(&self, session: u64) -> bool {
         self.owner.session == Some(session) && self.owner.principal.is_empty()
     }
@@ -208,7 +208,7 @@ impl Task {
         self.notify();
     }
 
-    /// Whether a value of progress may be told: it rises, and the task goes on (PRG-07).
+    /// Returns whether a value of progress may be told: it rises, and the task goes on (PRG-07).
     pub(in crate::server) fn advance(&self, progress: f64) -> bool {
         let mut state = self.state.lock();
         let rises = progress.is_finite() && state.progress.is_none_or(|last| progress > last);
@@ -258,7 +258,7 @@ impl Task {
         true
     }
 
-    /// What the request would have given, tied to the task (TSK-18, TSK-21).
+    /// The result of the request, tied to the task (TSK-18, TSK-21).
     fn payload(&self, context: &RequestContext) -> Result<RawJson, RpcError> {
         let outcome = self.state.lock().outcome.clone().ok_or_else(RpcError::internal)?;
         let mut result: Value = outcome?.parse().map_err(|_| RpcError::internal())?;
@@ -418,12 +418,12 @@ impl Task {
         self.answered(key, Err(ClientRequestError::Cancelled));
     }
 
-    /// Whether it was made in a session of the legacy era.
+    /// Returns whether it was made in a session of the legacy era.
     pub(in crate::server) fn is_of_session(&self) -> bool {
         self.owner.session.is_some()
     }
 
-    /// Whether the core form of a task is told to this revision.
+    /// Returns whether the core form of a task is told to this revision.
     pub(in crate::server) fn is_core(revision: Revision) -> bool {
         revision.supports(Feature::CoreTasks)
     }

@@ -92,7 +92,7 @@ async fn tsk_20_whoever_waits_for_a_result_takes_no_place_of_a_call() {
     let refused = peer.ask("tasks/result", named.clone()).await;
     assert_eq!(refused["error"]["data"]["reason"], "busy", "they are bounded by themselves");
     assert_eq!(peer.ask("tasks/get", named.clone()).await["result"]["status"], "working");
-    // Who waits is there: the session is not idle.
+    // A client waits: the session is not idle.
     assert!(!peer.connection.is_idle());
     assert_eq!(peer.ask("tasks/cancel", named).await["result"]["status"], "cancelled");
     for fetch in fetches {

@@ -1,4 +1,4 @@
-//! Who hears of what, and who does not.
+//! Receivers of notifications.
 
 use crate::{
     protocol::Revision,
@@ -53,7 +53,7 @@ async fn life_05_what_a_session_misses_is_not_told_again_to_streams() {
     assert_eq!(peer.rest().await, [] as [Value; 0], "it has subscribed to nothing");
 }
 
-/// What nobody asked for is not kept, however long nobody can be told.
+/// Notifications without a subscriber are not kept, however long no client can be reached.
 #[tokio::test(start_paused = true)]
 async fn only_what_is_watched_is_kept() {
     let server = of_two();

@@ -4,7 +4,7 @@ fn next(reader: &mut Reader) -> Poll<Option<Item>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
 }
 
-/// What is read: the message with its place.
+/// The next message with its place.
 fn read(reader: &mut Reader) -> String {
     match next(reader) {
         Poll::Ready(Some(Item::Message(id, outgoing))) => {
@@ -146,7 +146,7 @@ fn without_an_answer_the_stream_ends_when_nobody_can_give_one() {
     assert_eq!(read(&mut reader), "end");
 }
 
-/// What may happen to a stream and its readers.
+/// The events of a stream and its readers.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Send,
@@ -157,7 +157,7 @@ enum Step {
 }
 
 proptest::proptest! {
-    /// Whatever breaks when: a client that comes back with the last event it saw has every message once, in order.
+    /// A client that comes back with the last event it saw has every message once, in order, wherever the stream broke.
     #[test]
     fn http_38_no_message_is_lost_or_repeated(steps in proptest::collection::vec(0..5u8, 0..60)) {
         let history = history();
@@ -189,7 +189,7 @@ proptest::proptest! {
         }
         answers.send(answer("done"));
         drop(answers);
-        // Whatever was left is there for who comes back, even after the stream has ended.
+        // The unread messages are there for a client that comes back, even after the stream has ended.
         drop(reader);
         let mut reader = resume(&history, &last).expect("the stream is forgotten");
         while take(&mut reader, &mut last) {}
