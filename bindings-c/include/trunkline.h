@@ -809,17 +809,6 @@ enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
                                               struct trunkline_error **error);
 
 /**
- * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
- * `{"name": …, "description": …, "inputSchema": …}`.
- */
-enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
-                                                struct trunkline_str descriptor,
-                                                trunkline_call_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                struct trunkline_error **error);
-
-/**
  * Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
  */
 enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *server,
@@ -829,39 +818,6 @@ enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *se
                                                      void *user_data,
                                                      trunkline_destructor destructor,
                                                      struct trunkline_error **error);
-
-/**
- * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource as JSON:
- * `{"uri": …, "name": …, "mimeType": …}`.
- */
-enum trunkline_result trunkline_server_add_resource(struct trunkline_server *server,
-                                                    struct trunkline_str descriptor,
-                                                    trunkline_call_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    struct trunkline_error **error);
-
-/**
- * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's ResourceTemplate as JSON:
- * `{"uriTemplate": …, "name": …, "mimeType": …}`.
- */
-enum trunkline_result trunkline_server_add_resource_template(struct trunkline_server *server,
-                                                             struct trunkline_str descriptor,
-                                                             trunkline_call_callback callback,
-                                                             void *user_data,
-                                                             trunkline_destructor destructor,
-                                                             struct trunkline_error **error);
-
-/**
- * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as JSON:
- * `{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}`.
- */
-enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *server,
-                                                  struct trunkline_str descriptor,
-                                                  trunkline_call_callback callback,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor,
-                                                  struct trunkline_error **error);
 
 /**
  * Completes an argument of a prompt, or a variable of a resource template, as `trunkline_server_add` does. `reference` is
@@ -894,34 +850,6 @@ enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *s
                                                       void *user_data,
                                                       trunkline_destructor destructor,
                                                       struct trunkline_error **error);
-
-/**
- * Removes the tool of that name, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *server,
-                                                   struct trunkline_str name,
-                                                   struct trunkline_error **error);
-
-/**
- * Removes the resource of that URI, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *server,
-                                                       struct trunkline_str uri,
-                                                       struct trunkline_error **error);
-
-/**
- * Removes the resource template of that text, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_resource_template(struct trunkline_server *server,
-                                                                struct trunkline_str uri_template,
-                                                                struct trunkline_error **error);
-
-/**
- * Removes the prompt of that name, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *server,
-                                                     struct trunkline_str name,
-                                                     struct trunkline_error **error);
 
 /**
  * Tells the clients that subscribed to the resource that it has changed.
@@ -1710,6 +1638,78 @@ enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
                                                 void *user_data,
                                                 trunkline_destructor destructor,
                                                 struct trunkline_error **error);
+
+/**
+ * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
+ * `{"name": …, "description": …, "inputSchema": …}`.
+ */
+enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
+                                                struct trunkline_str descriptor,
+                                                trunkline_call_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                struct trunkline_error **error);
+
+/**
+ * Removes the tool of that name, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *server,
+                                                   struct trunkline_str name,
+                                                   struct trunkline_error **error);
+
+/**
+ * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource
+ * as JSON: `{"uri": …, "name": …, "mimeType": …}`.
+ */
+enum trunkline_result trunkline_server_add_resource(struct trunkline_server *server,
+                                                    struct trunkline_str descriptor,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    struct trunkline_error **error);
+
+/**
+ * Removes the resource of that URI, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *server,
+                                                       struct trunkline_str uri,
+                                                       struct trunkline_error **error);
+
+/**
+ * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's
+ * ResourceTemplate as JSON: `{"uriTemplate": …, "name": …, "mimeType": …}`.
+ */
+enum trunkline_result trunkline_server_add_resource_template(struct trunkline_server *server,
+                                                             struct trunkline_str descriptor,
+                                                             trunkline_call_callback callback,
+                                                             void *user_data,
+                                                             trunkline_destructor destructor,
+                                                             struct trunkline_error **error);
+
+/**
+ * Removes the resource template of that text, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_resource_template(struct trunkline_server *server,
+                                                                struct trunkline_str uri_template,
+                                                                struct trunkline_error **error);
+
+/**
+ * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as
+ * JSON: `{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}`.
+ */
+enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *server,
+                                                  struct trunkline_str descriptor,
+                                                  trunkline_call_callback callback,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor,
+                                                  struct trunkline_error **error);
+
+/**
+ * Removes the prompt of that name, as `trunkline_server_remove` does.
+ */
+enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *server,
+                                                     struct trunkline_str name,
+                                                     struct trunkline_error **error);
 
 /**
  * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.

@@ -68,22 +68,6 @@ pub unsafe extern "C" fn trunkline_server_remove(
     guard(error, || handle!(server).remove(registration))
 }
 
-/// Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
-/// `{"name": …, "description": …, "inputSchema": …}`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_tool(
-    server: *mut trunkline_server,
-    descriptor: trunkline_str,
-    callback: trunkline_call_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let no_options = std::ptr::null();
-    // SAFETY: the same arguments under the same conventions.
-    unsafe { trunkline_server_add_tool_with(server, descriptor, no_options, callback, user_data, destructor, error) }
-}
-
 /// Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_tool_with(
@@ -102,60 +86,6 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
         let mut entry = settled!(options).map(|options| options.given.0.clone()).unwrap_or_default();
         entry.insert("tool".to_owned(), descriptor);
         server.add("tool", entry, callback, |_| ())
-    })
-}
-
-/// Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource as JSON:
-/// `{"uri": …, "name": …, "mimeType": …}`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_resource(
-    server: *mut trunkline_server,
-    descriptor: trunkline_str,
-    callback: trunkline_call_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        handle!(server).add_described("resource", text!(descriptor), callback)
-    })
-}
-
-/// Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's ResourceTemplate as JSON:
-/// `{"uriTemplate": …, "name": …, "mimeType": …}`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_resource_template(
-    server: *mut trunkline_server,
-    descriptor: trunkline_str,
-    callback: trunkline_call_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        handle!(server).add_described("resourceTemplate", text!(descriptor), callback)
-    })
-}
-
-/// Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as JSON:
-/// `{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_prompt(
-    server: *mut trunkline_server,
-    descriptor: trunkline_str,
-    callback: trunkline_call_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        handle!(server).add_described("prompt", text!(descriptor), callback)
     })
 }
 
@@ -217,46 +147,6 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
         }
         handle!(server).add("middleware", entry, callback, |_| ())
     })
-}
-
-/// Removes the tool of that name, as `trunkline_server_remove` does.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_remove_tool(
-    server: *mut trunkline_server,
-    name: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || handle!(server).remove_named("tool", text!(name)))
-}
-
-/// Removes the resource of that URI, as `trunkline_server_remove` does.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_remove_resource(
-    server: *mut trunkline_server,
-    uri: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || handle!(server).remove_named("resource", text!(uri)))
-}
-
-/// Removes the resource template of that text, as `trunkline_server_remove` does.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_remove_resource_template(
-    server: *mut trunkline_server,
-    uri_template: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || handle!(server).remove_named("resourceTemplate", text!(uri_template)))
-}
-
-/// Removes the prompt of that name, as `trunkline_server_remove` does.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_remove_prompt(
-    server: *mut trunkline_server,
-    name: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || handle!(server).remove_named("prompt", text!(name)))
 }
 
 /// Tells the clients that subscribed to the resource that it has changed.

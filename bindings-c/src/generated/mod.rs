@@ -5,4 +5,5 @@
 pub mod client;
 pub mod context;
 pub mod errors;
+pub mod features;
 pub mod options;

@@ -16,6 +16,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("errors", errors(&surface.errors)),
         ("client", client(&surface.operations)),
         ("context", context(&surface.operations)),
+        ("features", features()),
         ("options", options(surface)),
     ]
     .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
@@ -24,7 +25,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
 
 fn modules() -> String {
     "//! The parts of the library that follow from the declaration of the surface.\n\n\
-     pub mod client;\npub mod context;\npub mod errors;\npub mod options;\n"
+     pub mod client;\npub mod context;\npub mod errors;\npub mod features;\npub mod options;\n"
         .into()
 }
 
@@ -611,4 +612,75 @@ fn with_default(field: &Field, doc: &str) -> String {
         Some(default) => format!(" Default {default}."),
     };
     format!("{doc}{unit}{default}")
+}
+
+/// A kind of feature that a descriptor describes: its name in C, its name on the waist, the model of the descriptor, the member
+/// that names it with a word for that, and the members that most descriptors have.
+const FEATURES: [(&str, &str, &str, (&str, &str), &str); 4] = [
+    ("tool", "tool", "Tool", ("name", "name"), r#"{"name": …, "description": …, "inputSchema": …}"#),
+    ("resource", "resource", "Resource", ("uri", "URI"), r#"{"uri": …, "name": …, "mimeType": …}"#),
+    (
+        "resource_template",
+        "resourceTemplate",
+        "ResourceTemplate",
+        ("uri_template", "text"),
+        r#"{"uriTemplate": …, "name": …, "mimeType": …}"#,
+    ),
+    (
+        "prompt",
+        "prompt",
+        "Prompt",
+        ("name", "name"),
+        r#"{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}"#,
+    ),
+];
+
+fn features() -> String {
+    let functions: String = FEATURES
+        .iter()
+        .map(|(name, kind, model, (argument, word), example)| {
+            let words = name.replace('_', " ");
+            let add = format!(
+                "Adds a {words}, as `trunkline_server_add` does. `descriptor` is the specification's {model} as JSON: \
+                 `{example}`."
+            );
+            let remove = format!("Removes the {words} of that {word}, as `trunkline_server_remove` does.");
+            format!(
+                "\n{}#[unsafe(no_mangle)]\n\
+                 pub unsafe extern \"C\" fn trunkline_server_add_{name}(\n\
+                 server: *mut trunkline_server,\n\
+                 descriptor: trunkline_str,\n\
+                 callback: trunkline_call_callback,\n\
+                 user_data: *mut c_void,\n\
+                 destructor: trunkline_destructor,\n\
+                 error: *mut *mut trunkline_error,\n\
+                 ) -> trunkline_result {{\n\
+                 let user_data = UserData::new(user_data, destructor);\n\
+                 guard(error, || {{\n\
+                 let callback = CallCallback::new(callback, user_data);\n\
+                 handle!(server).add_described(\"{kind}\", text!(descriptor), callback)\n\
+                 }})\n}}\n\n\
+                 {}#[unsafe(no_mangle)]\n\
+                 pub unsafe extern \"C\" fn trunkline_server_remove_{name}(\n\
+                 server: *mut trunkline_server,\n\
+                 {argument}: trunkline_str,\n\
+                 error: *mut *mut trunkline_error,\n\
+                 ) -> trunkline_result {{\n\
+                 guard(error, || handle!(server).remove_named(\"{kind}\", text!({argument})))\n}}\n",
+                comment(&add, ""),
+                comment(&remove, ""),
+            )
+        })
+        .collect();
+    format!(
+        "//! The features that a descriptor describes: adding and removing them.\n\n\
+         use std::ffi::c_void;\n\n\
+         use crate::calls::{{CallCallback, trunkline_call_callback}};\n\
+         use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
+         use crate::edge::ffi::{{guard, handle, text}};\n\
+         use crate::edge::text::trunkline_str;\n\
+         use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
+         use crate::server::trunkline_server;\n\
+         {functions}"
+    )
 }

@@ -37,13 +37,10 @@ fn install(prefix: &Path) -> Result<(), Box<dyn Error>> {
         link(&prefix.join("lib").join(name), target)?;
     }
     for (path, text) in [
-        ("include/trunkline.h", include_str!("../../include/trunkline.h")),
-        ("lib/pkgconfig/trunkline.pc", include_str!("../../packaging/trunkline.pc.in")),
-        ("lib/cmake/trunkline/trunklineConfig.cmake", include_str!("../../packaging/trunklineConfig.cmake.in")),
-        (
-            "lib/cmake/trunkline/trunklineConfigVersion.cmake",
-            include_str!("../../packaging/trunklineConfigVersion.cmake.in"),
-        ),
+        ("include/trunkline.h", include_str!("../include/trunkline.h")),
+        ("lib/pkgconfig/trunkline.pc", include_str!("trunkline.pc.in")),
+        ("lib/cmake/trunkline/trunklineConfig.cmake", include_str!("trunklineConfig.cmake.in")),
+        ("lib/cmake/trunkline/trunklineConfigVersion.cmake", include_str!("trunklineConfigVersion.cmake.in")),
     ] {
         write(&prefix.join(path), &platform.fill(text, &prefix))?;
     }
