@@ -140,6 +140,7 @@ export async function client(): Promise<void> {
   holds<Same<typeof completion.values, string[]>>();
   // @ts-expect-error no such reference
   await client.complete({ type: "ref/tool", name: "plan" }, { name: "city", value: "O" });
+  console.log(page, contents, completion);
   await Client.connect(server, { onToolsChanged: () => undefined });
   client.on("toolsChanged", () => undefined);
   client.on("notification", ({ method }) => method.length);

@@ -263,10 +263,10 @@ export interface AuthOptions {
 
 /** A child process that serves its standard input and output: `{"type": "child", …}`. */
 export interface ChildOptions {
-  /** Environment variables for it. */
+  /** Environment variables for the child process. */
   env?: Readonly<Record<string, string>>;
-  /** Whether it gets the environment of this process too; it does by default. */
+  /** Whether the child process gets the environment of this process too; it does by default. */
   inheritEnv?: boolean;
-  /** The folder it runs in; this process's own by default. */
+  /** The folder that the child process runs in; this process's own by default. */
   cwd?: string;
 }

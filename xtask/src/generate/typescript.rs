@@ -467,7 +467,7 @@ fn in_unit(number: u64, unit: Unit) -> String {
         Unit::Ms => &[(3_600_000, "h"), (60_000, "min"), (1000, "s")],
         Unit::Bytes => &[(1 << 20, "MiB"), (1 << 10, "KiB")],
     };
-    let larger = units.iter().find(|(size, _)| number >= *size && number % size == 0);
+    let larger = units.iter().find(|(size, _)| number >= *size && number.is_multiple_of(*size));
     larger.map_or_else(|| grouped(number), |(size, name)| format!("{} ({} {name})", grouped(number), number / size))
 }
 
