@@ -422,7 +422,13 @@ def test_wrong_words_are_refused() -> None:
 
 
 def test_options_of_a_server_are_checked() -> None:
-    Server("test", version="1", state_keys=[bytes(32), "A" * 43 + "="], extensions={"example.com/x": {}}, rerun_handlers=True)
+    Server(
+        "test",
+        version="1",
+        state_keys=[bytes(32), "A" * 43 + "="],
+        extensions={"example.com/x": {}},
+        rerun_handlers=True,
+    )
     with pytest.raises(InvalidArgumentError, match="stateKeys must hold keys of 32 bytes"):
         Server("test", version="1", state_keys=[b"short"])
     wrong: Any = 3

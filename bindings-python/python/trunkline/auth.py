@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ._generated.options import AUTH_OPTIONS
 from .errors import InvalidArgumentError
-from .model.base import encode_base64
-from .options import camel_case
+from .options import camel_case, encoded
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._generated.options import AuthOptions
 
 Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identity | None]"
 
@@ -19,65 +24,16 @@ class Auth:
 
     Args:
         resource: the public URL of the endpoint, which tokens must be issued for.
-        issuer: whose JWTs are accepted, one or several (default: the authorization servers).
-        authorization_servers: where clients get tokens (default: the issuers).
-        audience: what `aud` must name one of, if that is not the resource.
-        jwks: the issuer's keys, as a JSON Web Key Set.
-        jwks_uri: where they are (default: the issuer's metadata says).
-        algorithms: how tokens may be signed, such as `"ES256"` (default: all that are safe).
-        required_scopes: what every request needs.
-        scopes: what clients are told to ask for (default: the required ones).
-        implies: scopes that imply narrower ones: `{"admin": ["read", "write"]}`.
-        dpop: whether tokens are bound to keys of the client (RFC 9449).
-        dpop_algorithms: how proofs may be signed.
-        dpop_nonce: proofs need a nonce of the server: True, or a secret of 32 bytes or more (or its base64 text) that
-            all processes of one endpoint share.
-        public_url: the URL of the endpoint as clients see it, where a proxy changes the path.
-        metadata: further members of the metadata document, such as `resource_name`.
         verifier: judges tokens in the place of the built-in verifier of JWTs; `def` runs on a thread of the pool. It
             must refuse tokens that are not for the resource.
+        options: see `AuthOptions`.
     """
 
     __slots__ = ("_json", "verifier")
 
-    def __init__(
-        self,
-        resource: str,
-        *,
-        issuer: str | Sequence[str] | None = None,
-        authorization_servers: Sequence[str] | None = None,
-        audience: str | Sequence[str] | None = None,
-        jwks: Mapping[str, Any] | None = None,
-        jwks_uri: str | None = None,
-        algorithms: Sequence[str] | None = None,
-        required_scopes: Sequence[str] | None = None,
-        scopes: Sequence[str] | None = None,
-        implies: Mapping[str, Sequence[str]] | None = None,
-        dpop: Literal["off", "optional", "required"] | None = None,
-        dpop_algorithms: Sequence[str] | None = None,
-        dpop_nonce: bool | bytes | str | None = None,
-        public_url: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        verifier: Verify | None = None,
-    ) -> None:
+    def __init__(self, resource: str, *, verifier: Verify | None = None, **options: Unpack[AuthOptions]) -> None:
         self.verifier = verifier
-        self._json = camel_case(
-            resource=resource,
-            issuer=issuer,
-            authorization_servers=authorization_servers,
-            audience=audience,
-            jwks=jwks,
-            jwks_uri=jwks_uri,
-            algorithms=algorithms,
-            required_scopes=required_scopes,
-            scopes=scopes,
-            implies=implies,
-            dpop=dpop,
-            dpop_algorithms=dpop_algorithms,
-            dpop_nonce=encode_base64(dpop_nonce) if isinstance(dpop_nonce, bytes) else dpop_nonce,
-            public_url=public_url,
-            metadata=metadata,
-        )
+        self._json: dict[str, Any] = {"resource": resource, **encoded(AUTH_OPTIONS, options)}
 
     def to_json(self, verifier: int | None) -> dict[str, Any]:
         """The options as the core takes them, with the handle of the verifier if there is one."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .errors import InvalidArgumentError
+from .model.base import encode_base64
 
 # Thirty years.
 _LONGEST: Final = 1e9
@@ -17,14 +19,29 @@ def camel_case(**options: Any) -> dict[str, Any]:
 
 
 def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, under the names of a generated table.
+    """The options that were given, under the names of a generated table. Times become milliseconds, bytes base64 text.
 
     Raises:
         TypeError: if there is no such option.
+        InvalidArgumentError: if a time is negative or not a number.
     """
     if unknown := [name for name in options if name not in names]:
         raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
-    return {names[name]: value for name, value in options.items() if value is not None}
+    given = ((name, names[name], value) for name, value in options.items() if value is not None)
+    return {json: in_json(name, json, value) for name, json, value in given}
+
+
+def in_json(name: str, json: str, value: Any) -> Any:
+    """An option as JSON has it."""
+    if json.endswith("Ms"):
+        return round(checked_time(name, value) * 1000)
+    if isinstance(value, (bytes, bytearray)):
+        return encode_base64(bytes(value))
+    if isinstance(value, os.PathLike):
+        return os.fspath(cast("os.PathLike[str]", value))
+    if isinstance(value, (list, tuple)):
+        return [in_json(name, "", item) for item in cast("list[Any]", value)]
+    return value
 
 
 def in_ms(**times: float | None) -> dict[str, Any]:

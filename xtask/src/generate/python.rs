@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Surface, Type, Unit};
-use super::text::{pascal, wrapped};
+use super::text::{pascal, snake, wrapped};
 use super::{File, MARK};
 
 const PACKAGE: &str = "bindings-python/python/trunkline";
@@ -16,11 +17,12 @@ const PACKAGE: &str = "bindings-python/python/trunkline";
 const PROSE: usize = 100;
 
 /// Models that people write as literals: they are `TypedDict`s, with the names that the protocol uses.
-const DICTS: [&str; 11] = [
+const DICTS: [&str; 12] = [
     "Annotations",
     "CompleteArgument",
     "CompleteContext",
     "Icon",
+    "Implementation",
     "ModelHint",
     "ModelPreferences",
     "PromptReference",
@@ -60,8 +62,28 @@ const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
 const BASES: [(&str, &str); 3] =
     [("AudioContent", "HasData"), ("CallToolResult", "HasText"), ("ImageContent", "HasData")];
 
-/// Strings of few values, by the name of the field.
-const LITERALS: [(&str, &str); 1] = [("cache_scope", "CacheScope")];
+/// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out because Python
+/// takes them in another way.
+const OPTIONS: [(&str, &str, &[&str]); 5] = [
+    ("AuthOptions", "AuthOptions", &["resource", "verifier"]),
+    ("ChildOptions", "ChildOptions", &["command"]),
+    ("ClientOptions", "ClientOptions", &["info", "listen"]),
+    ("HttpOptions", "HttpOptions", &[]),
+    ("MountOptions", "HttpOptions", &["host", "port", "unix", "unix_mode", "max_connections"]),
+];
+
+/// The options of servers stand apart, because of the width of the line above.
+const SERVER_OPTIONS: (&str, &str, &[&str]) = ("ServerOptions", "ServerOptions", &[]);
+
+/// Options whose Python type says more, or allows more, than that of the core.
+const OPTION_TYPES: [(&str, &str); 6] = [
+    ("cwd", "str | os.PathLike[str]"),
+    ("dpop_nonce", "bool | bytes | str"),
+    ("jwks", "Mapping[str, Any]"),
+    ("revision", "str"),
+    ("state_keys", "Sequence[bytes | str]"),
+    ("unix", "str | os.PathLike[str]"),
+];
 
 pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
     let operations = operations(surface);
@@ -170,34 +192,58 @@ fn errors(surface: &Surface) -> String {
     text
 }
 
-/// The optional parameters of requests that have many.
+/// Options as keyword arguments: a `TypedDict` with a docstring for each, and a table of the names in JSON.
 fn options(surface: &Surface) -> String {
     let mut text = String::from(
-        "from collections.abc import Mapping, Sequence\nfrom typing import Any, Final, TypedDict\n\nfrom .models import \
-         ModelPreferences, Tool, ToolChoice\n",
+        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Final, Literal, \
+         TypedDict\n\nfrom .models import CacheScope, DpopPolicy, ModelPreferences, Tool, ToolChoice\n",
     );
+    for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
+        let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
+        let fields: Vec<_> = record.fields.iter().filter(|field| !without.contains(&field.name.as_str())).collect();
+        // Where a framework has chosen the path already, other defaults hold.
+        text += &option_dict(name, &record.doc, &fields, name != "MountOptions");
+    }
     for operation in surface.operations.iter().filter(|operation| operation.name == "sample") {
-        let options =
-            || operation.params.iter().filter(|field| field.presence == Presence::Optional && field.name != "meta");
-        let name = pascal(&operation.name);
-        let _ = write!(text, "\n\nclass {name}Options(TypedDict, total=False):\n");
-        text += &docstring("    ", &format!("Options of `{}`: {}", operation.name, operation.doc));
-        for field in options() {
-            let _ = write!(
-                text,
-                "\n    {}: {}\n",
-                field.name,
-                given(&field.ty).replace("[Tool]", "[Tool | Mapping[str, Any]]")
-            );
-            text += &docstring("    ", &field.doc);
-        }
-        let _ = writeln!(text, "\n\n{}_OPTIONS: Final = {{", operation.name.to_uppercase());
-        for field in options() {
-            let _ = writeln!(text, "    \"{}\": \"{}\",", field.name, field.json);
-        }
-        text += "}\n";
+        let is_option = |field: &&Field| field.presence == Presence::Optional && field.name != "meta";
+        let fields: Vec<_> = operation.params.iter().filter(is_option).collect();
+        let doc = format!("Options of `{}`: {}", operation.name, operation.doc);
+        text += &option_dict(&format!("{}Options", pascal(&operation.name)), &doc, &fields, true);
     }
     text
+}
+
+fn option_dict(name: &str, doc: &str, fields: &[&Field], with_defaults: bool) -> String {
+    let mut text = format!("\n\nclass {name}(TypedDict, total=False):\n{}", docstring("    ", doc));
+    let mut table = format!("\n\n{}: Final = {{\n", snake(name).to_uppercase());
+    for field in fields {
+        let option = snake(field.json.strip_suffix("Ms").unwrap_or(&field.json));
+        let ty = OPTION_TYPES.iter().find(|(name, _)| *name == option).map(|(_, ty)| (*ty).to_owned());
+        let ty = ty.unwrap_or_else(|| given(&field.ty).replace("[Tool]", "[Tool | Mapping[str, Any]]"));
+        let none = if ty == "Any" { "" } else { " | None" };
+        let _ = write!(text, "\n    {option}: {ty}{none}\n");
+        let default = field.default.as_ref().filter(|_| with_defaults).and_then(|value| default(field, value));
+        let seconds = if field.unit == Some(Unit::Ms) { " In seconds." } else { "" };
+        text += &docstring("    ", &format!("{}{seconds}{}", field.doc, default.unwrap_or_default()));
+        let _ = writeln!(table, "    \"{option}\": \"{}\",", field.json);
+    }
+    text + &table + "}\n"
+}
+
+/// A default for people, if there is something to say.
+fn default(field: &Field, value: &Value) -> Option<String> {
+    let shown = match (field.unit, value) {
+        (_, Value::Null | Value::Object(_)) => return None,
+        (_, Value::Array(items)) if items.is_empty() => return None,
+        (Some(Unit::Ms), Value::Number(ms)) => format!("{}", ms.as_f64()? / 1000.0),
+        (Some(Unit::Bytes), Value::Number(bytes)) if bytes.as_u64()? % (1 << 20) == 0 => {
+            format!("{} MiB", bytes.as_u64()? >> 20)
+        }
+        (_, Value::Bool(flag)) => if *flag { "True" } else { "False" }.into(),
+        (_, Value::String(text)) => format!("`\"{text}\"`"),
+        (_, other) => other.to_string(),
+    };
+    Some(format!(" Default: {shown}."))
 }
 
 fn models(surface: &Surface) -> String {
@@ -205,8 +251,13 @@ fn models(surface: &Surface) -> String {
         "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Literal, TypeAlias, \
          TypedDict\n\nfrom ..model.base import (Block, HasData, HasText, Model, OtherContent, cursor_of, encode_base64, \
          flag_of, list_of, ms_of, string_of)\nfrom ..model.resource_contents import EmbeddedResource, \
-         ResourceContents\nfrom ..model.types import CacheScope\n",
+         ResourceContents\n",
     );
+    let literals = surface.models.iter().filter_map(|model| match model {
+        Model::Values(values) => Some(values.name.as_str()),
+        _ => None,
+    });
+    let plain: Vec<&str> = literals.chain(DICTS).collect();
     for model in &surface.models {
         match model {
             Model::Values(values) => {
@@ -215,7 +266,7 @@ fn models(surface: &Surface) -> String {
                 text += &docstring("", &values.doc);
             }
             Model::Object(object) if DICTS.contains(&object.name.as_str()) => text += &typed_dict(object),
-            Model::Object(object) if has_class(&object.name) => text += &class(object),
+            Model::Object(object) if has_class(&object.name) => text += &class(object, &plain),
             Model::Object(_) => {}
             Model::Union(union) if WITHOUT_ALIAS.contains(&union.name.as_str()) => {}
             Model::Union(union) if union.open => {
@@ -291,23 +342,24 @@ struct Member<'a> {
     doc: String,
     is_time: bool,
     is_base64: bool,
+    /// Models whose values are those of JSON.
+    plain: &'a [&'a str],
 }
 
 impl<'a> Member<'a> {
-    fn new(object: &ObjectModel, field: &'a Field) -> Self {
+    fn new(object: &ObjectModel, field: &'a Field, plain: &'a [&'a str]) -> Self {
         // Times are seconds in Python.
         let time = field.name.strip_suffix("_ms").filter(|_| field.ty == Type::Integer);
         let is_time = time.is_some() || field.unit == Some(Unit::Ms);
-        let literal = LITERALS.iter().find(|(name, _)| *name == field.name).map(|(_, ty)| (*ty).to_owned());
         let ty = match &field.ty {
             _ if is_time => "float".into(),
             Type::Json if field.name.ends_with("_schema") => "Mapping[str, Any]".into(),
             Type::List(inner) if field.presence == Presence::List => format!("list[{}]", given(inner)),
-            other => literal.unwrap_or_else(|| given(other)),
+            other => given(other),
         };
         let is_base64 = field.name == "data" && BASES.contains(&(object.name.as_str(), "HasData"));
         let doc = if is_time { field.doc.replace("milliseconds", "seconds") } else { field.doc.clone() };
-        Self { field, name: time.unwrap_or(&field.name), ty, doc, is_time, is_base64 }
+        Self { field, name: time.unwrap_or(&field.name), ty, doc, is_time, is_base64, plain }
     }
 
     fn is_optional(&self) -> bool {
@@ -339,7 +391,7 @@ impl<'a> Member<'a> {
         let json = &self.field.json;
         let each = |ty: &Type| match ty {
             Type::Model(name) if name == "ContentBlock" => Some("content_from_json".to_owned()),
-            Type::Model(name) if !DICTS.contains(&name.as_str()) && name != "Role" => Some(format!("{name}.from_json")),
+            Type::Model(name) if !self.plain.contains(&name.as_str()) => Some(format!("{name}.from_json")),
             _ => None,
         };
         match (&self.field.ty, self.field.presence) {
@@ -369,7 +421,7 @@ impl<'a> Member<'a> {
     /// The expression that writes it.
     fn written(&self) -> String {
         let value = format!("self.{}", self.name);
-        let is_class = |ty: &Type| matches!(ty, Type::Model(name) if name == "ContentBlock" || (!DICTS.contains(&name.as_str()) && name != "Role"));
+        let is_class = |ty: &Type| matches!(ty, Type::Model(name) if !self.plain.contains(&name.as_str()));
         match &self.field.ty {
             _ if self.is_time => format!("ms_of({value})"),
             Type::List(inner) if is_class(inner) => format!("[item.to_json() for item in {value}]"),
@@ -379,13 +431,13 @@ impl<'a> Member<'a> {
     }
 }
 
-fn class(object: &ObjectModel) -> String {
+fn class(object: &ObjectModel, plain: &[&str]) -> String {
     // Filled in by the core, and of no interest to users.
     let members: Vec<Member> = object
         .fields
         .iter()
         .filter(|field| field.name != "result_type")
-        .map(|field| Member::new(object, field))
+        .map(|field| Member::new(object, field, plain))
         .collect();
     let base = if object.tag.is_some() { "Block" } else { "Model" };
     let bases = match BASES.iter().find(|(name, _)| *name == object.name) {
@@ -531,7 +583,7 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
         if operation.progress { "await self._request(json, on_progress)" } else { "await self._request(json)" };
     let _ = match (&operation.result, list) {
         (Some(result), Some((list, true))) => {
-            let list = super::text::snake(list);
+            let list = snake(list);
             writeln!(text, "        return read_answer(\"{method}\", {result}.from_json, {request}).{list}")
         }
         (Some(result), _) => writeln!(text, "        return read_answer(\"{method}\", {result}.from_json, {request})"),

@@ -20,7 +20,228 @@ from ..model.base import (
     string_of,
 )
 from ..model.resource_contents import EmbeddedResource, ResourceContents
-from ..model.types import CacheScope
+
+CacheScope: TypeAlias = Literal["private", "public"]
+"""Who may share a cached result. No substitute for access control."""
+
+
+class Icon(TypedDict, total=False):
+    """A picture for a user interface."""
+
+    src: str
+    """Required. `https:` or `data:` URI of the icon."""
+
+    mimeType: str
+    """MIME type, where the URI does not tell."""
+
+    sizes: Sequence[str]
+    """Sizes such as `48x48`, or `any`."""
+
+    theme: str
+    """`light` or `dark`: the background that the icon is made for."""
+
+
+class Implementation(TypedDict, total=False):
+    """The name and version of a client or server."""
+
+    name: str
+    """Required. The name for programs."""
+
+    title: str
+    """The name for people."""
+
+    version: str
+    """Required. Version, in the implementation's own scheme."""
+
+    description: str
+    """The purpose of the implementation, for people."""
+
+    websiteUrl: str
+    """URL of a page about the implementation."""
+
+    icons: Sequence[Icon]
+    """Icons for a user interface."""
+
+
+RevisionChoice: TypeAlias = Literal[
+    "auto", "legacy", "modern", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
+]
+"""A choice of the revision to speak."""
+
+DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
+"""Whether tokens are bound to keys (RFC 9449)."""
+
+Lane: TypeAlias = Literal["queue", "pool"]
+"""The drainer that takes an event."""
+
+
+class SkillFile(Model):
+    """A file of a skill, with either `text` or `blob`."""
+
+    __slots__ = (
+        "blob",
+        "mime_type",
+        "path",
+        "text",
+    )
+
+    path: str
+    """The path within the skill, such as `SKILL.md`."""
+
+    text: str | None
+    """The contents as text."""
+
+    blob: str | None
+    """The contents in Base64."""
+
+    mime_type: str | None
+    """The MIME type."""
+
+    def __init__(
+        self, path: str, *, text: str | None = None, blob: str | None = None, mime_type: str | None = None
+    ) -> None:
+        self.path = path
+        self.text = text
+        self.blob = blob
+        self.mime_type = mime_type
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> SkillFile:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            string_of(json, "path"), text=json.get("text"), blob=json.get("blob"), mime_type=json.get("mimeType")
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"path": self.path}
+        if self.text is not None:
+            json["text"] = self.text
+        if self.blob is not None:
+            json["blob"] = self.blob
+        if self.mime_type is not None:
+            json["mimeType"] = self.mime_type
+        return json
+
+
+LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""How severe a log message is, least first (RFC 5424)."""
+
+
+class LogMessage(Model):
+    """A log message."""
+
+    __slots__ = (
+        "data",
+        "level",
+        "logger",
+    )
+
+    level: LoggingLevel
+    """Its severity."""
+
+    logger: str | None
+    """The part of the server that it is about."""
+
+    data: Any
+    """The message: any JSON."""
+
+    def __init__(self, level: LoggingLevel, *, logger: str | None = None, data: Any = None) -> None:
+        self.level = level
+        self.logger = logger
+        self.data = data
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> LogMessage:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(json["level"], logger=json.get("logger"), data=json.get("data"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"level": self.level}
+        if self.logger is not None:
+            json["logger"] = self.logger
+        if self.data is not None:
+            json["data"] = self.data
+        return json
+
+
+class Once(Model):
+    """A value that is kept for later runs of a handler."""
+
+    __slots__ = (
+        "name",
+        "value",
+    )
+
+    name: str
+    """Its name within the handler."""
+
+    value: Any
+    """The value."""
+
+    def __init__(self, name: str, *, value: Any = None) -> None:
+        self.name = name
+        self.value = value
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Once:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "name"), value=json.get("value"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"name": self.name}
+        if self.value is not None:
+            json["value"] = self.value
+        return json
+
+
+FailKind: TypeAlias = Literal["tool", "invalid", "internal", "protocol"]
+"""The kind of a failure of a call."""
+
+
+class InputRequest(Model):
+    """A request for input."""
+
+    __slots__ = (
+        "method",
+        "params",
+    )
+
+    method: str
+    """The method."""
+
+    params: Any
+    """The parameters."""
+
+    def __init__(self, method: str, *, params: Any = None) -> None:
+        self.method = method
+        self.params = params
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> InputRequest:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "method"), params=json.get("params"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"method": self.method}
+        if self.params is not None:
+            json["params"] = self.params
+        return json
 
 
 class ToolAnnotations(TypedDict, total=False):
@@ -40,22 +261,6 @@ class ToolAnnotations(TypedDict, total=False):
 
     openWorldHint: bool
     """`true`: the tool reaches out to an open world, such as the web."""
-
-
-class Icon(TypedDict, total=False):
-    """A picture for a user interface."""
-
-    src: str
-    """Required. `https:` or `data:` URI of the icon."""
-
-    mimeType: str
-    """MIME type, where the URI does not tell."""
-
-    sizes: Sequence[str]
-    """Sizes such as `48x48`, or `any`."""
-
-    theme: str
-    """`light` or `dark`: the background that the icon is made for."""
 
 
 class ToolExecution(TypedDict, total=False):
@@ -188,7 +393,7 @@ class ListToolsResult(Model):
     ttl: float | None
     """The time for which the page may be cached, in seconds (2026-07-28)."""
 
-    cache_scope: CacheScope | None
+    cache_scope: str | None
     """`private` or `public`: the callers that may share a cached page (2026-07-28)."""
 
     meta: Mapping[str, Any] | None
@@ -200,7 +405,7 @@ class ListToolsResult(Model):
         *,
         next_cursor: str | None = None,
         ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
+        cache_scope: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         self.tools = [] if tools is None else tools
@@ -736,7 +941,7 @@ class ListResourcesResult(Model):
     ttl: float | None
     """The time for which the page may be cached, in seconds (2026-07-28)."""
 
-    cache_scope: CacheScope | None
+    cache_scope: str | None
     """`private` or `public`: the callers that may share a cached page (2026-07-28)."""
 
     meta: Mapping[str, Any] | None
@@ -748,7 +953,7 @@ class ListResourcesResult(Model):
         *,
         next_cursor: str | None = None,
         ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
+        cache_scope: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         self.resources = [] if resources is None else resources
@@ -899,7 +1104,7 @@ class ListResourceTemplatesResult(Model):
     ttl: float | None
     """The time for which the page may be cached, in seconds (2026-07-28)."""
 
-    cache_scope: CacheScope | None
+    cache_scope: str | None
     """`private` or `public`: the callers that may share a cached page (2026-07-28)."""
 
     meta: Mapping[str, Any] | None
@@ -911,7 +1116,7 @@ class ListResourceTemplatesResult(Model):
         *,
         next_cursor: str | None = None,
         ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
+        cache_scope: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         self.resource_templates = [] if resource_templates is None else resource_templates
@@ -964,7 +1169,7 @@ class ReadResourceResult(Model):
     ttl: float | None
     """The time for which the contents may be cached, in seconds (2026-07-28)."""
 
-    cache_scope: CacheScope | None
+    cache_scope: str | None
     """`private` or `public`: the callers that may share cached contents (2026-07-28)."""
 
     meta: Mapping[str, Any] | None
@@ -975,7 +1180,7 @@ class ReadResourceResult(Model):
         contents: list[ResourceContents] | None = None,
         *,
         ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
+        cache_scope: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         self.contents = [] if contents is None else contents
@@ -1161,7 +1366,7 @@ class ListPromptsResult(Model):
     ttl: float | None
     """The time for which the page may be cached, in seconds (2026-07-28)."""
 
-    cache_scope: CacheScope | None
+    cache_scope: str | None
     """`private` or `public`: the callers that may share a cached page (2026-07-28)."""
 
     meta: Mapping[str, Any] | None
@@ -1173,7 +1378,7 @@ class ListPromptsResult(Model):
         *,
         next_cursor: str | None = None,
         ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
+        cache_scope: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         self.prompts = [] if prompts is None else prompts

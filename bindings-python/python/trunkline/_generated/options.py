@@ -3,37 +3,453 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
-from .models import ModelPreferences, Tool, ToolChoice
+from .models import CacheScope, DpopPolicy, ModelPreferences, Tool, ToolChoice
+
+
+class AuthOptions(TypedDict, total=False):
+    """Access tokens that requests to an endpoint need: `transport.auth` of a listener."""
+
+    issuer: str | Sequence[str] | None
+    """The issuers of JWTs that are accepted: https, or http on this machine. The authorization servers by
+    default.
+    """
+
+    authorization_servers: Sequence[str] | None
+    """The servers where clients get tokens. The issuers by default."""
+
+    audience: str | Sequence[str] | None
+    """Audiences of which a token must name one, in the place of the resource."""
+
+    scopes: Sequence[str] | None
+    """Scopes that the metadata tells clients to ask for. The required ones by default."""
+
+    required_scopes: Sequence[str] | None
+    """Scopes that every request needs."""
+
+    implies: Mapping[str, Sequence[str]] | None
+    """Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`."""
+
+    jwks: Mapping[str, Any] | None
+    """The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are."""
+
+    jwks_uri: str | None
+    """The URL of the issuer's keys."""
+
+    algorithms: Sequence[str] | None
+    """Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384, PS512, RS256,
+    RS384 and RS512. All of them by default.
+    """
+
+    dpop: DpopPolicy | None
+    """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are accepted."""
+
+    dpop_algorithms: Sequence[str] | None
+    """Algorithms by which proofs may be signed. All of them by default."""
+
+    dpop_nonce: bool | bytes | str | None
+    """Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
+    processes of one endpoint share.
+    """
+
+    public_url: str | None
+    """The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it."""
+
+    metadata: Mapping[str, Any] | None
+    """Further members of the metadata document, such as `resource_name`."""
+
+
+AUTH_OPTIONS: Final = {
+    "issuer": "issuer",
+    "authorization_servers": "authorizationServers",
+    "audience": "audience",
+    "scopes": "scopes",
+    "required_scopes": "requiredScopes",
+    "implies": "implies",
+    "jwks": "jwks",
+    "jwks_uri": "jwksUri",
+    "algorithms": "algorithms",
+    "dpop": "dpop",
+    "dpop_algorithms": "dpopAlgorithms",
+    "dpop_nonce": "dpopNonce",
+    "public_url": "publicUrl",
+    "metadata": "metadata",
+}
+
+
+class ChildOptions(TypedDict, total=False):
+    """A child process that serves its standard input and output: `{"type": "child", …}`."""
+
+    env: Mapping[str, str] | None
+    """Environment variables for it."""
+
+    inherit_env: bool | None
+    """Whether it gets the environment of this process too; it does by default."""
+
+    cwd: str | os.PathLike[str] | None
+    """The folder it runs in; this process's own by default."""
+
+
+CHILD_OPTIONS: Final = {
+    "env": "env",
+    "inherit_env": "inheritEnv",
+    "cwd": "cwd",
+}
+
+
+class ClientOptions(TypedDict, total=False):
+    """Limits and habits of a client."""
+
+    revision: str | None
+    """The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`,
+    `modern`), or one revision without a probe. Default: `"auto"`.
+    """
+
+    timeout: float | None
+    """Longest time of a request; each progress notification starts it anew. In seconds. Default: 60."""
+
+    max_timeout: float | None
+    """Longest time of a request however much it progresses, and of a list with all its pages. Never less
+    than the other. In seconds. Default: 600.
+    """
+
+    connect_timeout: float | None
+    """Longest time of opening the conversation, all attempts together. In seconds. Default: 30."""
+
+    probe_timeout: float | None
+    """Longest silence of a server on a pipe before it is taken for one of the legacy era. In seconds.
+    Default: 5.
+    """
+
+    max_message_bytes: int | None
+    """Largest message, sent or received. Default: 64 MiB."""
+
+
+CLIENT_OPTIONS: Final = {
+    "revision": "revision",
+    "timeout": "timeoutMs",
+    "max_timeout": "maxTimeoutMs",
+    "connect_timeout": "connectTimeoutMs",
+    "probe_timeout": "probeTimeoutMs",
+    "max_message_bytes": "maxMessageBytes",
+}
+
+
+class HttpOptions(TypedDict, total=False):
+    """Where and how a server is reached over HTTP."""
+
+    host: str | None
+    """The host to listen on. The default reaches this machine only. Default: `"127.0.0.1"`."""
+
+    port: int | None
+    """The port to listen on; 0 takes one that is free. Default: 8000."""
+
+    unix: str | os.PathLike[str] | None
+    """The path of a Unix socket to listen on, in the place of host and port. A socket that a dead server
+    left there is replaced; ours is removed when the listener closes.
+    """
+
+    unix_mode: str | None
+    """The permissions of the Unix socket, as for files; in JSON in octal digits. Default: `"600"`."""
+
+    path: str | None
+    """The path of the endpoint; a slash at its end makes no difference. Default: `"/mcp"`."""
+
+    stateless: bool | None
+    """Keep no sessions for clients of the legacy era. Default: False."""
+
+    json: bool | None
+    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`; progress
+    and log messages of a call are dropped. Default: False.
+    """
+
+    allowed_hosts: Sequence[str] | None
+    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*` allows
+    every name. A server that does not listen on loopback checks `Host` only if names are listed.
+    """
+
+    allowed_origins: Sequence[str] | None
+    """Values of `Origin` that are allowed beside those of this machine, such as `https://app.example`; `*`
+    allows every page.
+    """
+
+    sse: str | Literal[False] | None
+    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not served
+    without a path, nor by a server without sessions. The path of the endpoint may be shared: a request
+    there for a stream without a session gets this one. Default: `"/sse"`.
+    """
+
+    messages: str | None
+    """The path where clients of HTTP+SSE post their messages; where the path is shared, they post there.
+    Default: `"/messages"`.
+    """
+
+    replay_events: int | None
+    """Events of each session that are kept for clients whose connection breaks; 0 keeps none, and events
+    have no ids. Default: 1000.
+    """
+
+    replay_bytes: int | None
+    """Size of the events that are kept of each session; the newest is kept whatever its size. Default: 4
+    MiB.
+    """
+
+    retry: float | None
+    """Time after which a client comes back when its connection was closed early. In seconds. Default: 1."""
+
+    max_connections: int | None
+    """Connections at once; further ones wait in the system's backlog. Default: 16384."""
+
+    max_requests: int | None
+    """Requests without a session at once, from before their body is read until their call has ended: those
+    of 2026-07-28, and all of a stateless server. Further ones are refused as busy. Default: 4096.
+    """
+
+    max_body_bytes: int | None
+    """Size of all bodies that are being read or served, never less than one message may have. A request
+    for which there is no room is refused as busy. Default: 256 MiB.
+    """
+
+
+HTTP_OPTIONS: Final = {
+    "host": "host",
+    "port": "port",
+    "unix": "unix",
+    "unix_mode": "unixMode",
+    "path": "path",
+    "stateless": "stateless",
+    "json": "json",
+    "allowed_hosts": "allowedHosts",
+    "allowed_origins": "allowedOrigins",
+    "sse": "sse",
+    "messages": "messages",
+    "replay_events": "replayEvents",
+    "replay_bytes": "replayBytes",
+    "retry": "retryMs",
+    "max_connections": "maxConnections",
+    "max_requests": "maxRequests",
+    "max_body_bytes": "maxBodyBytes",
+}
+
+
+class MountOptions(TypedDict, total=False):
+    """Where and how a server is reached over HTTP."""
+
+    path: str | None
+    """The path of the endpoint; a slash at its end makes no difference."""
+
+    stateless: bool | None
+    """Keep no sessions for clients of the legacy era."""
+
+    json: bool | None
+    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`; progress
+    and log messages of a call are dropped.
+    """
+
+    allowed_hosts: Sequence[str] | None
+    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*` allows
+    every name. A server that does not listen on loopback checks `Host` only if names are listed.
+    """
+
+    allowed_origins: Sequence[str] | None
+    """Values of `Origin` that are allowed beside those of this machine, such as `https://app.example`; `*`
+    allows every page.
+    """
+
+    sse: str | Literal[False] | None
+    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not served
+    without a path, nor by a server without sessions. The path of the endpoint may be shared: a request
+    there for a stream without a session gets this one.
+    """
+
+    messages: str | None
+    """The path where clients of HTTP+SSE post their messages; where the path is shared, they post there."""
+
+    replay_events: int | None
+    """Events of each session that are kept for clients whose connection breaks; 0 keeps none, and events
+    have no ids.
+    """
+
+    replay_bytes: int | None
+    """Size of the events that are kept of each session; the newest is kept whatever its size."""
+
+    retry: float | None
+    """Time after which a client comes back when its connection was closed early. In seconds."""
+
+    max_requests: int | None
+    """Requests without a session at once, from before their body is read until their call has ended: those
+    of 2026-07-28, and all of a stateless server. Further ones are refused as busy.
+    """
+
+    max_body_bytes: int | None
+    """Size of all bodies that are being read or served, never less than one message may have. A request
+    for which there is no room is refused as busy.
+    """
+
+
+MOUNT_OPTIONS: Final = {
+    "path": "path",
+    "stateless": "stateless",
+    "json": "json",
+    "allowed_hosts": "allowedHosts",
+    "allowed_origins": "allowedOrigins",
+    "sse": "sse",
+    "messages": "messages",
+    "replay_events": "replayEvents",
+    "replay_bytes": "replayBytes",
+    "retry": "retryMs",
+    "max_requests": "maxRequests",
+    "max_body_bytes": "maxBodyBytes",
+}
+
+
+class ServerOptions(TypedDict, total=False):
+    """Limits and habits of a server."""
+
+    page_size: int | None
+    """Items on one page of a list. Default: 1000."""
+
+    debug: bool | None
+    """Show clients the detail of internal failures. Otherwise they get a generic text, and the log gets
+    the detail. Default: False.
+    """
+
+    max_sessions: int | None
+    """HTTP sessions at once. Further ones are refused as busy. Default: 10000."""
+
+    session_idle: float | None
+    """Longest time that an HTTP session may be idle. In seconds. Default: 1800."""
+
+    drain_deadline: float | None
+    """Longest time that calls may go on after a listener closes. In seconds. Default: 5."""
+
+    keep_alive: float | None
+    """Time after which a quiet event stream gets a comment; 0: never. In seconds. Default: 15."""
+
+    state_keys: Sequence[bytes | str] | None
+    """Keys that seal the state of requests that take several rounds: the first seals, all open. Instances
+    that share them can continue each other's rounds. Without keys, a random key of this process is
+    used. In JSON each is 32 bytes in Base64.
+    """
+
+    state_lifetime: float | None
+    """Longest time of a client from one round to the next on 2026-07-28. In seconds. Default: 3600."""
+
+    max_rounds: int | None
+    """Most rounds of input that one request may need. Default: 16."""
+
+    input_timeout: float | None
+    """Longest time of a person to answer a request for input in the legacy era. In seconds. Default: 600."""
+
+    rerun_handlers: bool | None
+    """Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does: shows
+    handlers that cannot stand it. For tests. Default: False.
+    """
+
+    task_ttl: float | None
+    """Longest time that a task is kept, and the time where the client names none. In seconds. Default:
+    3600.
+    """
+
+    task_poll_interval: float | None
+    """Time between two looks of a client at a task. In seconds. Default: 0.5."""
+
+    max_tasks: int | None
+    """Tasks that are kept at once. Further ones are refused as busy. Default: 10000."""
+
+    max_tasks_per_client: int | None
+    """Tasks that are kept at once of one principal, or of one session or pipe where no tokens are
+    verified. Default: 1000.
+    """
+
+    extensions: Mapping[str, Any] | None
+    """Extensions that are declared, by their ids, with their settings."""
+
+    experimental: Mapping[str, Any] | None
+    """Capabilities that are declared outside of the specification, by name, with their settings."""
+
+    max_message_bytes: int | None
+    """Largest message. Default: 64 MiB."""
+
+    max_nesting: int | None
+    """Deepest nesting of arrays and objects in a message; at most 128. Default: 128."""
+
+    max_running: int | None
+    """Calls that run at once in one session. Default: 64."""
+
+    max_waiting: int | None
+    """Calls that wait for their turn in one session. Further ones are refused as busy. Default: 1024."""
+
+    max_waiting_bytes: int | None
+    """Size of all waiting calls of one session. A call for which there is no room is refused as busy.
+    Default: 64 MiB.
+    """
+
+    ttl: float | None
+    """Time after receipt for which a client may keep the result; 0: it asks again each time. In seconds.
+    Default: 0.
+    """
+
+    cache_scope: CacheScope | None
+    """Who may share a kept result: only the caller it was made for, or everyone. Default: `"private"`."""
+
+
+SERVER_OPTIONS: Final = {
+    "page_size": "pageSize",
+    "debug": "debug",
+    "max_sessions": "maxSessions",
+    "session_idle": "sessionIdleMs",
+    "drain_deadline": "drainDeadlineMs",
+    "keep_alive": "keepAliveMs",
+    "state_keys": "stateKeys",
+    "state_lifetime": "stateLifetimeMs",
+    "max_rounds": "maxRounds",
+    "input_timeout": "inputTimeoutMs",
+    "rerun_handlers": "rerunHandlers",
+    "task_ttl": "taskTtlMs",
+    "task_poll_interval": "taskPollIntervalMs",
+    "max_tasks": "maxTasks",
+    "max_tasks_per_client": "maxTasksPerClient",
+    "extensions": "extensions",
+    "experimental": "experimental",
+    "max_message_bytes": "maxMessageBytes",
+    "max_nesting": "maxNesting",
+    "max_running": "maxRunning",
+    "max_waiting": "maxWaiting",
+    "max_waiting_bytes": "maxWaitingBytes",
+    "ttl": "ttlMs",
+    "cache_scope": "cacheScope",
+}
 
 
 class SampleOptions(TypedDict, total=False):
     """Options of `sample`: Asks the client's model to continue a conversation."""
 
-    system_prompt: str
+    system_prompt: str | None
     """The system prompt, which the client may change or leave out."""
 
-    model_preferences: ModelPreferences
+    model_preferences: ModelPreferences | None
     """Which model to choose."""
 
-    include_context: str
+    include_context: str | None
     """`none`; `thisServer` and `allServers` are deprecated."""
 
-    temperature: float
+    temperature: float | None
     """The temperature: a greater value makes answers more varied."""
 
-    stop_sequences: Sequence[str]
+    stop_sequences: Sequence[str] | None
     """Sequences of characters at which generation ends."""
 
     metadata: Any
     """Parameters for the provider of the model."""
 
-    tools: Sequence[Tool | Mapping[str, Any]]
+    tools: Sequence[Tool | Mapping[str, Any]] | None
     """Tools that the model may use (2025-11-25 and later)."""
 
-    tool_choice: ToolChoice
+    tool_choice: ToolChoice | None
     """The constraint on the use of tools (2025-11-25 and later)."""
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClosedError, InvalidArgumentError
@@ -11,13 +10,13 @@ from ..options import checked_time
 from ..port.port import Port
 from ..requests import OnProgress
 from ._generated.operations import AsyncOperations
-from .connection import CLOSE_DEADLINE, Connected, Connection, OnNotification, OnToolsChanged, Target
+from .connection import CLOSE_DEADLINE, Connected, Connection, ConnectOptions, Target
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
 
 class Client(AsyncOperations, Connected):
@@ -26,61 +25,13 @@ class Client(AsyncOperations, Connected):
     It belongs to the event loop on which it was connected. Times are in seconds.
 
     Args:
-        target: the URL of an endpoint, the command of a server to start (a list), or a `Server` of this process,
+        target: The URL of an endpoint, the command of a server to start (a list), or a `Server` of this process,
             whichever thread or event loop serves it.
-        name: how the client introduces itself (together with `version`).
-        version: the version of the program that uses the client.
-        revision: `"auto"` (negotiate), `"legacy"`, `"modern"`, or one revision, spoken without asking first.
-        timeout: for an answer (default 60); progress renews it.
-        max_timeout: however often it is renewed (default 600).
-        connect_timeout: for connecting and negotiating (default 30).
-        probe_timeout: for a server on a pipe to answer what only the newest revision has, before the older ones are
-            tried (default 5).
-        max_message_bytes: the largest message that is taken (default 64 MiB).
-        headers: sent with every HTTP request.
-        env: added to the environment of the started server; with `inherit_env=False` it is all that it gets.
-        inherit_env: whether the started server gets this process's environment (default True).
-        cwd: the folder in which the server starts.
-        on_notification: called with the method and the params of every notification.
-        on_tools_changed: called when the server's list of tools has changed.
+        options: See `ConnectOptions`.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        *,
-        name: str | None = None,
-        version: str | None = None,
-        revision: str | None = None,
-        timeout: float | None = None,
-        max_timeout: float | None = None,
-        connect_timeout: float | None = None,
-        probe_timeout: float | None = None,
-        max_message_bytes: int | None = None,
-        headers: Mapping[str, str] | None = None,
-        env: Mapping[str, str] | None = None,
-        inherit_env: bool | None = None,
-        cwd: str | os.PathLike[str] | None = None,
-        on_notification: OnNotification | None = None,
-        on_tools_changed: OnToolsChanged | None = None,
-    ) -> None:
-        self._connection = Connection(
-            target,
-            name=name,
-            version=version,
-            revision=revision,
-            timeout=timeout,
-            max_timeout=max_timeout,
-            connect_timeout=connect_timeout,
-            probe_timeout=probe_timeout,
-            max_message_bytes=max_message_bytes,
-            headers=headers,
-            env=env,
-            inherit_env=inherit_env,
-            cwd=cwd,
-            on_notification=on_notification,
-            on_tools_changed=on_tools_changed,
-        )
+    def __init__(self, target: Target, **options: Unpack[ConnectOptions]) -> None:
+        self._connection = Connection(target, options)
         self._port: Port | None = None
         self._loop: AbstractEventLoop
         self._handle = 0

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
+from .._generated.options import CHILD_OPTIONS, CLIENT_OPTIONS, ChildOptions, ClientOptions
 from ..errors import ClosedError, InvalidArgumentError
-from ..options import camel_case, in_ms
+from ..options import camel_case, encoded
 from ..requests import OnProgress
 
 if TYPE_CHECKING:
@@ -28,69 +29,51 @@ _PROGRESS: Final = "notifications/progress"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 
+class ConnectOptions(ClientOptions, ChildOptions, total=False):
+    """Options of `Client` and `SyncClient`. Times are in seconds."""
+
+    name: str
+    """How the client introduces itself, together with `version`."""
+
+    version: str
+    """The version of the program that uses the client."""
+
+    headers: Mapping[str, str]
+    """Sent with every HTTP request."""
+
+    on_notification: OnNotification
+    """Called with the method and the params of every notification."""
+
+    on_tools_changed: OnToolsChanged
+    """Called when the server's list of tools has changed."""
+
+
 class Connection:
-    """The settings of a client, and what the server said when it was opened."""
+    """The settings of a client, and the answer of the server when it was opened."""
 
-    def __init__(
-        self,
-        target: Target,
-        *,
-        name: str | None = None,
-        version: str | None = None,
-        revision: str | None = None,
-        timeout: float | None = None,
-        max_timeout: float | None = None,
-        connect_timeout: float | None = None,
-        probe_timeout: float | None = None,
-        max_message_bytes: int | None = None,
-        headers: Mapping[str, str] | None = None,
-        env: Mapping[str, str] | None = None,
-        inherit_env: bool | None = None,
-        cwd: str | os.PathLike[str] | None = None,
-        on_notification: OnNotification | None = None,
-        on_tools_changed: OnToolsChanged | None = None,
-    ) -> None:
-        """Args are those of `Client` and `SyncClient`.
-
-        target: the URL of an endpoint, the command of a server to start, or a `Server` of this process.
-        name, version: how the client introduces itself.
-        revision: `"auto"` (negotiate), `"legacy"`, `"modern"`, or one revision, spoken without asking first.
-        timeout: seconds for an answer; progress renews it, up to `max_timeout`.
-        connect_timeout: seconds for connecting and negotiating.
-        probe_timeout: seconds for a server on a pipe to say whether it is of the newer kind.
-        max_message_bytes: the largest message.
-        headers: sent with every HTTP request.
-        env: added to the environment of the child process; with `inherit_env=False` it is all that it gets.
-        cwd: the folder in which the child process starts.
-        on_notification: called with every notification's method and params.
-        on_tools_changed: called when the server's list of tools has changed.
-        """
+    def __init__(self, target: Target, options: ConnectOptions) -> None:
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        on_notification, on_tools_changed = given.pop("on_notification", None), given.pop("on_tools_changed", None)
+        name, version = given.pop("name", None), given.pop("version", None)
+        headers = given.pop("headers", None)
+        child = {name: given.pop(name) for name in CHILD_OPTIONS if name in given}
         self.target = target
         self.server: Server | None = None
         self.transport = self._describe(
-            target,
-            camel_case(headers=_plain(headers)),
-            camel_case(env=_plain(env), inherit_env=inherit_env, cwd=_path(cwd)),
+            target, camel_case(headers=_plain(headers)), {**encoded(CHILD_OPTIONS, child), **_env(child)}
         )
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client's name and version go together")
+        revision = given.pop("revision", None)
         self._client = camel_case(
             info={"name": name or "trunkline-python", "version": version or _native.VERSION},
             revision=revision,
             # Some servers tell what changes only on a stream that the client asks for.
             listen=(on_notification is not None or on_tools_changed is not None) or None,
-            options=camel_case(
-                max_message_bytes=max_message_bytes,
-                **in_ms(
-                    timeout=timeout,
-                    max_timeout=max_timeout,
-                    connect_timeout=connect_timeout,
-                    probe_timeout=probe_timeout,
-                ),
-            ),
+            options=encoded(CLIENT_OPTIONS, given),
         )
-        self.on_notification = on_notification
-        self.on_tools_changed = on_tools_changed
+        self.on_notification: OnNotification | None = on_notification
+        self.on_tools_changed: OnToolsChanged | None = on_tools_changed
         self.info: dict[str, Any] | None = None
 
     def shown(self, name: str) -> str:
@@ -157,8 +140,8 @@ def _plain(mapping: Mapping[str, str] | None) -> dict[str, str] | None:
     return None if mapping is None else dict(mapping)
 
 
-def _path(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else os.fspath(path)
+def _env(child: dict[str, Any]) -> dict[str, Any]:
+    return {"env": dict(child["env"])} if "env" in child else {}
 
 
 class Connected:

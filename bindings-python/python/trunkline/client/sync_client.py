@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
@@ -17,12 +16,12 @@ from ..port.logs import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
 from ._generated.sync_operations import SyncOperations
-from .connection import CLOSE_DEADLINE, Connected, Connection, OnNotification, OnToolsChanged, Target
+from .connection import CLOSE_DEADLINE, Connected, Connection, ConnectOptions, Target
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from ..port.port import Port
     from ..server.server import Server
@@ -45,48 +44,15 @@ class SyncClient(SyncOperations, Connected):
     thread, while one of its methods runs. Arguments: those of `Client`; callbacks are ordinary functions.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        *,
-        name: str | None = None,
-        version: str | None = None,
-        revision: str | None = None,
-        timeout: float | None = None,
-        max_timeout: float | None = None,
-        connect_timeout: float | None = None,
-        probe_timeout: float | None = None,
-        max_message_bytes: int | None = None,
-        headers: Mapping[str, str] | None = None,
-        env: Mapping[str, str] | None = None,
-        inherit_env: bool | None = None,
-        cwd: str | os.PathLike[str] | None = None,
-        on_notification: OnNotification | None = None,
-        on_tools_changed: OnToolsChanged | None = None,
-    ) -> None:
-        self._connection = Connection(
-            target,
-            name=name,
-            version=version,
-            revision=revision,
-            timeout=timeout,
-            max_timeout=max_timeout,
-            connect_timeout=connect_timeout,
-            probe_timeout=probe_timeout,
-            max_message_bytes=max_message_bytes,
-            headers=headers,
-            env=env,
-            inherit_env=inherit_env,
-            cwd=cwd,
-            on_notification=on_notification,
-            on_tools_changed=on_tools_changed,
-        )
+    def __init__(self, target: Target, **options: Unpack[ConnectOptions]) -> None:
+        self._connection = Connection(target, options)
         # Held while the connection is opened and taken away, which one thread does.
         self._state = threading.Lock()
         self._native: _native.Port | None = None
         self._handle = 0
         self._progress: dict[int, OnProgress] = {}
-        self._has_callbacks = on_notification is not None or on_tools_changed is not None
+        connection = self._connection
+        self._has_callbacks = connection.on_notification is not None or connection.on_tools_changed is not None
         self._receive = self._connection.listen(_run, self._progress)
         # Held while events are handed over, so that they stay in order; re-entered when a callback makes a call.
         self._draining = threading.RLock()

@@ -15,8 +15,7 @@ from .function import FunctionHandler
 from .registry import Registry, own_name, with_meta
 
 if TYPE_CHECKING:
-    from .._generated.models import Annotations, Icon
-    from ..model.types import CacheScope
+    from .._generated.models import Annotations, CacheScope, Icon
 
 
 class ResourceHandler(FunctionHandler):

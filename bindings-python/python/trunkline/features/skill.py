@@ -14,7 +14,7 @@ from .handler import Handler
 from .registry import Registry
 
 if TYPE_CHECKING:
-    from ..model.types import CacheScope
+    from .._generated.models import CacheScope
 
 
 class SkillHandler(Handler):
