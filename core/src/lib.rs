@@ -29,6 +29,69 @@
 //! # }
 //! ```
 //!
+//! # A tour
+//!
+//! **Tools** are async functions. Their arguments are extractors in any order, as in axum: [`Params`] is the arguments of the
+//! call and gives the input schema, [`Context`] is the call itself, [`State`] is the state of the server, and
+//! [`server::FromContext`] makes more of them. The return type is any [`server::IntoToolResult`]: a text, content blocks, a
+//! number, [`Json`] of a struct, which gives the output schema, or a `Result` of one.
+//!
+//! **Errors**: the text of a [`ToolError`] is what the client sees. Any other error goes to the log, with its causes, and the
+//! client gets a generic text. A function that returns `Result<T, CallError>` takes every error by `?`, those of `anyhow` too;
+//! errors of one's own that convert into [`ToolError`] are returned as they are. Closures name the error with [`crate::Ok`].
+//!
+//! **Resources and prompts** have the same form: [`ServerBuilder::resource`], [`ServerBuilder::resource_template`],
+//! [`ServerBuilder::prompt`], [`ServerBuilder::completion`]. What more can be said of a thing stands in [`Tool`], [`Resource`],
+//! [`ResourceTemplate`] and [`Prompt`]: titles, annotations, icons, scopes, tasks. They are added with
+//! [`ServerBuilder::add_tool`] and its like, and to a running server with [`Server::add_tool`].
+//!
+//! **Questions to the client** are calls of the context: [`Context::elicit`] asks the user, [`Context::sample`] the model,
+//! [`Context::roots`] for folders, and [`Context::progress`] and [`Context::log`] tell how far the call is. The same code serves
+//! every revision.
+//!
+//! ```
+//! use trunkline::prelude::*;
+//! use trunkline::protocol::model::{ElicitParams, Field, FormSchema, ToolAnnotations};
+//!
+//! #[derive(Clone)]
+//! struct Notes(std::path::PathBuf);
+//!
+//! async fn clear(State(notes): State<Notes>, ctx: Context) -> Result<String, CallError> {
+//!     let form = FormSchema::new().required("sure", Field::boolean());
+//!     let answer = ctx.elicit(ElicitParams::form("Delete all notes?", form)).await?;
+//!     if answer.content.and_then(|content| content.get("sure").cloned()) != Some(true.into()) {
+//!         return Err(ToolError::new("The user does not want to"))?;
+//!     }
+//!     let mut number = 0;
+//!     for file in std::fs::read_dir(&notes.0)? {
+//!         std::fs::remove_file(file?.path())?;
+//!         number += 1;
+//!         ctx.progress(number.into(), None).await;
+//!     }
+//!     Ok(format!("deleted {number} notes"))
+//! }
+//!
+//! let server = Server::builder("notes", "1.0.0")
+//!     .with_state(Notes("notes".into()))
+//!     .add_tool(
+//!         Tool::new("clear", "Delete all notes.", clear)
+//!             .annotations(ToolAnnotations::default().with_destructive(true)),
+//!     )
+//!     .build();
+//! ```
+//!
+//! **Serving**: [`Server::serve_stdio`], [`Server::listen`] and [`Server::listen_with`], or [`Server::into_service`] for axum and
+//! other tower stacks. [`auth::Authorization`] verifies access tokens, and [`Context::auth`] says whose they are.
+//!
+//! **Clients**: [`Client::connect`] takes a URL, a [`ChildCommand`] or a [`Server`] of the same process, which is how servers are
+//! tested.
+//!
+//! # Other crates in the API
+//!
+//! Signatures name types of `bytes`, `http`, `http-body`, `schemars`, `serde_json` and `tower-service` only. `schemars` and
+//! `serde_json` are re-exported, so that a program can use the versions that this crate uses. Structs of the protocol are built
+//! with their constructors or with `..Default::default()`, because later revisions add fields.
+//!
 //! [`protocol`] and [`engine`] are re-exported from the pure crate `trunkline-proto`. [`server`] and [`client`] are async over
 //! traits, and [`transport`] drives them with tokio.
 
@@ -38,11 +101,16 @@ pub mod auth;
 #[doc(hidden)]
 pub mod bridge_support;
 pub mod client;
+pub mod prelude;
 pub mod runtime;
 pub mod server;
+mod setters;
 mod sync;
 pub mod transport;
 pub mod wire_log;
+
+pub use schemars;
+pub use serde_json;
 
 use trunkline_proto::http;
 pub use trunkline_proto::{engine, protocol};
@@ -51,8 +119,8 @@ pub use client::{Client, ClientError, ClientEvents, ClientOptions, RequestOption
 pub use engine::RevisionChoice;
 pub use protocol::{Revision, RpcError, model::ContentBlock};
 pub use server::{
-    CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerOptions, State, Tool,
-    ToolError,
+    CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,
+    Tool, ToolError,
     typed::result::{Ok, Result},
 };
 pub use transport::{ChildCommand, HttpOptions, Listener};

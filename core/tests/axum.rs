@@ -112,10 +112,9 @@ async fn every_revision_wherever_it_is_mounted() {
                 assert_eq!(result.joined_text(), "hello", "{how} {path} {revision}");
                 let heard = Arc::new(Mutex::new(Vec::new()));
                 let noted = Arc::clone(&heard);
-                let options = RequestOptions {
-                    on_progress: Some(Arc::new(move |params: &RawJson| noted.lock().unwrap().push(params.clone()))),
-                    ..RequestOptions::default()
-                };
+                let options = RequestOptions::default().with_on_progress(Some(Arc::new(move |params: &RawJson| {
+                    noted.lock().unwrap().push(params.clone())
+                })));
                 client.call_tool_with("steps", json!({}), &options).await.unwrap();
                 assert_eq!(heard.lock().unwrap().len(), 2, "{how} {path} {revision}");
                 client.close().await;

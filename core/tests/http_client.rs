@@ -20,7 +20,7 @@ use tokio::{
 };
 use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
-    engine::{Limits, RevisionChoice},
+    engine::RevisionChoice,
     protocol::{RawJson, Revision},
     server::{Context, Params, Server, Tool, ToolEntry},
     transport::HttpOptions,
@@ -224,7 +224,7 @@ async fn http_09_every_revision_over_json_and_streams() {
         let steps = Arc::new(Mutex::new(0));
         let counted = Arc::clone(&steps);
         let on_progress = Some(Arc::new(move |_: &RawJson| *counted.lock().unwrap() += 1) as _);
-        let options = RequestOptions { on_progress, ..RequestOptions::default() };
+        let options = RequestOptions::default().with_on_progress(on_progress);
         assert_eq!(text(&call(&client, "count", json!({}), &options).await.unwrap()), "counted");
         assert_eq!(*steps.lock().unwrap(), 3, "{revision}");
         client.close().await;
@@ -239,7 +239,7 @@ async fn http_23_a_cancelled_call_ends_on_the_server_in_both_eras() {
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     for choice in [RevisionChoice::Modern, RevisionChoice::Legacy] {
         let client = Client::connect_with(listener.url().unwrap(), choose(choice), ()).await.unwrap();
-        let options = RequestOptions { timeout: Some(Duration::from_millis(100)), ..RequestOptions::default() };
+        let options = RequestOptions::default().with_timeout(Duration::from_millis(100));
         assert_eq!(call(&client, "wait", json!({}), &options).await.unwrap_err().kind(), ErrorKind::Timeout);
         timeout(PATIENCE, drops.recv()).await.expect("the server did not hear of it");
         client.close().await;
@@ -479,7 +479,7 @@ async fn can_01_what_was_never_sent_is_not_cancelled() {
     let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
     // It waits for `initialized`, for which the server takes 200 ms.
-    let options = RequestOptions { timeout: Some(Duration::from_millis(20)), ..RequestOptions::default() };
+    let options = RequestOptions::default().with_timeout(Duration::from_millis(20));
     let error = client.request("tools/list", None, &options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     request(&client, "ping").await.unwrap();

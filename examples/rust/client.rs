@@ -18,9 +18,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for tool in client.list_tools().await? {
         println!("tool {}: {}", tool.name, tool.description.unwrap_or_default());
     }
-    let mut options = RequestOptions::default()
+    let options = RequestOptions::default()
+        .with_timeout(Duration::from_secs(10))
         .with_progress(|progress, total, _| println!("progress {progress} of {}", total.unwrap_or_default()));
-    options.timeout = Some(Duration::from_secs(10));
     let result = client.call_tool_with("forecast", json!({"city": "Oslo", "days": 2}), &options).await?;
     println!("{}", result.joined_text());
     client.close().await;

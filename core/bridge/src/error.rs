@@ -88,6 +88,7 @@ impl From<client::ErrorKind> for ErrorKind {
             client::ErrorKind::Version => Self::Version,
             client::ErrorKind::InvalidArgument => Self::InvalidArgument,
             client::ErrorKind::Busy => Self::Busy,
+            _ => Self::Internal,
         }
     }
 }
@@ -160,6 +161,7 @@ impl From<AskError> for BridgeError {
             AskError::Cancelled => ErrorKind::Cancelled,
             AskError::Timeout => ErrorKind::Timeout,
             AskError::Closed => ErrorKind::Closed,
+            _ => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())
     }

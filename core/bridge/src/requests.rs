@@ -69,11 +69,9 @@ impl PortInner {
         given: &Request,
         slot: Option<Arc<Slot>>,
     ) -> Result<(), BridgeError> {
-        let options = RequestOptions {
-            timeout: given.timeout.map(|time| time.0),
-            max_timeout: given.max_timeout.map(|time| time.0),
-            on_progress: None,
-        };
+        let options = RequestOptions::default()
+            .with_timeout(given.timeout.map(|time| time.0))
+            .with_max_timeout(given.max_timeout.map(|time| time.0));
         let slot = slot.filter(|_| self.queue.has_bell_for_threads());
         let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default(), slot };
         let (method, params, reply) = (Method::named_by(&given.method), given.params.clone(), Arc::new(reply));

@@ -18,6 +18,7 @@ const MIN_SECRET: usize = 32;
 
 /// The binding of tokens to keys of the client (RFC 9449).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DpopPolicy {
     /// Bearer tokens only. Tokens that are bound are refused, for nobody would check their binding.
     #[default]

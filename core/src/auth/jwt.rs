@@ -50,6 +50,7 @@ pub struct JwtOptions {
 
 /// Where the keys of an issuer are.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub enum KeySource {
     /// The issuer's metadata says (RFC 8414, OpenID Connect Discovery).
     #[default]

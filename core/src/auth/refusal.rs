@@ -5,6 +5,7 @@ use http::StatusCode;
 /// Why a request is refused. The texts reach the client: they hold nothing about the token's
 /// content, and no secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// There are no credentials of a kind that counts here (401).
     Missing,

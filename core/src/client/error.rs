@@ -8,6 +8,7 @@ use crate::{
 
 /// Why a client's call failed. Failures on this side are never mixed with errors that the server sent (RPC-29).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientError {
     /// The server answered with a JSON-RPC error.
     #[error("{0}")]
@@ -40,6 +41,7 @@ pub enum ClientError {
 
 /// The stable code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The peer answered with a JSON-RPC error.
     Protocol,

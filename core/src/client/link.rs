@@ -87,6 +87,7 @@ pub trait Inbox: Send + Sync + 'static {
 
 /// Why a transport failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LinkFailure {
     /// An HTTP status whose body is no JSON-RPC message.
     #[error("The server answered HTTP {status}{}", if text.is_empty() { String::new() } else { format!(": {text}") })]

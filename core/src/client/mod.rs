@@ -14,7 +14,6 @@ mod tools;
 pub use error::{ClientError, ErrorKind};
 pub use link::{Connector, Inbox, Link, LinkFailure, LinkMessage, RequestHead};
 pub use options::{ClientOptions, ProgressHook, RequestOptions};
-pub use tools::ListedTools;
 
 pub(crate) use reply::ReplyTo;
 
@@ -26,6 +25,7 @@ use crate::{
         envelope::{self, Frame, FrameBounds, Message, Notification},
         meta,
         method::{self, Method},
+        model::{Implementation, ServerCapabilities},
     },
     runtime::{Promise, Runtime},
     wire_log::{Direction, Exchange, Side, Transport},
@@ -33,7 +33,7 @@ use crate::{
 use bytes::Bytes;
 use mirrored::{MirroredTools, Recall};
 use reply::Waiter;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
     future::Future,
@@ -47,6 +47,23 @@ use std::{
 use timer::Timer;
 
 /// A connection to a server. Cheap to clone; clones are the same connection.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), trunkline::ClientError> {
+/// use serde_json::json;
+/// use trunkline::{ChildCommand, Client};
+///
+/// let client = Client::connect(ChildCommand::new(["python", "weather.py"])).await?; // or a URL, or a `&Server`
+/// println!("{:?} speaks {}", client.server_info(), client.revision());
+/// for tool in client.list_tools().await? {
+///     println!("{}", tool.name);
+/// }
+/// let result = client.call_tool("forecast", json!({"city": "Oslo"})).await?;
+/// println!("{}", result.joined_text());
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -56,6 +73,8 @@ pub(crate) struct Inner {
     runtime: Arc<dyn Runtime>,
     transport: Transport,
     options: ClientOptions,
+    /// The capabilities of the options, as they are sent.
+    capabilities: RawJson,
     events: Arc<dyn ClientEvents>,
     conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
     link: Mutex<Option<Arc<dyn Link>>>,
@@ -73,6 +92,7 @@ pub(crate) struct Inner {
 
 /// The server's description of itself.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ServerFacts {
     /// The revision that is spoken.
     pub revision: Revision,
@@ -84,12 +104,17 @@ pub struct ServerFacts {
     pub instructions: Option<String>,
 }
 
-/// Hears from the server outside of answers. Must not block.
+/// Takes the notifications of a server and the end of the connection. Its methods must not block; by default they do nothing.
 pub trait ClientEvents: Send + Sync + 'static {
     /// A notification arrived.
-    fn notification(&self, method: &str, params: Option<&RawJson>);
+    fn notification(&self, method: &str, params: Option<&RawJson>) {
+        let _ = (method, params);
+    }
+
     /// The connection ended; `None`: by this side.
-    fn closed(&self, error: Option<&ClientError>);
+    fn closed(&self, error: Option<&ClientError>) {
+        let _ = error;
+    }
 }
 
 /// A request in flight. It goes on when this is dropped; [`Client::cancel`] ends it.
@@ -216,7 +241,22 @@ impl Client {
         }
     }
 
-    /// The server's description of itself.
+    /// The name and version of the server, if it gave them.
+    pub fn server_info(&self) -> Option<Implementation> {
+        self.server().info.as_ref()?.parse().ok()
+    }
+
+    /// The capabilities of the server. There are none if the revision was pinned without asking.
+    pub fn server_capabilities(&self) -> ServerCapabilities {
+        self.server().capabilities.parse().unwrap_or_default()
+    }
+
+    /// Advice of the server how to use it, for the model.
+    pub fn instructions(&self) -> Option<&str> {
+        self.server().instructions.as_deref()
+    }
+
+    /// The answer of the server to the first request, as it came.
     pub fn server(&self) -> &ServerFacts {
         static UNKNOWN: OnceLock<ServerFacts> = OnceLock::new();
         self.inner.server.get().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerFacts::pinned(Revision::LATEST)))
@@ -294,11 +334,14 @@ impl Inner {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Arc<Self> {
-        let identity = ClientIdentity { info: options.info.clone(), capabilities: options.capabilities.clone() };
+        let identity =
+            ClientIdentity { info: as_object(&options.info), capabilities: as_object(&options.capabilities) };
+        let capabilities = identity.capabilities.clone();
         Arc::new(Self {
             runtime,
             transport,
             options,
+            capabilities,
             events,
             conversation: Mutex::new(ClientConversation::new(identity)),
             link: Mutex::new(None),
@@ -407,7 +450,7 @@ impl Inner {
                 _ => None,
             };
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
-            let client_capabilities = Some(&self.options.capabilities);
+            let client_capabilities = Some(&self.capabilities);
             log.message(
                 &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
                 &copy,
@@ -500,7 +543,7 @@ impl Inner {
     fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
         if let Some(log) = self.runtime.wire_log() {
             let (side, transport) = (Side::Client, self.transport);
-            let (method, client_capabilities) = (Some(method), Some(&self.options.capabilities));
+            let (method, client_capabilities) = (Some(method), Some(&self.capabilities));
             log.text(
                 &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
                 text,
@@ -566,6 +609,10 @@ impl Inner {
             reply.answered(Err(ClientError::Link(failure.clone())));
         }
     }
+}
+
+fn as_object(value: &impl Serialize) -> RawJson {
+    RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
 }
 
 fn string_member(params: &RawJson, member: &str) -> Option<String> {

@@ -5,9 +5,10 @@ use crate::{
     protocol::{
         RawJson,
         describe::{Described, Type},
-        model::Implementation,
+        model::{ClientCapabilities, Implementation},
         options::{Bytes, Form, Millis},
     },
+    setters::setters,
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
@@ -15,12 +16,21 @@ use std::{sync::Arc, time::Duration};
 
 trunkline_proto::options! {
     /// Limits and habits of a client.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trunkline::{ClientOptions, protocol::model::Implementation};
+    ///
+    /// let options = ClientOptions::default()
+    ///     .with_info(Implementation::new("weather-station", "2.1.0"))
+    ///     .with_timeout(Duration::from_secs(10));
+    /// ```
     #[derive(Debug, Clone)]
     pub struct ClientOptions {
         /// The name and version of the client, which servers see. This library by default.
-        info: RawJson => "info" as Info = this_library(),
-        /// The capabilities of the client: a ClientCapabilities object.
-        capabilities: RawJson = RawJson::empty_object(),
+        info: Implementation => "info" as Info = this_library(),
+        /// The capabilities that servers may use.
+        capabilities: ClientCapabilities = ClientCapabilities::default(),
         /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`, `modern`), or one
         /// revision without a probe.
         revision: RevisionChoice => "revision" = RevisionChoice::Auto,
@@ -54,27 +64,41 @@ impl ClientOptions {
     }
 }
 
-fn this_library() -> RawJson {
-    let info = Implementation::new("trunkline", env!("CARGO_PKG_VERSION"));
-    RawJson::from_value(&info).unwrap_or_else(|_| RawJson::empty_object())
+setters!(ClientOptions {
+    value with_info info: Implementation,
+    value with_capabilities capabilities: ClientCapabilities,
+    value with_revision revision: RevisionChoice,
+    value with_listen listen: bool,
+    value with_timeout timeout: Duration,
+    value with_max_timeout max_timeout: Duration,
+    value with_connect_timeout connect_timeout: Duration,
+    value with_probe_timeout probe_timeout: Duration,
+    value with_close_patience close_patience: Duration,
+    value with_max_in_flight max_in_flight: usize,
+    value with_max_message_bytes max_message_bytes: usize,
+    value with_max_nesting max_nesting: usize,
+});
+
+fn this_library() -> Implementation {
+    Implementation::new("trunkline", env!("CARGO_PKG_VERSION"))
 }
 
-/// The JSON of an Implementation object, as it was given.
+/// The JSON of an Implementation object.
 pub struct Info;
 
-impl Form<RawJson> for Info {
+impl Form<Implementation> for Info {
     const TYPE: Type = Implementation::TYPE;
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Implementation, D::Error> {
         let info = Value::deserialize(deserializer)?;
         if !info["name"].is_string() || !info["version"].is_string() {
             return Err(D::Error::custom("needs the strings name and version"));
         }
-        RawJson::from_value(&info).map_err(D::Error::custom)
+        Implementation::deserialize(info).map_err(D::Error::custom)
     }
 
-    fn write(info: &RawJson) -> Value {
-        info.parse().unwrap_or_default()
+    fn write(info: &Implementation) -> Value {
+        serde_json::to_value(info).unwrap_or_default()
     }
 }
 
@@ -83,6 +107,7 @@ pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
 /// The options of one request.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct RequestOptions {
     /// Overrides [`ClientOptions::timeout`].
     pub timeout: Option<Duration>,
@@ -91,3 +116,9 @@ pub struct RequestOptions {
     /// Asks for progress, and takes it.
     pub on_progress: Option<ProgressHook>,
 }
+
+setters!(RequestOptions {
+    into with_timeout timeout: Option<Duration>,
+    into with_max_timeout max_timeout: Option<Duration>,
+    value with_on_progress on_progress: Option<ProgressHook>,
+});

@@ -5,10 +5,15 @@ use super::{
 };
 use crate::{
     client::{Client, ClientError, ClientEvents, ClientOptions, Connector},
-    protocol::RawJson,
     server::Server,
 };
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
+    path::PathBuf,
+    sync::Arc,
+};
 
 impl Server {
     /// Serves standard input and output until the input ends.
@@ -22,16 +27,22 @@ impl Server {
         Ok(())
     }
 
-    /// Listens for HTTP at `address` (`host:port`; port 0 takes a free one), endpoint `/mcp`.
+    /// Listens for HTTP at an address such as `"127.0.0.1:8000"`, `("localhost", 8000)` or a [`SocketAddr`], endpoint `/mcp`.
+    /// Port 0 takes a free one.
+    ///
+    /// ```no_run
+    /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
+    /// let listener = server.listen("127.0.0.1:8000").await?;
+    /// println!("listening at {}", listener.url().unwrap_or_default());
+    /// listener.ended().await;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// If the address is malformed or taken.
-    pub async fn listen(&self, address: &str) -> io::Result<Listener> {
-        let wrong =
-            || io::Error::new(io::ErrorKind::InvalidInput, format!("{address:?} is no address such as 127.0.0.1:8000"));
-        let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = port.parse().map_err(|_| wrong())?;
+    pub async fn listen(&self, address: impl ListenAddress) -> io::Result<Listener> {
+        let (host, port) = address.into_host_and_port()?;
         self.listen_with(HttpOptions { host, port, ..HttpOptions::default() }).await
     }
 
@@ -65,8 +76,66 @@ impl Server {
     }
 }
 
+/// An address to listen at: `"host:port"`, a host and a port, or a [`SocketAddr`]. Unlike [`std::net::ToSocketAddrs`], it keeps
+/// the name of the host, and looks nothing up.
+pub trait ListenAddress {
+    /// The host and the port.
+    ///
+    /// # Errors
+    /// If the text is malformed.
+    fn into_host_and_port(self) -> io::Result<(String, u16)>;
+}
+
+impl ListenAddress for &str {
+    fn into_host_and_port(self) -> io::Result<(String, u16)> {
+        let wrong = || {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("{self:?} is not an address such as 127.0.0.1:8000"))
+        };
+        let (host, port) = self.rsplit_once(':').ok_or_else(wrong)?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok((host, port.parse().map_err(|_| wrong())?))
+    }
+}
+
+impl ListenAddress for String {
+    fn into_host_and_port(self) -> io::Result<(String, u16)> {
+        self.as_str().into_host_and_port()
+    }
+}
+
+impl ListenAddress for &String {
+    fn into_host_and_port(self) -> io::Result<(String, u16)> {
+        self.as_str().into_host_and_port()
+    }
+}
+
+macro_rules! socket_addresses {
+    ($($address:ty),*) => {
+        $(impl ListenAddress for $address {
+            fn into_host_and_port(self) -> io::Result<(String, u16)> {
+                Ok((self.ip().to_string(), self.port()))
+            }
+        })*
+    };
+}
+
+socket_addresses!(SocketAddr, SocketAddrV4, SocketAddrV6);
+
+macro_rules! host_and_port {
+    ($($host:ty),*) => {
+        $(impl ListenAddress for ($host, u16) {
+            fn into_host_and_port(self) -> io::Result<(String, u16)> {
+                Ok((self.0.to_string(), self.1))
+            }
+        })*
+    };
+}
+
+host_and_port!(&str, String, IpAddr, Ipv4Addr, Ipv6Addr);
+
 /// Where a client finds its server.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Target {
     /// The URL of an HTTP endpoint, with extra headers; `unix:/run/it.sock:/mcp` for one on a Unix socket.
     Http(String, BTreeMap<String, String>),
@@ -130,9 +199,5 @@ impl Client {
     }
 }
 
-/// Hears nothing.
-impl ClientEvents for () {
-    fn notification(&self, _: &str, _: Option<&RawJson>) {}
-
-    fn closed(&self, _: Option<&ClientError>) {}
-}
+/// Takes no notice.
+impl ClientEvents for () {}

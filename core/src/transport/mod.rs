@@ -21,7 +21,7 @@ mod turns;
 mod wire_file;
 
 pub use child::{ChildCommand, ChildStderr};
-pub use entry::Target;
+pub use entry::{ListenAddress, Target};
 pub use http_client::HttpConnector;
 pub use http_fetch::HttpFetch;
 pub use http_server::{HttpBody, HttpOptions, HttpService};

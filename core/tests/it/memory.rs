@@ -166,7 +166,7 @@ async fn tool_18_and_19_failures() {
 #[tokio::test]
 async fn timeouts_cancel_and_name_their_kind() {
     let client = Client::connect(&server()).await.unwrap();
-    let options = RequestOptions { timeout: Some(Duration::from_millis(50)), ..RequestOptions::default() };
+    let options = RequestOptions::default().with_timeout(Duration::from_millis(50));
     let error = client.call_tool_with("forever", json!({}), &options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     client.ping().await.unwrap();

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A revision of the Model Context Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Revision {
     /// 2024-11-05
     V2024_11_05,
@@ -96,6 +97,7 @@ impl fmt::Display for Revision {
 /// Something that not every revision has (the specification's changelogs), where neither a row of the methods nor one of the
 /// fields that projection removes says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Feature {
     /// JSON-RPC batch arrays.
     Batches,

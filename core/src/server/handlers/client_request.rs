@@ -22,6 +22,7 @@ pub(in crate::server) enum RequestState {
 
 /// Why a client gave no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientRequestError {
     /// The client answered with an error, lacks the capability, or the revision has no such request.
     #[error("{0}")]

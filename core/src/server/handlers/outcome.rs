@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// The outcome of a call.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Outcome {
     /// A text: one text block of a tool, the contents of a resource, or one message of the user.
     Text(String),

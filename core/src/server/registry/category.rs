@@ -9,6 +9,7 @@ use super::{
 
 /// The lists that a server may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Category {
     /// Tools.
     Tools,

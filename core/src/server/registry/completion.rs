@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// The prompt or resource template that an argument belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CompletionTarget {
     /// The prompt of that name (`ref/prompt`).
     Prompt(String),

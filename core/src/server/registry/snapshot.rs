@@ -49,6 +49,7 @@ pub(in crate::server) enum Addition {
 
 /// Names one thing in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Registration {
     /// The thing of that category with that name, URI or URI template.
     Item(Category, String),

@@ -30,6 +30,7 @@ pub struct ToolEntry {
 
 /// `true` if a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision that has tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TaskSupport {
     /// Never.
     #[default]

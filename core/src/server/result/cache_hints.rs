@@ -21,6 +21,7 @@ trunkline_proto::options! {
 /// The callers that may share a cached result. No substitute for access control (CCH-13).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum CacheScope {
     /// Only the caller it was made for.
     #[default]

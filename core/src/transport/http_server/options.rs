@@ -3,11 +3,22 @@
 use crate::{
     auth::Authorization,
     protocol::options::{Bytes, Millis, OrFalse, Permissions, Port},
+    setters::setters,
 };
 use std::{path::PathBuf, time::Duration};
 
 trunkline_proto::options! {
     /// Where and how a server is reached over HTTP.
+    ///
+    /// ```no_run
+    /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
+    /// use trunkline::HttpOptions;
+    ///
+    /// let options = HttpOptions::default().with_host("0.0.0.0").with_port(80).with_stateless(true);
+    /// server.listen_with(options).await?.ended().await;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct HttpOptions {
         /// The host to listen on. The default reaches this machine only.
@@ -57,3 +68,24 @@ trunkline_proto::options! {
         auth: Option<Authorization> = None,
     }
 }
+
+setters!(HttpOptions {
+    into with_host host: String,
+    value with_port port: u16,
+    into with_unix unix: Option<PathBuf>,
+    value with_unix_mode unix_mode: u32,
+    into with_path path: String,
+    value with_stateless stateless: bool,
+    value with_json json: bool,
+    value with_allowed_hosts allowed_hosts: Vec<String>,
+    value with_allowed_origins allowed_origins: Vec<String>,
+    into with_sse sse: Option<String>,
+    into with_messages messages: String,
+    value with_replay_events replay_events: usize,
+    value with_replay_bytes replay_bytes: usize,
+    value with_retry retry: Duration,
+    value with_max_connections max_connections: usize,
+    value with_max_requests max_requests: usize,
+    value with_max_body_bytes max_body_bytes: usize,
+    into with_auth auth: Option<Authorization>,
+});

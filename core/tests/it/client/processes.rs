@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, future::Future};
 use tokio::time::timeout;
 use trunkline::{
     client::{Client, ClientError, ClientOptions, ErrorKind, RequestOptions},
-    engine::{Limits, RevisionChoice},
+    engine::RevisionChoice,
     protocol::{RawJson, Revision},
     transport::ChildCommand,
 };
@@ -94,7 +94,7 @@ async fn a_server_that_closes_its_input_ends_the_connection() {
     let client = of_program("exec 0<&-; sleep 60").await;
     let error = soon(async {
         loop {
-            let options = RequestOptions { timeout: Some(ms(1_500)), ..RequestOptions::default() };
+            let options = RequestOptions::default().with_timeout(ms(1_500));
             match client.request("tools/list", None, &options).await.unwrap_err() {
                 ClientError::Timeout(_) => {}
                 error => break error,
@@ -116,7 +116,7 @@ async fn a_server_that_closes_its_input_ends_the_connection() {
 async fn what_waits_for_a_server_that_does_not_read_is_bounded() {
     let client = of_program("sleep 60").await;
     let params = RawJson::from_value(&json!({"name": "t", "arguments": {"text": "x".repeat(9 << 20)}})).unwrap();
-    let options = RequestOptions { timeout: Some(ms(500)), ..RequestOptions::default() };
+    let options = RequestOptions::default().with_timeout(ms(500));
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..6 {
         let (client, params, options) = (client.clone(), params.clone(), options.clone());

@@ -3,7 +3,7 @@
 use super::*;
 use trunkline::{
     client::{ErrorKind, RequestOptions},
-    engine::{Limits, RevisionChoice},
+    engine::RevisionChoice,
 };
 
 /// A server that opens at once and then says nothing by itself.
@@ -25,7 +25,7 @@ fn request(client: &Client, options: RequestOptions) -> JoinHandle<Result<RawJso
 }
 
 fn within(timeout: u64, max: u64) -> RequestOptions {
-    RequestOptions { timeout: Some(ms(timeout)), max_timeout: Some(ms(max)), ..RequestOptions::default() }
+    RequestOptions::default().with_timeout(ms(timeout)).with_max_timeout(ms(max))
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn life_15_progress_starts_the_clock_anew_and_life_16_the_cap_holds() {
     let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
     let noted = Arc::clone(&heard);
     let on_progress = Some(Arc::new(move |params: &RawJson| noted.lock().unwrap().push(params.parse().unwrap())) as _);
-    let answer = request(&client, RequestOptions { on_progress, ..within(1_000, 3_000) });
+    let answer = request(&client, within(1_000, 3_000).with_on_progress(on_progress));
     settle().await;
     let token = fake.last()["params"]["_meta"]["progressToken"].clone();
     for step in 1..=5 {
@@ -106,7 +106,7 @@ async fn a_wait_without_end_is_possible() {
         ..pinned(Revision::V2025_06_18)
     };
     let client = fake.connect(options).await;
-    let answer = request(&client, RequestOptions { timeout: Some(forever), ..RequestOptions::default() });
+    let answer = request(&client, RequestOptions::default().with_timeout(forever));
     fake.clock.advance(Duration::from_secs(3600)).await;
     fake.peer().result(&fake.last(), json!({"tools": []}));
     answer.await.unwrap().unwrap();
@@ -282,8 +282,9 @@ async fn what_a_client_says_of_itself_and_asks_is_in_words_of_the_revision() {
         "elicitation": {"form": {}, "url": {}}, "tasks": {"list": {}, "cancel": {}}});
     for revision in Revision::ALL {
         let fake = silent();
-        let options =
-            ClientOptions { info: raw(info.clone()), capabilities: raw(capabilities.clone()), ..pinned(revision) };
+        let options = pinned(revision)
+            .with_info(serde_json::from_value(info.clone()).unwrap())
+            .with_capabilities(serde_json::from_value(capabilities.clone()).unwrap());
         let client = fake.connect(options).await;
         let params = raw(json!({"ref": {"type": "ref/prompt", "name": "p", "title": "P"},
             "argument": {"name": "a", "value": ""}, "context": {"arguments": {"b": "c"}}}));
