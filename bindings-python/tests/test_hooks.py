@@ -429,7 +429,7 @@ def test_options_of_a_server_are_checked() -> None:
         extensions={"example.com/x": {}},
         rerun_handlers=True,
     )
-    with pytest.raises(InvalidArgumentError, match="stateKeys must hold keys of 32 bytes"):
+    with pytest.raises(InvalidArgumentError, match="stateKeys: keys have 32 bytes"):
         Server("test", version="1", state_keys=[b"short"])
     wrong: Any = 3
     with pytest.raises(InvalidArgumentError, match="extensions"):
