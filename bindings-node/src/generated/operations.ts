@@ -150,7 +150,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    *
    * @param ref The prompt or resource template that has the argument.
    * @param argument The argument with what was typed so far.
-   * @param context What is known already, such as the values of other arguments (2025-06-18 and
+   * @param context Values that are known already, such as those of other arguments (2025-06-18 and
    * later).
    */
   complete(ref: CompletionReference, argument: CompleteArgument, context?: CompleteContext, options: RequestOptions = {}): Promise<CompleteResult> {

@@ -79,7 +79,8 @@ export interface ServerOptions {
    */
   ttl?: number;
   /**
-   * Who may share a kept result: only the caller it was made for, or everyone. Default: `private`.
+   * The callers that may share a cached result: only the one it was made for, or all. Default:
+   * `private`.
    */
   cacheScope?: CacheScope;
 }
@@ -265,7 +266,7 @@ export interface AuthOptions {
 export interface ChildOptions {
   /** Environment variables for the child process. */
   env?: Readonly<Record<string, string>>;
-  /** Whether the child process gets the environment of this process too; it does by default. */
+  /** `true` if the child process gets the environment of this process too; it does by default. */
   inheritEnv?: boolean;
   /** The folder that the child process runs in; this process's own by default. */
   cwd?: string;
