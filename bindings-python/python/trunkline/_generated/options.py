@@ -84,13 +84,13 @@ class ChildOptions(TypedDict, total=False):
     """A child process that serves its standard input and output: `{"type": "child", …}`."""
 
     env: Mapping[str, str] | None
-    """Environment variables for it."""
+    """Environment variables for the child process."""
 
     inherit_env: bool | None
-    """Whether it gets the environment of this process too; it does by default."""
+    """`true` if the child process gets the environment of this process too; it does by default."""
 
     cwd: str | os.PathLike[str] | None
-    """The folder it runs in; this process's own by default."""
+    """The folder that the child process runs in; this process's own by default."""
 
 
 CHILD_OPTIONS: Final = {
@@ -394,7 +394,9 @@ class ServerOptions(TypedDict, total=False):
     """
 
     cache_scope: CacheScope | None
-    """Who may share a kept result: only the caller it was made for, or everyone. Default: `"private"`."""
+    """The callers that may share a cached result: only the one it was made for, or all. Default:
+    `"private"`.
+    """
 
 
 SERVER_OPTIONS: Final = {

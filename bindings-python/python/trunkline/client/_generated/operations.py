@@ -312,7 +312,7 @@ class AsyncOperations:
         Args:
             reference: The prompt or resource template that has the argument.
             argument: The argument with what was typed so far.
-            context: What is known already, such as the values of other arguments (2025-06-18 and
+            context: Values that are known already, such as those of other arguments (2025-06-18 and
                 later).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
