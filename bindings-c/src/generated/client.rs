@@ -366,7 +366,7 @@ pub unsafe extern "C" fn trunkline_client_start_get_prompt(
 ///
 /// - `reference`: The prompt or resource template that has the argument. JSON.
 /// - `argument`: The argument with what was typed so far. JSON.
-/// - `context`: What is known already, such as the values of other arguments (2025-06-18 and
+/// - `context`: Values that are known already, such as those of other arguments (2025-06-18 and
 ///   later). JSON, or empty for none.
 ///
 /// `options` may be NULL. `result` is the CompleteResult as JSON; it is yours:

@@ -513,10 +513,11 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
     let is_whole = WHOLE_LISTS.contains(&&**json);
     let (function, doc, arguments, change) = match &field.ty {
         Type::Boolean => {
-            let sentence = if ["Whether ", "The ", "On "].iter().any(|word| doc.starts_with(word)) {
-                lowered(doc.strip_prefix("Whether ").unwrap_or(doc))
-            } else {
-                format!("to {}", lowered(doc))
+            let stated = ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start));
+            let sentence = match stated {
+                Some(rest) => rest.to_owned(),
+                None if doc.starts_with("The ") || doc.starts_with("On ") => lowered(doc),
+                None => format!("to {}", lowered(doc)),
             };
             let doc = with_default(field, &format!("Sets whether {sentence}"));
             (format!("set_{member}"), doc, format!("{member}: bool,"), format!("put(\"{json}\", {member})"))
@@ -614,31 +615,55 @@ fn with_default(field: &Field, doc: &str) -> String {
     format!("{doc}{unit}{default}")
 }
 
-/// A kind of feature that a descriptor describes: its name in C, its name on the waist, the model of the descriptor, the member
-/// that names it with a word for that, and the members that most descriptors have.
-const FEATURES: [(&str, &str, &str, (&str, &str), &str); 4] = [
-    ("tool", "tool", "Tool", ("name", "name"), r#"{"name": …, "description": …, "inputSchema": …}"#),
-    ("resource", "resource", "Resource", ("uri", "URI"), r#"{"uri": …, "name": …, "mimeType": …}"#),
-    (
-        "resource_template",
-        "resourceTemplate",
-        "ResourceTemplate",
-        ("uri_template", "text"),
-        r#"{"uriTemplate": …, "name": …, "mimeType": …}"#,
-    ),
-    (
-        "prompt",
-        "prompt",
-        "Prompt",
-        ("name", "name"),
-        r#"{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}"#,
-    ),
+/// A kind of feature that a descriptor describes.
+struct Feature {
+    /// The name in C.
+    name: &'static str,
+    /// The name on the waist.
+    kind: &'static str,
+    /// The model of the descriptor.
+    model: &'static str,
+    /// The member that names the feature, and a word for it.
+    named_by: (&'static str, &'static str),
+    /// The members that most descriptors have.
+    example: &'static str,
+}
+
+const FEATURES: [Feature; 4] = [
+    Feature {
+        name: "tool",
+        kind: "tool",
+        model: "Tool",
+        named_by: ("name", "name"),
+        example: r#"{"name": …, "description": …, "inputSchema": …}"#,
+    },
+    Feature {
+        name: "resource",
+        kind: "resource",
+        model: "Resource",
+        named_by: ("uri", "URI"),
+        example: r#"{"uri": …, "name": …, "mimeType": …}"#,
+    },
+    Feature {
+        name: "resource_template",
+        kind: "resourceTemplate",
+        model: "ResourceTemplate",
+        named_by: ("uri_template", "text"),
+        example: r#"{"uriTemplate": …, "name": …, "mimeType": …}"#,
+    },
+    Feature {
+        name: "prompt",
+        kind: "prompt",
+        model: "Prompt",
+        named_by: ("name", "name"),
+        example: r#"{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}"#,
+    },
 ];
 
 fn features() -> String {
     let functions: String = FEATURES
         .iter()
-        .map(|(name, kind, model, (argument, word), example)| {
+        .map(|Feature { name, kind, model, named_by: (argument, word), example }| {
             let words = name.replace('_', " ");
             let add = format!(
                 "Adds a {words}, as `trunkline_server_add` does. `descriptor` is the specification's {model} as JSON: \
