@@ -5,6 +5,7 @@ mod era_cache;
 mod error;
 mod link;
 mod mirrored;
+mod operations;
 mod options;
 mod pages;
 pub(crate) mod reply;

@@ -1,36 +1,11 @@
-//! Tools from the client's side.
+//! Calling tools from the client's side.
 
 use super::{Client, ClientError, RequestOptions};
-use crate::protocol::{
-    RawJson, method,
-    model::{CallToolResult, ListToolsResult, Tool},
-};
-use serde::{
-    Deserialize, Serialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
-use serde_json::json;
+use crate::protocol::{RawJson, method, model::CallToolResult};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
 impl Client {
-    /// Every tool of the server, page by page (PAG-04).
-    ///
-    /// # Errors
-    /// As for [`Client::request`].
-    pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
-        let list = self.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await?;
-        Ok(read_list(&list)?.tools)
-    }
-
-    /// One page of the server's tools: the first, or the one that a cursor names.
-    ///
-    /// # Errors
-    /// As for [`Client::request`].
-    pub async fn list_tools_page(&self, cursor: Option<&str>) -> Result<ListToolsResult, ClientError> {
-        let params = cursor.map(|cursor| as_json(&json!({"cursor": cursor}))).transpose()?;
-        read_list(&self.request(method::TOOLS_LIST, params.as_ref(), &RequestOptions::default()).await?)
-    }
-
     /// Calls a tool. Its arguments are a JSON object (a struct, a map, `json!({…})`), or `()` for none. A failure of the tool
     /// itself is a result with `is_error`.
     ///
@@ -95,15 +70,4 @@ fn invalid(error: serde_json::Error) -> ClientError {
 
 fn read<T: DeserializeOwned>(result: &RawJson) -> Result<T, ClientError> {
     result.read().map_err(ClientError::InvalidResponse)
-}
-
-/// The model takes a list that is not there for an empty one, which a server must not.
-fn read_list(result: &RawJson) -> Result<ListToolsResult, ClientError> {
-    #[derive(Deserialize)]
-    struct Listed {
-        #[serde(rename = "tools")]
-        _tools: IgnoredAny,
-    }
-    read::<Listed>(result)?;
-    read(result)
 }

@@ -72,43 +72,45 @@ impl Operation {
 
 /// Gives the rows of a client's operations to a macro.
 ///
-/// A row is `list name = METHOD() -> Result of Item;` for a list that comes in pages, `call name = METHOD(parameters) -> Result;`
-/// for a request with a result, `liveness name = METHOD() or METHOD;` for one whose result says nothing. A parameter is
-/// `required` or `optional`, has its name in Rust, its name in JSON and its type. `with progress` says that it is worth asking for.
+/// A row is `list name name_of_page = METHOD() -> Result of member: Item;` for a list that comes in pages, `call name
+/// name_with_options = METHOD(parameters) -> Result;` for a request with a result, and `liveness name = METHOD() or METHOD;` for
+/// one whose result says nothing. The second name is the variant that only Rust needs. A parameter is `required` or `optional`,
+/// and has its name in Rust, its name in JSON and its type. `with progress` says that it is worth asking for.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! client_operations {
     ($with:ident) => {
         $with! {
             /// The tools that the server offers.
-            list list_tools = TOOLS_LIST() -> ListToolsResult of Tool;
+            list list_tools list_tools_page = TOOLS_LIST() -> ListToolsResult of tools: Tool;
             /// Calls a tool. A failure of the tool itself is a result that says so.
-            call call_tool = TOOLS_CALL(
+            call call_tool call_tool_with = TOOLS_CALL(
                 /// The name of the tool.
                 required name "name": str,
                 /// Its arguments, as its input schema says.
                 optional arguments "arguments": JsonObject,
             ) -> CallToolResult with progress;
             /// The resources that the server offers.
-            list list_resources = RESOURCES_LIST() -> ListResourcesResult of Resource;
+            list list_resources list_resources_page = RESOURCES_LIST() -> ListResourcesResult of resources: Resource;
             /// The resource templates that the server offers: families of resources whose URIs match a template.
-            list list_resource_templates = RESOURCES_TEMPLATES_LIST() -> ListResourceTemplatesResult of ResourceTemplate;
+            list list_resource_templates list_resource_templates_page = RESOURCES_TEMPLATES_LIST()
+                -> ListResourceTemplatesResult of resource_templates: ResourceTemplate;
             /// Reads a resource.
-            call read_resource = RESOURCES_READ(
+            call read_resource read_resource_with = RESOURCES_READ(
                 /// The URI of the resource.
                 required uri "uri": str,
             ) -> ReadResourceResult with progress;
             /// The prompts that the server offers.
-            list list_prompts = PROMPTS_LIST() -> ListPromptsResult of Prompt;
+            list list_prompts list_prompts_page = PROMPTS_LIST() -> ListPromptsResult of prompts: Prompt;
             /// Gets a prompt, filled in with its arguments.
-            call get_prompt = PROMPTS_GET(
+            call get_prompt get_prompt_with = PROMPTS_GET(
                 /// The name of the prompt.
                 required name "name": str,
                 /// Its arguments by name; their values are strings.
                 optional arguments "arguments": BTreeMap<String, String>,
             ) -> GetPromptResult with progress;
             /// Suggests values for an argument of a prompt or of a resource template.
-            call complete = COMPLETION_COMPLETE(
+            call complete complete_with = COMPLETION_COMPLETE(
                 /// The prompt or resource template that has the argument.
                 required reference "ref": Reference,
                 /// The argument with what was typed so far.
@@ -123,9 +125,9 @@ macro_rules! client_operations {
 }
 
 macro_rules! described_operations {
-    ($($(#[doc = $doc:literal])* $kind:ident $name:ident = $method:ident(
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)? = $method:ident(
         $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
-    ) $(or $instead:ident)? $(-> $result:ident $(of $item:ident)? $(with $progress:ident)?)?;)*) => {
+    ) $(or $instead:ident)? $(-> $result:ident $(of $member:ident: $item:ident)? $(with $progress:ident)?)?;)*) => {
         /// The operations of a client.
         pub static CLIENT: &[Operation] = &[$(Operation {
             name: stringify!($name),

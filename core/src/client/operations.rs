@@ -1,0 +1,135 @@
+//! The operations of a client, written by the rows of `client_operations!`.
+
+use super::{Client, ClientError, RequestOptions};
+use crate::protocol::{
+    RawJson,
+    describe::{Described, Presence, Type},
+    method,
+    model::*,
+};
+use serde::{
+    Serialize, Serializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::value::{RawValue, to_raw_value};
+use std::collections::BTreeMap;
+
+/// Writes the methods of the rows. `call_tool` and `ping` are written by hand: a tool's arguments are any value that is an
+/// object, and liveness has no result.
+macro_rules! client_methods {
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)? = $method:ident(
+        $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
+    ) $(or $instead:ident)? $(-> $result:ident $(of $member:ident: $item:ident)? $(with $progress:ident)?)?;)*) => {
+        impl Client {
+            $(client_methods! { @$kind $name $($variant)?, [$($doc)*] $method [$($presence $param $json [$ty];)*]
+                $($result $($member $item)?)? })*
+        }
+    };
+
+    (@liveness $($rest:tt)*) => {};
+    (@call call_tool $($rest:tt)*) => {};
+
+    (@list $name:ident $page:ident, [$($doc:literal)*] $method:ident [] $result:ident $member:ident $item:ident) => {
+        $(#[doc = $doc])*
+        ///
+        /// Every page is fetched, one after the other (PAG-04).
+        ///
+        /// # Errors
+        /// As for [`Client::request`].
+        pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
+            let list = self.list_all(method::$method, None, &RequestOptions::default()).await?;
+            let list: $result = read(&list)?;
+            Ok(list.$member)
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// One page: the first, or the one that a cursor names.
+        ///
+        /// # Errors
+        /// As for [`Client::request`].
+        pub async fn $page(&self, cursor: Option<&str>) -> Result<$result, ClientError> {
+            let mut params = Members::default();
+            params.add("cursor", cursor)?;
+            read(&self.request(method::$method, params.json()?.as_ref(), &RequestOptions::default()).await?)
+        }
+    };
+
+    (@call $name:ident $with:ident, [$($doc:literal)*] $method:ident
+        [$($presence:ident $param:ident $json:literal [$ty:ty];)*] $result:ident) => {
+        $(#[doc = $doc])*
+        ///
+        /// # Errors
+        /// As for [`Client::request`].
+        pub async fn $name(&self, $($param: client_methods!(@$presence $ty)),*) -> Result<$result, ClientError> {
+            self.$with($($param,)* &RequestOptions::default()).await
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// With the options of a request.
+        ///
+        /// # Errors
+        /// As for [`Client::request`].
+        pub async fn $with(
+            &self,
+            $($param: client_methods!(@$presence $ty),)*
+            options: &RequestOptions,
+        ) -> Result<$result, ClientError> {
+            let mut params = Members::default();
+            $(params.add($json, client_methods!(@given $presence $param))?;)*
+            read(&self.request(method::$method, params.json()?.as_ref(), options).await?)
+        }
+    };
+
+    (@required $ty:ty) => { &$ty };
+    (@optional $ty:ty) => { Option<&$ty> };
+    (@given required $param:ident) => { Some($param) };
+    (@given optional $param:ident) => { $param };
+}
+
+trunkline_proto::client_operations!(client_methods);
+
+/// The members of parameters, in order.
+#[derive(Default)]
+struct Members(Vec<(&'static str, Box<RawValue>)>);
+
+impl Members {
+    fn add<T: Serialize + ?Sized>(&mut self, name: &'static str, value: Option<&T>) -> Result<(), ClientError> {
+        if let Some(value) = value {
+            let value = to_raw_value(value);
+            self.0
+                .push((name, value.map_err(|error| ClientError::Invalid(format!("{name} cannot be JSON: {error}")))?));
+        }
+        Ok(())
+    }
+
+    /// The parameters; `None`: there are none.
+    fn json(&self) -> Result<Option<RawJson>, ClientError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        RawJson::from_value(self).map(Some).map_err(|error| ClientError::Invalid(error.to_string()))
+    }
+}
+
+impl Serialize for Members {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// Reads a result. A list that is a member of it must be there, though the model takes its absence for an empty one.
+fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
+    let read: T = result.read().map_err(ClientError::InvalidResponse)?;
+    if let Type::Model(object) = T::TYPE {
+        let members: BTreeMap<String, IgnoredAny> =
+            result.parse().map_err(|error| ClientError::InvalidResponse(error.to_string()))?;
+        let missing =
+            object.fields.iter().find(|field| field.presence == Presence::List && !members.contains_key(field.json));
+        if let Some(field) = missing {
+            return Err(ClientError::InvalidResponse(format!("missing field `{}`", field.json)));
+        }
+    }
+    Ok(read)
+}
