@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use trunkline::protocol::describe::{Described, Type, Values};
+use trunkline::protocol::describe::{Described, Field, Object, Presence, Type, Values};
 
 /// One thing that the host has to know. A flat record, the same in every language.
 #[derive(Debug, Clone, Default)]
@@ -21,35 +21,79 @@ pub struct Event {
     pub body: Bytes,
 }
 
-/// The kinds of events. The numbers are part of the contract and are never reused.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum EventKind {
-    /// A call of something that the host registered.
-    Call = 0,
-    /// A call is no longer wanted.
-    Cancel = 1,
-    /// The outcome of a request or an open.
-    Reply = 2,
-    /// A notification from a peer.
-    Notification = 3,
+macro_rules! event_kinds {
+    ($($(#[doc = $doc:literal])* $kind:ident = $number:literal { $($field:ident: $ty:ident),* })*) => {
+        /// The kinds of events. The numbers are part of the contract and are never reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum EventKind {
+            $($(#[doc = $doc])* $kind = $number,)*
+        }
+
+        /// The events with the fields that mean something in them, for the declaration of the surface.
+        pub(crate) static TO_HOST: &[Object] = &[$(Object {
+            name: stringify!($kind),
+            doc: &[$($doc),*],
+            tag: None,
+            fields: &[$(event_kinds!(@field $field $ty)),*],
+        }),*];
+    };
+    (@field $field:ident $ty:ident) => {
+        Field {
+            name: stringify!($field),
+            json: stringify!($field),
+            doc: event_kinds!(@doc $field),
+            presence: Presence::Required,
+            ty: Type::$ty,
+            unit: None,
+            default: None,
+        }
+    };
+    (@doc ticket) => { &[" The call to answer, the request that is answered, or the exchange; 0 if none."] };
+    (@doc handle) => { &[" The registered thing, the listener or the connection."] };
+    (@doc ok) => { &[" `false`: the body is an error object."] };
+    (@doc name) => { &[" The method."] };
+    (@doc body) => { &[" The body, as the event says."] };
+}
+
+event_kinds! {
+    /// A call of the registered thing `handle`. The body is the arguments object as JSON, already valid against the schema.
+    /// Answer with `complete` or `fail`, once.
+    Call = 0 { ticket: Integer, handle: Integer, body: Json }
+    /// The call is no longer wanted; it is already done for the core. The body is the reason as text, and may be empty.
+    Cancel = 1 { ticket: Integer, body: String }
+    /// The result of a request or an open, or an error object.
+    Reply = 2 { ticket: Integer, ok: Boolean, body: Json }
+    /// A notification from the peer of the connection `handle`: `name` is the method, the body its params. For progress,
+    /// `ticket` is the request.
+    Notification = 3 { handle: Integer, ticket: Integer, name: String, body: Json }
     /// A listener or connection ended.
-    SessionClosed = 4,
-    /// Log records.
-    Log = 5,
-    /// The port is closed; nothing follows.
-    #[default]
-    Stopped = 6,
-    /// Status and headers of a response.
-    HttpHead = 7,
-    /// Bytes of a response: not JSON.
-    HttpChunk = 8,
-    /// A response is over.
-    HttpEnd = 9,
-    /// The host may read a pipe itself.
-    Watch = 10,
-    /// Nothing calls a registered thing any more.
-    Freed = 11,
+    SessionClosed = 4 { handle: Integer, ok: Boolean, body: Json }
+    /// Log records: an array of `{"level", "message", "target"}` with the levels `error`, `warn`, `info` and `debug`. When
+    /// there are too many, the oldest are dropped and counted. They come to the port that they are about; the others come to
+    /// the newest port that takes its events.
+    Log = 5 { body: Json }
+    /// The last event of a port after `close(0, …)`.
+    Stopped = 6 {}
+    /// Status and headers of the response of the exchange `ticket` at the listener `handle`: `{"status", "headers", "empty"}`;
+    /// `empty`: no chunk follows.
+    HttpHead = 7 { ticket: Integer, handle: Integer, body: Json }
+    /// Bytes of a response, which are not JSON: hosts get them as bytes.
+    HttpChunk = 8 { ticket: Integer, handle: Integer, body: String }
+    /// The response is over. An error: it was cut off.
+    HttpEnd = 9 { ticket: Integer, handle: Integer, ok: Boolean, body: Json }
+    /// A pipe is lent to the host, which may read it on its own loop. Only after an `open` with `driven`.
+    Watch = 10 { handle: Integer }
+    /// The thing that was registered as `handle` is not called any more: it was taken away, by itself or with its server, and
+    /// its last call is over. The host can forget its function. Calls that were let in before may come until then; a host
+    /// that does not know the handle ignores the event.
+    Freed = 11 { handle: Integer }
+}
+
+impl Default for EventKind {
+    fn default() -> Self {
+        Self::Stopped
+    }
 }
 
 /// How the bytes given to `complete` are to be read.

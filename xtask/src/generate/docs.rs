@@ -1,11 +1,166 @@
-//! The tables of the documentation that follow from the surface.
+//! The tables of the documentation that follow from the surface: the page of options, and parts of the page of the bridge.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use serde_json::Value;
 
-use super::File;
-use super::surface::Surface;
+use super::surface::{Field, Presence, Record, Surface, Type, Unit};
+use super::{File, MARK};
 use crate::house::House;
 
-pub(crate) fn render(_: &House, _: &Surface) -> Result<Vec<File>> {
-    Ok(Vec::new())
+const BRIDGE: &str = "docs/bridge.md";
+
+pub(crate) fn render(house: &House, surface: &Surface) -> Result<Vec<File>> {
+    let page = std::fs::read_to_string(house.path(BRIDGE)).with_context(|| BRIDGE.to_owned())?;
+    let page = with_part(&page, "errors", &errors(surface))?;
+    let page = with_part(&page, "events", &events(surface))?;
+    let page = with_part(&page, "messages", &messages(surface))?;
+    Ok(vec![("docs/options.md".to_owned(), options(surface)), (BRIDGE.to_owned(), page)])
+}
+
+/// A page with the text between the marks of a part replaced.
+fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- generated: {part} -->\n"), format!("<!-- end of generated: {part} -->"));
+    let start = page.find(&begin).with_context(|| format!("{BRIDGE} has no line {begin:?}"))? + begin.len();
+    let length = page[start..].find(&end).with_context(|| format!("{BRIDGE} has no line {end:?}"))?;
+    Ok(format!("{}\n{text}\n{}", &page[..start], &page[start + length..]))
+}
+
+fn options(surface: &Surface) -> String {
+    let mut page = format!(
+        "<!-- {MARK} -->\n\n# Options\n\n\
+         One table per object of options. Rust and Python spell an option in snake case, JSON and Node in camel case. A\n\
+         time is a `Duration` in Rust, seconds in Python, milliseconds in Node, and in JSON and C milliseconds with `Ms` at\n\
+         the end of its name. The defaults are those of the core and the same in every language.\n"
+    );
+    for record in &surface.options {
+        page += &format!("\n## {}\n\n{}\n\n", record.name, record.doc);
+        page += "| Rust, Python | JSON | Node | type | default | meaning |\n| --- | --- | --- | --- | --- | --- |\n";
+        for field in &record.fields {
+            let node = field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json);
+            page += &format!(
+                "| `{}` | `{}` | `{node}` | {} | {} | {} |\n",
+                field.name,
+                field.json,
+                typed(field),
+                default(field),
+                cell(&field.doc)
+            );
+        }
+    }
+    page
+}
+
+fn errors(surface: &Surface) -> String {
+    let mut table = "| kind | class | number in C | meaning |\n| --- | --- | --- | --- |\n".to_owned();
+    for error in &surface.errors {
+        table += &format!("| `{}` | `{}` | {} | {} |\n", error.kind, error.class, error.c_code, cell(&error.doc));
+    }
+    table
+}
+
+fn events(surface: &Surface) -> String {
+    let mut table = "| event | fields | meaning |\n| --- | --- | --- |\n".to_owned();
+    for event in of_direction(surface, "toHost") {
+        let fields: Vec<_> = event.fields.iter().map(|field| format!("`{}`", field.json)).collect();
+        table += &format!("| `{}` | {} | {} |\n", event.name, fields.join(", "), cell(&event.doc));
+    }
+    table
+}
+
+fn messages(surface: &Surface) -> String {
+    let mut text = String::new();
+    for message in of_direction(surface, "toCore") {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &format!(
+            "**{}.** {}\n\n| member | type | presence | meaning |\n| --- | --- | --- | --- |\n",
+            message.name, message.doc
+        );
+        for field in &message.fields {
+            let presence = match field.presence {
+                Presence::Required => "required",
+                _ => "",
+            };
+            text += &format!("| `{}` | {} | {presence} | {} |\n", field.json, typed(field), cell(&field.doc));
+        }
+    }
+    text
+}
+
+fn of_direction<'a>(surface: &'a Surface, direction: &str) -> impl Iterator<Item = &'a Record> {
+    surface.messages.iter().filter(move |message| message.direction.as_deref() == Some(direction))
+}
+
+fn typed(field: &Field) -> String {
+    match field.unit {
+        Some(Unit::Ms) => "time".to_owned(),
+        Some(Unit::Bytes) => "bytes".to_owned(),
+        None => named(&field.ty),
+    }
+}
+
+fn named(ty: &Type) -> String {
+    match ty {
+        Type::String => "string".to_owned(),
+        Type::Boolean => "boolean".to_owned(),
+        Type::Integer => "integer".to_owned(),
+        Type::Number => "number".to_owned(),
+        Type::Json => "JSON".to_owned(),
+        Type::Object => "object".to_owned(),
+        Type::Duration => "time".to_owned(),
+        Type::OrFalse(inner) => format!("{} or `false`", named(inner)),
+        Type::OneOrList(inner) => format!("{} or a list", named(inner)),
+        Type::List(inner) => format!("list of {}", named(inner)),
+        Type::Map(inner) => format!("object of {}", named(inner)),
+        Type::Model(name) => name.clone(),
+        Type::Values(values) => values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A default in the words of people: times and sizes with a unit.
+fn default(field: &Field) -> String {
+    match (&field.default, field.unit) {
+        (None | Some(Value::Null), _) => String::new(),
+        (Some(value), Some(unit)) => value.as_u64().map(|number| in_unit(number, unit)).unwrap_or_default(),
+        (Some(value), None) => format!("`{value}`"),
+    }
+}
+
+fn in_unit(number: u64, unit: Unit) -> String {
+    let units: &[(u64, &str)] = match unit {
+        Unit::Ms => &[(3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")],
+        Unit::Bytes => &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes")],
+    };
+    match units.iter().find(|(size, _)| number >= *size && number % size == 0) {
+        Some((size, name)) => format!("{} {name}", number / size),
+        None => number.to_string(),
+    }
+}
+
+/// A text for one cell of a table.
+fn cell(text: &str) -> String {
+    text.replace("\n\n", " ").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_have_the_largest_unit_that_fits() {
+        assert_eq!(in_unit(1_800_000, Unit::Ms), "30 min");
+        assert_eq!(in_unit(500, Unit::Ms), "500 ms");
+        assert_eq!(in_unit(64 << 20, Unit::Bytes), "64 MiB");
+        assert_eq!(in_unit(0, Unit::Ms), "0");
+    }
+
+    #[test]
+    fn only_the_text_between_the_marks_changes() {
+        let page = "a\n<!-- generated: x -->\nold\n<!-- end of generated: x -->\nb\n";
+        let made = with_part(page, "x", "new\n").unwrap();
+        assert_eq!(made, "a\n<!-- generated: x -->\n\nnew\n\n<!-- end of generated: x -->\nb\n");
+        assert_eq!(with_part(&made, "x", "new\n").unwrap(), made);
+        assert!(with_part(page, "y", "").is_err());
+    }
 }

@@ -6,6 +6,7 @@
 use crate::{
     ErrorKind,
     auth::AuthConfig,
+    event,
     message::{self, Child, Request},
 };
 use serde_json::{Map, Value, json};
@@ -37,7 +38,8 @@ pub fn surface() -> Value {
         models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
         models.record("ChildOptions", Child::OBJECT.doc, Child::OBJECT.fields, |_| true),
     ];
-    let messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message)).collect();
+    let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
+    messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
     json!({
@@ -83,9 +85,9 @@ impl Models {
         json!({"name": name, "doc": text(doc), "fields": fields})
     }
 
-    fn message(&mut self, message: &'static Object) -> Value {
+    fn message(&mut self, message: &'static Object, direction: &str) -> Value {
         let mut described = self.record(message.name, message.doc, message.fields, |_| true);
-        described["direction"] = "toCore".into();
+        described["direction"] = direction.into();
         described
     }
 
