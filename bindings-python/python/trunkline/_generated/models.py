@@ -244,22 +244,6 @@ class InputRequest(Model):
         return json
 
 
-class Icon(TypedDict, total=False):
-    """A picture for a user interface."""
-
-    src: str
-    """Required. `https:` or `data:` URI of the icon."""
-
-    mimeType: str
-    """MIME type, where the URI does not tell."""
-
-    sizes: Sequence[str]
-    """Sizes such as `48x48`, or `any`."""
-
-    theme: str
-    """`light` or `dark`: the background that the icon is made for."""
-
-
 class ToolAnnotations(TypedDict, total=False):
     """Hints about a tool's behaviour; untrusted unless the server is."""
 
