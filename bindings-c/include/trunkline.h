@@ -291,7 +291,7 @@ typedef struct trunkline_port trunkline_port;
 
 /**
  * Options of a request. Made by `trunkline_request_options_new`, freed by
- * `trunkline_request_options_free`. What is not set is the client's; for a request to the client of
+ * `trunkline_request_options_free`. An option that is not set is the client's; for a request to the client of
  * a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
  */
 typedef struct trunkline_request_options trunkline_request_options;
@@ -304,7 +304,7 @@ typedef struct trunkline_server trunkline_server;
 
 /**
  * Options of a server. Made by `trunkline_server_options_new`, read by
- * `trunkline_server_new_with`, freed by `trunkline_server_options_free`. What is not set keeps its
+ * `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set keeps its
  * default.
  */
 typedef struct trunkline_server_options trunkline_server_options;
@@ -321,8 +321,8 @@ typedef struct trunkline_text trunkline_text;
 typedef struct trunkline_tool_options trunkline_tool_options;
 
 /**
- * UTF-8 text by pointer and length, never owned by this struct. What you pass needs no final NUL
- * byte and is only read during the call. What the library hands out is followed by a NUL byte that
+ * UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final NUL
+ * byte and is only read during the call. Text from the library is followed by a NUL byte that
  * `len` does not count (slices of your own text excepted).
  */
 typedef struct trunkline_str {
@@ -769,7 +769,7 @@ void trunkline_server_free(struct trunkline_server *server);
 
 /**
  * Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
- * the specification's objects of the newest revision. What `callback` gets as arguments, and what it answers the call with
+ * the specification's objects of the newest revision. The arguments of `callback`, and the answers that it may give,
  * (`trunkline_call_return_json` has the shapes):
  *
  * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the arguments.
@@ -910,7 +910,7 @@ void trunkline_listener_free(struct trunkline_listener *listener);
  * request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
  * end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
  * `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
- * `trunkline_http_exchange_free`. What is no HTTP request is answered with status 400.
+ * `trunkline_http_exchange_free`. An invalid HTTP request is answered with status 400.
  */
 enum trunkline_result trunkline_http_request(struct trunkline_listener *listener,
                                              struct trunkline_str method,
@@ -1140,7 +1140,7 @@ enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *cal
  * -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback` may be NULL.
  *
  * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
- * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. What has an effect before a question is done once:
+ * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. Effects before the request are kept with
  * `trunkline_call_set_once`.
  *
  * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or

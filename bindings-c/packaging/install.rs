@@ -47,7 +47,7 @@ fn install(prefix: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the build makes on this platform, and what it is called when installed.
+/// The libraries of the build on this platform, and their names when installed.
 struct Platform {
     files: Vec<(&'static str, String)>,
     /// The name that `-ltrunkline` looks for, and what it points to.

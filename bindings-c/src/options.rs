@@ -10,7 +10,7 @@ use crate::open_handle::NotificationCallback;
 use crate::port::Port;
 
 /// Options of a server. Made by `trunkline_server_options_new`, read by
-/// `trunkline_server_new_with`, freed by `trunkline_server_options_free`. What is not set keeps its
+/// `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set keeps its
 /// default.
 #[derive(Default)]
 pub struct trunkline_server_options {
@@ -46,7 +46,7 @@ pub struct trunkline_http_options {
 options!(trunkline_http_options);
 
 /// Options of a client. Made by `trunkline_client_options_new`, read by the
-/// `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. What is not
+/// `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that is not
 /// set keeps its default.
 #[derive(Default)]
 pub struct trunkline_client_options {

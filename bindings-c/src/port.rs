@@ -192,7 +192,7 @@ impl Port {
         self.attach(LOG, Arc::new(LogReceiver(callback))).map(drop)
     }
 
-    /// Whether a number has a receiver of that owner.
+    /// Returns whether a number has a receiver of that owner.
     pub(crate) fn has_receiver(&self, number: u64, owner: u64) -> Result<bool, Failure> {
         self.check_process()?;
         Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))

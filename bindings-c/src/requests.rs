@@ -40,7 +40,7 @@ pub(crate) type ReplyCallback =
     Callback<unsafe extern "C" fn(trunkline_result, trunkline_str, *const trunkline_error, *mut c_void)>;
 
 /// Options of a request. Made by `trunkline_request_options_new`, freed by
-/// `trunkline_request_options_free`. What is not set is the client's; for a request to the client of
+/// `trunkline_request_options_free`. An option that is not set is the client's; for a request to the client of
 /// a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
 #[derive(Default)]
 pub struct trunkline_request_options {

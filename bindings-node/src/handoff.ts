@@ -7,7 +7,7 @@ import type { NativePort } from "./native.js";
 /** Bun and Deno export the functions of libuv that this calls, but abort the process in them. */
 const { bun, deno } = process.versions;
 
-/** Whether the core may hand pipes to the event loop of this thread. */
+/** `true` if the core may hand pipes to the event loop of this thread. */
 export const hostReads = bun === undefined && deno === undefined && process.env["TRUNKLINE_HOST_READS"] !== "0";
 
 /** The pipes that the event loop of this thread reads. */

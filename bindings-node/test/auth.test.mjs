@@ -1,4 +1,4 @@
-// Who may come in over HTTP, and the other options of listening.
+// Authorization over HTTP, and the other options of listening.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";

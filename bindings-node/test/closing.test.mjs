@@ -1,4 +1,4 @@
-// What becomes of a server's clients, calls and handlers when it closes, and of what is taken away.
+// The end of a server's clients, calls and handlers when it closes, and of removed features.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";

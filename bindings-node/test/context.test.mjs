@@ -1,4 +1,4 @@
-// What handlers see of AsyncLocalStorage: nothing of whoever happened to use this package first.
+// AsyncLocalStorage in handlers: nothing of the first user of this package.
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";

@@ -47,7 +47,7 @@ test("what the native code throws has its kind, be it an error object or a text"
   assert.deepEqual(kindOf(() => port.register("tool", "{}")), ["invalidArgument", "invalidArgument"]);
   assert.deepEqual(kindOf(() => port.register(1, 2)), ["StringExpected", "invalidArgument"]);
   assert.deepEqual(kindOf(() => port.drain("no lane", 1, 0)), ["invalidArgument", "invalidArgument"]);
-  // What a contained panic looks like.
+  // A contained panic.
   assert.equal(thrownBy(Object.assign(new Error("index out of bounds"), { code: "internal" })).kind, "internal");
   assert.equal(thrownBy(Object.assign(new Error("x"), { code: "ERR_WHATEVER" })).kind, "internal");
 });

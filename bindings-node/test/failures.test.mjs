@@ -1,4 +1,4 @@
-// What handlers throw: what callers see of it, and what the log gets.
+// Errors thrown by handlers: the part for callers and the part for the log.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +17,7 @@ server.registerTool("fail", {}, () => {
 const client = await Client.connect(server);
 after(() => server.close());
 
-/** What the log gets of an error. */
+/** The part of an error for the log. */
 async function logOf(error) {
   thrown = error;
   const before = logged.length;

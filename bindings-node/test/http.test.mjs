@@ -44,7 +44,7 @@ for (const revision of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", 
       assert.deepEqual(answers.map(({ content }) => content[0].text), answers.map((_, i) => `m${i}`));
       const seen = [];
       await client.callTool("steps", {}, { onProgress: ({ progress }) => seen.push(progress) });
-      // What the loop had no time to take is replaced by what follows.
+      // Progress that the loop had no time to take is replaced by later progress.
       assert.deepEqual(seen.slice(-1), [2]);
       const end = new Promise((resolve) => (stopped = resolve));
       await assert.rejects(client.callTool("wait", {}, { signal: AbortSignal.timeout(50) }), { name: "CancelledError" });

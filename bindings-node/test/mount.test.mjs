@@ -95,7 +95,7 @@ for (const [name, make] of Object.entries(frameworks)) {
           assert.deepEqual(answers.map(({ content }) => content[0].text), answers.map((_, i) => `m${i}`));
           const progress = [];
           await client.callTool("steps", {}, { onProgress: (it) => progress.push(it.progress) });
-          // What the loop had no time to take is replaced by what follows.
+          // Progress that the loop had no time to take is replaced by later progress.
           assert.deepEqual(progress.slice(-1), [2]);
           await client.close();
         }

@@ -21,7 +21,7 @@ pub(crate) fn encode(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     Ok(out)
 }
 
-/// What is wrong and where; the path grows while the walk returns, so that a good value costs nothing.
+/// A fault and its path; the path grows while the walk returns, so that a good value costs nothing.
 struct Wrong {
     steps: Vec<Step>,
     what: PyErr,

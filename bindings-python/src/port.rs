@@ -228,7 +228,7 @@ fn in_slices<T: Send>(
     wait_ms: u64,
     mut wait: impl FnMut(u64) -> Result<Option<T>, bridge::BridgeError> + Send,
 ) -> PyResult<Option<T>> {
-    // What is there already is taken without giving the interpreter away.
+    // Waiting events are taken without releasing the interpreter.
     let found = wait(0).map_err(|error| from_bridge(py, error))?;
     if found.is_some() || wait_ms == 0 {
         return Ok(found);

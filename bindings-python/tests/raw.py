@@ -59,7 +59,7 @@ class Peer:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
         )
-        # Whatever waits for a server that hangs ends when the server is killed.
+        # A wait for a server that hangs ends when the server is killed.
         self._watchdog = threading.Timer(DEADLINE, self._process.kill)
         self._watchdog.start()
 

@@ -243,7 +243,7 @@ def test_closing_by_hand_lets_calls_end() -> None:
                 with pytest.raises(TransportError):
                     await calling
                 assert site.cancelled == 1
-                # What comes later starts anew.
+                # Later requests start anew.
                 assert (await client.call_tool("echo", {"text": "again"})).text == "again"
             await app.close()
             await app.close()

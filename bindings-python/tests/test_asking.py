@@ -1,4 +1,4 @@
-"""What handlers ask their client: requests in the handshake era, rounds on 2026-07-28; the same handlers serve both."""
+"""Client requests of handlers: requests in the legacy era, rounds on 2026-07-28; the same handlers serve both."""
 
 from __future__ import annotations
 

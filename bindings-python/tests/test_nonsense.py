@@ -92,7 +92,7 @@ class Point:
 
 
 def test_arguments_are_what_results_may_be_too() -> None:
-    """Whatever becomes JSON when a handler returns it becomes the same JSON when a client sends it."""
+    """A value becomes the same JSON when a handler returns it and when a client sends it."""
     server = Server("test", version="1")
 
     @server.tool

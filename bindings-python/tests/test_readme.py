@@ -1,4 +1,4 @@
-"""What the README shows works as it stands, and what goes into the package with it is what it should be."""
+"""The README's examples work as they stand, and the package has the right files."""
 
 from __future__ import annotations
 

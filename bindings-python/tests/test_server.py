@@ -1,4 +1,4 @@
-"""What a server offers, seen by a client in the same process: real messages, full projection and validation."""
+"""The features of a server, seen by a client in the same process: real messages, full projection and validation."""
 
 from __future__ import annotations
 
@@ -378,7 +378,7 @@ def _fail(how: str) -> str:
         raise ZeroDivisionError("a secret detail")
     if how == "protocol":
         raise ProtocolError("own error", -32001, {"a": [1]})
-    # What no peer can be told.
+    # Values that no peer can receive.
     if how == "no text":
         raise ProtocolError(-32001, "own error")  # type: ignore[arg-type]
     if how == "no data":

@@ -47,7 +47,7 @@ pub unsafe extern "C" fn trunkline_call_fact(
     })
 }
 
-/// Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
+/// Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
 /// tools that work in small steps. `false` for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -> bool {

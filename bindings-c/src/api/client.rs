@@ -181,7 +181,7 @@ pub unsafe extern "C" fn trunkline_client_facts(
     })
 }
 
-/// Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
+/// Returns `true` if the connection has ended or could not be made, and for NULL. Changes only inside
 /// `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {

@@ -77,7 +77,7 @@ pub unsafe extern "C" fn trunkline_call_set_once(
     })
 }
 
-/// What this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
+/// The value that this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
 /// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_once(
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn trunkline_call_set_task_message(
 /// -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback` may be NULL.
 ///
 /// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
-/// it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. What has an effect before a question is done once:
+/// it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. Effects before the request are kept with
 /// `trunkline_call_set_once`.
 ///
 /// A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or

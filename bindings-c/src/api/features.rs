@@ -16,7 +16,7 @@ use crate::options::trunkline_tool_options;
 use crate::server::trunkline_server;
 
 /// Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
-/// the specification's objects of the newest revision. What `callback` gets as arguments, and what it answers the call with
+/// the specification's objects of the newest revision. The arguments of `callback`, and the answers that it may give,
 /// (`trunkline_call_return_json` has the shapes):
 ///
 /// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the arguments.

@@ -21,7 +21,7 @@ use crate::listener::trunkline_listener;
 /// request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
 /// end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
 /// `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
-/// `trunkline_http_exchange_free`. What is no HTTP request is answered with status 400.
+/// `trunkline_http_exchange_free`. An invalid HTTP request is answered with status 400.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_request(
     listener: *mut trunkline_listener,

@@ -11,7 +11,7 @@ pub unsafe extern "C" fn trunkline_listener_url(listener: *const trunkline_liste
     value_or(trunkline_str::empty(), || Ok(handle!(listener).inner.url.lend()))
 }
 
-/// Whether the listener has ended: closed, or stdin ended. `true` for NULL. Changes only inside
+/// Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only inside
 /// `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_closed(listener: *const trunkline_listener) -> bool {

@@ -51,7 +51,7 @@ pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunk
     })
 }
 
-/// What an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
+/// The object that an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
 /// handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
 /// not read, reset or close it. -1 for NULL.
 #[unsafe(no_mangle)]

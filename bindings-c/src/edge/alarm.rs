@@ -1,4 +1,4 @@
-//! What wakes a port: a descriptor that a C event loop can poll, set by the core's bell and by the
+//! The alarm that wakes a port: a descriptor that a C event loop can poll, set by the core's bell and by the
 //! library's own threads.
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -31,12 +31,12 @@ impl Alarm {
         let free = self.state.compare_exchange(CLEAR, SETTING, Ordering::SeqCst, Ordering::SeqCst);
         if free.is_ok() && self.is_ours() {
             self.descriptor.raise();
-            // Whoever the descriptor woke may have cleared it already: then it stays clear.
+            // The thread that the descriptor woke may have cleared it already: then it stays clear.
             let _ = self.state.compare_exchange(SETTING, SET, Ordering::SeqCst, Ordering::SeqCst);
         }
     }
 
-    /// Whoever clears must look for work afterwards: a `set` that came before is forgotten. The descriptor is lowered whatever
+    /// A thread that clears it must look for work afterwards: a `set` that came before is forgotten. The descriptor is lowered whatever
     /// the state says: a thread that was interrupted inside `set` has raised it, or will, and waiting must not end at once again
     /// and again until that thread goes on.
     pub(crate) fn clear(&self) {

@@ -1,4 +1,4 @@
-//! What all options objects have: the first thing that was set wrong.
+//! The common part of all options objects: the first invalid value that was set.
 
 use crate::edge::failure::Failure;
 

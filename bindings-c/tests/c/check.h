@@ -1,4 +1,4 @@
-/* What all scenarios share: checks that say where they failed, and the usual servers and clients. */
+/* Shared by all scenarios: checks that report their place, and the usual servers and clients. */
 #ifndef TEST_CHECK_H
 #define TEST_CHECK_H
 
@@ -61,7 +61,7 @@ static bool same(trunkline_str text, const char *wanted) {
 }
 
 static bool contains(trunkline_str text, const char *part) {
-  /* What the library hands out ends with a NUL byte. */
+  /* Text from the library ends with a NUL byte. */
   return strstr(text.data, part) != NULL;
 }
 

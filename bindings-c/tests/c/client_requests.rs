@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{SUITE_C99, command};
 
 const MODERN: &str = "2026-07-28";
-/// What the server makes of the answer to its question.
+/// The text that the server makes of the answer to its request.
 const ANN: &str = r#"{"action":"accept","content":{"name":"Ann"}}"#;
 
 struct Client {
@@ -20,7 +20,7 @@ struct Client {
     revision: &'static str,
     capabilities: Value,
     id: u64,
-    /// What came besides answers: notifications and requests.
+    /// Messages besides answers: notifications and requests.
     heard: Vec<Value>,
 }
 

@@ -830,7 +830,7 @@ static void http(void) {
 
 /* ---- mounted in a web server of the program's own ---- */
 
-/* What came of a response. */
+/* The received part of a response. */
 typedef struct {
   trunkline_http_exchange *exchange; /* granted at once if it is there */
   int status, headers, heads, chunks, ends, freed;

@@ -1,6 +1,6 @@
 /* Calls that ask their client, log and keep: a server that `client_requests.rs` talks to over stdio. A part of suite.c. */
 
-/* What the callbacks and destructors have seen so far, as text. */
+/* The log of the callbacks and destructors, as text. */
 static void tell_counts(trunkline_call *call, trunkline_str arguments, void *user_data);
 
 static struct {

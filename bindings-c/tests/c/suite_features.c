@@ -303,7 +303,7 @@ static void pings_and_waits(trunkline_call *call, trunkline_str arguments, void 
   asked = 1;
 }
 
-/* What a call waits for, and the call itself, go with their server. */
+/* A pending call, and the objects that it waits for, go with their server. */
 static void freed_while_requesting(void) {
   trunkline_server *server = new_server();
   trunkline_client *client;

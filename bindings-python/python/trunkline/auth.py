@@ -1,4 +1,4 @@
-"""Who may use a server over HTTP: only callers with an access token (OAuth 2.1, RFC 9728)."""
+"""Authorization over HTTP: callers need an access token (OAuth 2.1, RFC 9728)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Auth:
 
 
 class AccessToken:
-    """What a caller presents: the token and, as `request_method` and `url`, the request that it came with."""
+    """The credentials of a caller: the token and, as `request_method` and `url`, the request that it came with."""
 
     __slots__ = ("request_method", "resource", "scheme", "token", "url")
 
@@ -54,7 +54,7 @@ class AccessToken:
         self.scheme: str = json["scheme"]
         self.request_method: str = json["method"]
         self.url: str = json["url"]
-        # What it must be for.
+        # The accepted audiences.
         self.resource: str = json["resource"]
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class AccessToken:
 
 
 class Identity:
-    """Who a token speaks for. It must name someone: a subject, a client, or a principal.
+    """The identity behind a token. It names a subject, a client, or a principal.
 
     Args:
         subject: the user.

@@ -21,7 +21,7 @@ _WAIT_MS: Final = 60_000
 
 
 class Call:
-    """What both contexts share. The core describes the call only when someone asks."""
+    """The common part of both contexts. The core describes the call on demand."""
 
     __slots__ = ("_info", "_port", "_ticket")
 
@@ -37,7 +37,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """What is called: the name of the tool or prompt, or the URI of the resource; otherwise the method."""
+        """The name of the tool or prompt, or the URI of the resource; otherwise the method."""
         return self._describe("name")
 
     @property
@@ -52,7 +52,7 @@ class Call:
 
     @property
     def client_capabilities(self) -> Mapping[str, Any]:
-        """What the client can do."""
+        """The capabilities of the client."""
         return self._describe("clientCapabilities") or {}
 
     @property
@@ -62,12 +62,12 @@ class Call:
 
     @property
     def auth(self) -> Mapping[str, Any] | None:
-        """Who calls, if the caller was verified: an object with at least `subject`."""
+        """The identity of the caller, if it was verified: an object with at least `subject`."""
         return self._describe("auth")
 
     @property
     def wants_progress(self) -> bool:
-        """Whether the caller asked for progress; otherwise nothing is sent."""
+        """True if the caller asked for progress; otherwise nothing is sent."""
         return bool(self._describe("progress"))
 
     @property
@@ -82,7 +82,7 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the result any more."""
+        """True if the result is no longer wanted."""
         try:
             return self._port.native.cancelled(self._ticket)
         except _native.NativeError as error:
@@ -115,7 +115,7 @@ class Call:
         self._notify({"log": said if logger is None else {**said, "logger": logger}})
 
     def _kept(self, name: str) -> tuple[bool, Any]:
-        """Whether something was kept under that name, and what."""
+        """Tells if a value was kept under that name, and returns it."""
         kept: dict[str, Any] = self._describe("once") or {}
         return name in kept, kept.get(name)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What is asked: text, or a conversation so far.
+# The prompt for the model: text, or a conversation so far.
 Messages: TypeAlias = "str | Message | Sequence[Message | str | Mapping[str, Any]]"
 
 
@@ -58,7 +58,7 @@ class InputRequired:
         self.state = state
 
     def to_json(self) -> dict[str, Any]:
-        """What the core takes instead of a result."""
+        """The form that the core takes instead of a result."""
         json: dict[str, Any] = {"inputRequests": {key: request.to_json() for key, request in self.requests.items()}}
         return json if self.state is None else {**json, "state": jsonable(self.state)}
 
@@ -67,7 +67,7 @@ class InputRequired:
 
 
 class ElicitResult(Generic[T]):
-    """What the user did: `content` is there only if `action` is `"accept"`."""
+    """The answer of the user: `content` is there only if `action` is `"accept"`."""
 
     __slots__ = ("action", "content")
 

@@ -25,7 +25,7 @@ _GONE: Final = "the client has gone away"
 
 
 class ASGIApp:
-    """What `Server.asgi` returns: an ASGI 3 application.
+    """The ASGI 3 application that `Server.asgi` returns.
 
     Nothing starts before the first request, so it needs no lifespan hook and may be made before a server forks. Where
     it is the root application, the lifespan's end closes it; elsewhere `close` may be called, or not at all.
@@ -125,11 +125,11 @@ class ASGIApp:
 
 
 class Exchange:
-    """What has come of a response and was not sent on yet; bounded, for chunks need credit."""
+    """The received part of a response that was not sent on yet; bounded, for chunks need credit."""
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
-        # Whether the core is done with it.
+        # True once the core is done with it.
         self.ended = False
         self._events: deque[tuple[int, bool, Any]] = deque()
         self._waiting: Future[None] | None = None
@@ -149,7 +149,7 @@ class Exchange:
         return self._events.popleft()
 
     def ends_now(self) -> bool:
-        """Whether nothing is left but a good end."""
+        """True if nothing is left but a good end."""
         return len(self._events) == 1 and self.ended and self._events[0][1]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """What `Server.serve` returns: awaited, it serves until the end; as a context manager, inside the block."""
+    """The listener of `Server.serve`: awaited, it serves until the end; as a context manager, inside the block."""
 
     def __init__(self, server: Registry, transport: dict[str, Any], drain_deadline: float) -> None:
         self._server = server

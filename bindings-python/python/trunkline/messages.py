@@ -10,7 +10,7 @@ from .model.base import HasText, Model, list_of, string_of
 
 
 class Message(Model):
-    """What the user or the assistant says. `user(...)` and `assistant(...)` make one."""
+    """A message of the user or the assistant. `user(...)` and `assistant(...)` make one."""
 
     __slots__ = ("content", "meta", "role")
 
@@ -95,7 +95,7 @@ class GetPromptResult(Model):
 
 
 class CreateMessageResult(HasText, Model):
-    """What the client's model said."""
+    """The answer of the client's model."""
 
     __slots__ = ("content", "meta", "model", "role", "stop_reason")
 

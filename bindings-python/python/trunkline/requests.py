@@ -37,7 +37,7 @@ def request_json(
 
 
 def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
-    """What the result of a peer says.
+    """The result of a peer, read by its model.
 
     Raises:
         TransportError: if it does not have the form that the protocol gives it.

@@ -1,4 +1,4 @@
-"""What a handler returns, as one of the core's shapes."""
+"""Return values of handlers, as the core's shapes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Returns:
 
     def __init__(self, schema: Schema | None, shape: int | None, *, wrap: bool = False, plain: bool = False) -> None:
         self.schema = schema
-        # Whether the schema describes `{"result": value}`.
+        # True if the schema describes `{"result": value}`.
         self.wrap = wrap
         self._shape = shape
         self._plain = plain
@@ -105,7 +105,7 @@ def _without_input(annotation: Any) -> Any:
 
 
 def _is_content(annotation: Any) -> bool:
-    """Whether content blocks or full results may be returned: then no schema is declared."""
+    """True if content blocks or full results may be returned: then no schema is declared."""
     if isinstance(annotation, type) and issubclass(annotation, (Block, CallToolResult)):
         return True
     origin = get_origin(annotation)

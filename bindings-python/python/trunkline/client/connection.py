@@ -1,4 +1,4 @@
-"""What both clients share: the target, the options, and the words of the requests."""
+"""The common part of both clients: the target and the options."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Connection:
         return f"{name}({self.target!r}{revision})"
 
     def open_json(self, server_handle: int | None) -> dict[str, Any]:
-        """What opens the connection; `server_handle` is for a server of this process."""
+        """The message that opens the connection; `server_handle` is for a server of this process."""
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
         return {"client": self._client, "transport": transport}
 
@@ -95,7 +95,7 @@ class Connection:
     def listen(
         self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
     ) -> Callable[[str, Any, int], None]:
-        """What receives the notifications of the connection; `run` calls a callback of the user."""
+        """The receiver of the notifications of the connection; `run` calls a callback of the user."""
 
         def receive(method: str, params: Any, ticket: int) -> None:
             if ticket and method == _PROGRESS:
@@ -161,7 +161,7 @@ class Connected:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the server can do."""
+        """The capabilities of the server."""
         return self._connection.describe("capabilities") or {}
 
     @property

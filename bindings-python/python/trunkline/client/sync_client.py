@@ -171,7 +171,7 @@ class SyncClient(SyncOperations, Connected):
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
         if to_the_end and port is not None and port.serving_loop is not None:
-            # What was sent before the reply may still be waiting for the loop.
+            # Notifications from before the reply may still be waiting for the loop.
             handled = threading.Event()
             port.drain_elsewhere(handled.set)
             handled.wait(_FLUSH_SECONDS)

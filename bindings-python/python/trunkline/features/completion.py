@@ -50,7 +50,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Completions(Registry):
-    """What a server has for completions."""
+    """The completion methods of a server."""
 
     def completion(self, of: str | Callable[..., Any], argument: str) -> Callable[[F], F]:
         """Registers the decorated function as what suggests values, and leaves it as it is. See `add_completion`."""

@@ -26,7 +26,7 @@ class Handler:
     def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool) -> None:
         # Unique among the things of its kind on one server.
         self.key = key
-        # What is registered with the core, without the server.
+        # The registration message, without the server.
         self.registration = {"lane": "pool" if in_thread else "queue", **registration}
         self.in_thread = in_thread
 
@@ -39,7 +39,7 @@ class Handler:
         raise NotImplementedError
 
     def failure(self, error: BaseException) -> dict[str, Any]:
-        """What the core is told when the handler has raised this."""
+        """The failure message for an exception of a handler."""
         return failure_of(error)
 
     async def answer(self, port: Port, ticket: int, body: Any) -> None:
@@ -69,7 +69,7 @@ class Handler:
 
 
 def key_of(function: Any) -> Hashable:
-    """What tells a function from others. Two methods of one object are the same if they are equal."""
+    """The identity of a function. Two methods of one object are the same if they are equal."""
     try:
         hash(function)
     except TypeError:

@@ -41,7 +41,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Prompts(Registry):
-    """What a server has for prompts."""
+    """The prompt methods of a server."""
 
     @overload
     def prompt(self, function: F, /) -> F: ...

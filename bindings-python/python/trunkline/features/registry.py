@@ -25,7 +25,7 @@ class Registry:
     """A server without its features, each kind of which is a class that builds on this one."""
 
     def __init__(self, json: dict[str, Any], drain_deadline: float, max_threads: int | None) -> None:
-        # What is registered with the core as the server.
+        # The registration message of the server.
         self._json = json
         self._drain_deadline = drain_deadline
         self._max_threads = max_threads
@@ -35,7 +35,7 @@ class Registry:
         self._lock = threading.RLock()
         self._port: Port | None = None
         self._handle = 0
-        # Who uses the port: the loops of listeners and clients, and None for each blocking client.
+        # The users of the port: the loops of listeners and clients, and None for each blocking client.
         self._users: list[AbstractEventLoop | None] = []
         self._background: BackgroundLoop | None = None
         self._bind()

@@ -53,7 +53,7 @@ _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 
 
 class Resources(Registry):
-    """What a server has for resources."""
+    """The resource methods of a server."""
 
     def resource(
         self,

@@ -41,7 +41,7 @@ class Skill:
 
 
 class Skills(Registry):
-    """What a server has for agent skills."""
+    """The skill methods of a server."""
 
     def add_skill(
         self,
@@ -62,7 +62,7 @@ class Skills(Registry):
             cache_scope: whether others than the caller may be given what was kept.
 
         Returns:
-            What `remove_skill` takes.
+            The handle for `remove_skill`.
 
         Raises:
             InvalidArgumentError: if the folder cannot be read, a file does not belong into skills, or the root is

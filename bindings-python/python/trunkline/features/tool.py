@@ -45,7 +45,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Tools(Registry):
-    """What a server has for tools."""
+    """The tool methods of a server."""
 
     @overload
     def tool(self, function: F, /) -> F: ...

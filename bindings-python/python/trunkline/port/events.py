@@ -44,7 +44,7 @@ class Handler(Protocol):
 
     @property
     def in_thread(self) -> bool:
-        """Whether its calls go to the pool."""
+        """True if its calls go to the pool."""
         ...
 
     async def answer(self, port: Any, ticket: int, body: Any) -> None:

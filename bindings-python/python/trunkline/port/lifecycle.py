@@ -53,7 +53,7 @@ class Lifecycle(Events):
 
     @property
     def is_inherited(self) -> bool:
-        """Whether this is a forked child and the port its parent's. What that one's loop watches is shared with it."""
+        """True if this is a forked child and the port its parent's, whose loop shares its descriptors."""
         return self.pid != os.getpid()
 
     @property

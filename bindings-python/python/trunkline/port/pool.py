@@ -102,7 +102,7 @@ class Pool:
                 self._leave(this)
 
     def _goes_on(self, this: threading.Thread, *, is_busy: bool) -> bool:
-        """Whether the thread stays. Someone always waits for the next call, unless all are busy and may be no more."""
+        """True if the thread stays. One always waits for the next call, unless all that may be are busy."""
         with self._lock:
             if not is_busy and len(self._waiting) > 1:
                 # At once, so that the next one to ask does not count on this thread.

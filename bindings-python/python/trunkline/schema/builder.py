@@ -38,11 +38,11 @@ class Node:
         plain: bool | None = None,
     ) -> None:
         self.schema = schema
-        # Whether a JSON value is of this type, all the way down: only unions ask.
+        # The test of a JSON value for this type, all the way down: only unions use it.
         self.accepts = accepts
         # From the JSON value to the Python value; None if they are the same.
         self.convert = convert
-        # Whether a Python value of this type can be written as JSON as it is.
+        # True if a Python value of this type can be written as JSON as it is.
         self.plain = convert is None if plain is None else plain
 
     def build(self, value: Any) -> Any:
@@ -423,12 +423,12 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
 
 def is_pydantic(tp: Any) -> bool:
-    """Whether pydantic knows how to build the class; pydantic is only looked at if the program has loaded it."""
+    """True if pydantic can build the class; pydantic is only looked at if the program has loaded it."""
     return "pydantic" in sys.modules and isinstance(tp, type) and hasattr(tp, "__pydantic_validator__")
 
 
 def is_typed_dict(tp: Any) -> bool:
-    """Whether the class is a TypedDict (of typing or of typing_extensions)."""
+    """True if the class is a TypedDict (of typing or of typing_extensions)."""
     return dict in getattr(tp, "__mro__", ()) and hasattr(tp, "__required_keys__")
 
 

@@ -10,7 +10,7 @@ from ..errors import InvalidArgumentError
 from .builder import Builder, Schema, UnsupportedType
 
 _ABOUT: Final = ("type", "title", "description", "default")
-# What the schema of a field may say, by its type.
+# The keywords of a field's schema, by its type.
 _KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "string": (*_ABOUT, "minLength", "maxLength", "format", "enum", "oneOf", "enumNames"),
     "integer": (*_ABOUT, "minimum", "maximum"),

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 
 class Field:
-    """What JSON Schema can say about a value beyond its type. The core checks it before the handler runs.
+    """Constraints on a value beyond its type, in JSON Schema. The core checks them before the handler runs.
 
     `min_length` and `max_length` count characters of text, items of arrays or keys of objects.
     """

@@ -1,4 +1,4 @@
-"""What handlers get made for each request: `db: Annotated[Database, Depends(get_db)]`."""
+"""Dependencies of handlers, made for each request: `db: Annotated[Database, Depends(get_db)]`."""
 
 from __future__ import annotations
 

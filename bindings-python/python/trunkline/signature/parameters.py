@@ -1,4 +1,4 @@
-"""What the function of a handler takes: read once, when it is registered."""
+"""Parameters of handlers: read once, when a handler is registered."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Parameters:
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
 
     def read(self, parameter: inspect.Parameter) -> Given:
-        """What the parameter is annotated with, and what it gets when nobody fills it."""
+        """The annotation of the parameter and its default."""
         annotation, default = self.hints.get(parameter.name, Any), parameter.default
         if default is parameter.empty:
             return Given(annotation)
@@ -62,7 +62,7 @@ class Given:
 
     @property
     def is_required(self) -> bool:
-        """Whether it must be filled."""
+        """True if the parameter is required."""
         return self.default is MISSING and self.make is None
 
 

@@ -13,7 +13,7 @@ from ..failures import InvalidArguments
 from ..schema.builder import Builder, Node, UnsupportedType
 from .parameters import Parameters
 
-# What a schema may say here: nothing else would be checked, for callers send texts.
+# The keywords of a schema here: others would not be checked, for callers send texts.
 _SAID = frozenset({"type", "enum", "const", "format", "title", "description", "examples", "anyOf"})
 
 
@@ -126,7 +126,7 @@ def _types(schema: dict[str, Any]) -> set[str]:
 
 
 def _values(text: str, types: set[str], schema: dict[str, Any]) -> list[Any]:
-    """What the text may stand for, the narrowest first."""
+    """The values that the text may stand for, the narrowest type first."""
     values: list[Any] = []
     if "enum" in schema:  # perhaps of several types
         values += [value for value in schema["enum"] if str(value) == text]
