@@ -1,4 +1,4 @@
-"""What `import` costs: CPU time and memory of fresh processes, interleaved. Linux and macOS."""
+"""The cost of `import`: CPU time and memory of fresh processes, interleaved. Linux and macOS."""
 
 import os
 import statistics

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def environment() -> dict[str, str]:
-    """What the numbers depend on."""
+    """The machine and versions that the numbers depend on."""
     cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     memory = re.search(r"^MemTotal:\s*(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
     return {

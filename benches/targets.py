@@ -1,4 +1,4 @@
-"""What the measurements have to show, and whether they do."""
+"""The targets of the measurements, and the verdict on each."""
 
 import statistics
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is measured: the servers and clients, and the workloads."""
+"""The measured servers and clients, and the workloads."""
 
 import os
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ HOME = Path(os.environ.get("TRUNKLINE_BENCH_HOME") or HERE.parent / "target" / "
 VENVS = HOME.parent / "venvs"
 LOAD = f"{HOME}/bin/mcpload"
 
-# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]. What follows "@" goes to the end.
+# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]. Arguments after "@" go to the end.
 SERVERS = {
     "bare-fixed": f"{HOME}/bin/bare @ fixed",
     "bare": f"{HOME}/bin/bare",

@@ -1,4 +1,4 @@
-//! What is shown while the work goes on: in colour and in place on a terminal, plain lines in a pipe.
+//! Progress on the console: in colour and in place on a terminal, plain lines in a pipe.
 
 use std::io::{IsTerminal, Write, stdout};
 

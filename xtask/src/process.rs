@@ -28,7 +28,7 @@ enum Line {
     Err(String),
 }
 
-/// What a finished command said.
+/// The output of a finished command.
 pub(crate) struct Output {
     /// `None`: it was killed at its deadline.
     pub(crate) status: Option<ExitStatus>,

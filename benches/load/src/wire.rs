@@ -37,7 +37,7 @@ pub enum Tool {
     List,
 }
 
-/// What to send and what to expect back.
+/// The request to send and the expected reply.
 #[derive(Clone)]
 pub struct Gen {
     pub tool: Tool,

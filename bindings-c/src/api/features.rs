@@ -162,8 +162,8 @@ pub unsafe extern "C" fn trunkline_server_resource_updated(
     })
 }
 
-/// Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". What is
-/// added and removed here is told without it.
+/// Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". Features that are
+/// added and removed here are reported without it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_list_changed(
     server: *mut trunkline_server,

@@ -23,7 +23,7 @@ pub(crate) struct Envelopes {
     pub(crate) error: NodeId,
 }
 
-/// What one party may send.
+/// The messages that one party may send.
 pub(crate) struct Sender {
     pub(crate) requests: HashMap<String, RequestType>,
     pub(crate) notifications: HashMap<String, NodeId>,
@@ -39,7 +39,7 @@ pub(crate) struct Catalog {
     pub(crate) envelopes: Envelopes,
     /// Response types that the schema gives to particular error codes.
     pub(crate) errors: HashMap<i64, NodeId>,
-    /// Whether a message may be an array.
+    /// `true` if a message may be an array.
     pub(crate) batches: bool,
     client: Sender,
     server: Sender,
@@ -63,7 +63,7 @@ impl Catalog {
         Ok(Self { revision, extensions, errors: errors(&schema), envelopes, batches, client, server, schema })
     }
 
-    /// What the sender of this direction may send.
+    /// The messages that the sender of this direction may send.
     pub(crate) fn sender(&self, direction: Direction) -> &Sender {
         match direction {
             Direction::ClientToServer => &self.client,

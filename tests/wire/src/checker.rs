@@ -15,7 +15,7 @@ use crate::{Direction, Revision, SchemaError, Violation, ViolationKind};
 pub struct Record {
     /// The revision that governs the message.
     pub revision: Revision,
-    /// Who sent it to whom.
+    /// The sender and the receiver.
     pub direction: Direction,
     /// For a response: the method of the request it answers, if known. Requests and notifications carry their own.
     pub method: Option<String>,

@@ -19,7 +19,7 @@ pub(crate) enum Extension {
     Skills,
 }
 
-/// What is negotiated for a message.
+/// The negotiated extensions of a message.
 pub(crate) type Extensions = BTreeSet<Extension>;
 
 impl Extension {
@@ -67,7 +67,7 @@ impl Extension {
         let governs = |extension: &Self| match extension {
             // Only the server speaks of skills: there is nothing that a client could declare.
             Self::Skills => true,
-            // Who declares the older form may still ask for what was made in it.
+            // A client that declares the older form may still ask for tasks of that form.
             Self::Tasks if declared.contains(&OLDER_TASKS) && matches!(method, Some("tasks/get" | "tasks/cancel")) => {
                 true
             }
@@ -76,7 +76,7 @@ impl Extension {
         Self::ALL.into_iter().filter(governs).collect()
     }
 
-    /// Whether nothing is known of an extension but its name. Those of the protocol's own that are not here have no messages.
+    /// Returns whether nothing is known of an extension but its name. Those of the protocol's own that are not here have no messages.
     pub(crate) fn is_foreign(id: &str) -> bool {
         id.contains('/') && !id.starts_with("io.modelcontextprotocol/")
     }
@@ -91,7 +91,7 @@ impl Extension {
         };
         for (name, mut definition) in own {
             complete(&name, &mut definition);
-            // What the extension repeats of the revision is the same there.
+            // Definitions that the extension repeats are the same as in the revision.
             all.entry(name).or_insert(definition);
         }
         for (place, name) in self.additions() {

@@ -22,7 +22,7 @@ enum Role {
     Client,
 }
 
-/// Whether the side that wrote a line sent the message or got it.
+/// `true` if the side that wrote a line sent the message or got it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flow {
@@ -51,9 +51,9 @@ struct Line<'a> {
 pub struct Entry {
     /// How the message travelled: `stdio`, `http`, `memory`, `child`.
     pub transport: String,
-    /// Who wrote the message.
+    /// The writer of the message.
     pub flow: Flow,
-    /// What to check; `None` when the message was broken on purpose.
+    /// The checks; `None` when the message was broken on purpose.
     pub record: Option<Record>,
 }
 

@@ -49,7 +49,7 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
-    /// Whether conversations of this revision are opened by `initialize`.
+    /// Returns whether conversations of this revision are opened by `initialize`.
     pub fn is_legacy(self) -> bool {
         self <= Self::NEWEST_LEGACY
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Revision {
     }
 }
 
-/// Who sends a message to whom.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {

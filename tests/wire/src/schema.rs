@@ -25,7 +25,7 @@ pub enum SchemaError {
     Unusable {
         /// The revision whose file it is.
         revision: Revision,
-        /// What is missing or wrong.
+        /// The fault.
         problem: String,
     },
     /// The schema of an extension cannot be laid over that of the revision.
@@ -33,7 +33,7 @@ pub enum SchemaError {
     Extension {
         /// The extension.
         id: &'static str,
-        /// What is missing or wrong.
+        /// The fault.
         problem: String,
     },
 }
@@ -53,7 +53,7 @@ pub(crate) struct Node {
     pub(crate) union: Vec<NodeId>,
     /// `None` when the keyword is absent: an object of which nothing is said, as opposed to one without fields.
     pub(crate) properties: Option<BTreeMap<String, NodeId>>,
-    /// What `additionalProperties` says of values under undeclared keys; `true` and `{}` become an empty node.
+    /// The schema of values under undeclared keys (`additionalProperties`); `true` and `{}` become an empty node.
     pub(crate) values: Option<NodeId>,
     pub(crate) items: Option<NodeId>,
     pub(crate) constant: Option<Value>,

@@ -21,7 +21,7 @@ const KEPT_VIOLATIONS: usize = 1000;
 /// At most so many are printed.
 const PRINTED_VIOLATIONS: usize = 50;
 
-/// What the checked files held.
+/// The contents of the checked files.
 #[derive(Debug, Default, Serialize)]
 pub struct Tally {
     /// How many files were read.
@@ -40,7 +40,7 @@ pub struct Tally {
     pub by_peers: usize,
     /// The first of them.
     pub violations: Vec<Finding>,
-    /// What is known of others, with how often it was true; it is not among the violations.
+    /// The tolerated faults of others, with their counts; they are not among the violations.
     pub tolerated: Vec<Tolerance>,
     #[serde(skip)]
     clean: HashSet<String>,
@@ -65,7 +65,7 @@ pub struct Finding {
     /// The message's revision, direction, method, transport and writer, where the line could be read.
     #[serde(flatten)]
     pub origin: Option<Origin>,
-    /// What is wrong.
+    /// The fault.
     #[serde(flatten)]
     pub violation: Violation,
     /// The beginning of the message, or of the line if it could not be read.
@@ -77,13 +77,13 @@ pub struct Finding {
 pub struct Origin {
     /// The revision it was checked against.
     pub revision: crate::Revision,
-    /// Who sent it to whom.
+    /// The sender and the receiver.
     pub direction: crate::Direction,
     /// Its method, or that of the request it answers.
     pub method: Option<String>,
     /// How it travelled.
     pub transport: String,
-    /// Who wrote it.
+    /// The writer.
     pub flow: Flow,
 }
 
@@ -187,13 +187,13 @@ impl Tally {
         }
     }
 
-    /// Whether messages were checked and all were pure.
+    /// Returns whether messages were checked and all were pure.
     pub fn passed(&self) -> bool {
         self.checked > 0 && self.violation_count == 0
     }
 }
 
-/// What decides about a message: all of it but its id, of which only the type counts. Tests repeat messages thousands of times.
+/// The key of a message: all of it but its id, of which only the type counts. Tests repeat messages thousands of times.
 fn likeness(record: &mut Record) -> String {
     let id = record.message.get_mut("id").map(|id| {
         let stand_in = match &*id {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::tally::Origin;
 use crate::{Revision, Violation};
 
-/// What may be wrong in messages that were received, and why that is no news.
+/// Tolerated faults of received messages, with their reasons.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
@@ -26,7 +26,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Whether it is true of a violation in a received message of this file; then it is counted.
+    /// Returns whether it is true of a violation in a received message of this file; then it is counted.
     pub(crate) fn takes(&mut self, file: &Path, origin: &Origin, violation: &Violation) -> bool {
         let takes = file.ancestors().any(|folder| folder.ends_with(&self.folder))
             && (self.revisions.is_empty() || self.revisions.contains(&origin.revision))

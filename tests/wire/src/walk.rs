@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::catalog::Catalog;
 use crate::schema::{Node, NodeId, Schema};
 
-/// What kind of impurity was found.
+/// The kinds of impurity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ViolationKind {
@@ -26,11 +26,11 @@ pub enum ViolationKind {
 /// One thing that is wrong with a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// What kind of impurity it is.
+    /// The kind of impurity.
     pub kind: ViolationKind,
     /// Where in the message, as a JSON pointer; empty for the message itself.
     pub pointer: String,
-    /// What is wrong there.
+    /// The fault there.
     pub problem: String,
     /// The type whose schema rejects the value, where that was found by its schema.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,7 +205,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the value's JSON type and its constant fields (such as `type`) leave the branch open.
+    /// Returns whether the value's JSON type and its constant fields (such as `type`) leave the branch open.
     fn is_possible(&self, branch: NodeId, value: &Value) -> bool {
         let node = self.schema.node(branch);
         let contradicts = |(name, inner): (&String, &NodeId)| {
@@ -269,7 +269,7 @@ fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
     (wrong.iter().filter(concerns_the_value_itself).count(), wrong.len())
 }
 
-/// What a declared field may hold beyond its type.
+/// Constraints on a declared field beyond its type.
 enum Freedom {
     None,
     /// `_meta` is everybody's: keys that the revision defines have their types, all others are free.

@@ -1,4 +1,4 @@
-//! What a revision does not have is caught, though its open-world schema accepts it.
+//! Fields and methods that a revision does not have are caught, though its open-world schema accepts them.
 
 mod common;
 

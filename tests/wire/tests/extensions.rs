@@ -175,7 +175,7 @@ fn tkx_21_methods_and_filters_of_tasks_are_not_there_without_it() {
         let violation =
             request(V2026_07_28, ClientToServer, method, params.clone()).is_caught(UnknownMethod, "/method");
         assert!(violation.problem.contains("2026-07-28 with io.modelcontextprotocol/tasks"), "{violation}");
-        // What is said of the conversation counts for nothing beside what the request says.
+        // The request counts, and not the conversation.
         request(V2026_07_28, ClientToServer, method, params)
             .where_declared(&[TASKS])
             .is_caught(UnknownMethod, "/method");

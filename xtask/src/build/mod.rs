@@ -19,7 +19,7 @@ use crate::language::Language;
 /// How long one step of building may take on a slow machine with a slow network.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
 
-/// What the fixtures of these languages need.
+/// Builds the parts that the fixtures of these languages need.
 pub(crate) fn languages(house: &House, languages: &[Language]) -> Result<()> {
     let console = Console::new();
     step(&console, "Rust: core, bindings, fixtures", || rust::build(house))?;

@@ -7,7 +7,7 @@ use crate::build::DEADLINE;
 use crate::house::House;
 use crate::process::must;
 
-/// What every cargo command of xtask works on.
+/// The packages of every cargo command of xtask.
 pub(crate) const PACKAGES: [&str; 3] = ["--workspace", "--exclude", "xtask"];
 
 pub(crate) fn build(house: &House) -> Result<()> {

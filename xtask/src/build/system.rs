@@ -125,7 +125,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What a program prints, if it is there and succeeds.
+/// The output of a program, if it is there and succeeds.
 fn says(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments);

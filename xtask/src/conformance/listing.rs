@@ -1,4 +1,4 @@
-//! What the runners say they can run.
+//! The lists of scenarios of the runners.
 
 /// The server scenarios in what `list --server` prints, first those that count, then those that are only reported
 /// (`list --server --requirements REVISION` knows that difference).

@@ -1,4 +1,4 @@
-//! What one runner runs against one server: the scenarios, and the commands.
+//! The scenarios and commands of one runner against one server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,7 +55,7 @@ impl Runner {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Scenario {
     pub(super) name: String,
-    /// Whether it counts towards conformance with its revision. All others have to be green too.
+    /// `true` if it counts towards conformance with its revision. All others have to be green too.
     pub(super) scored: bool,
 }
 
@@ -114,7 +114,7 @@ impl Suite {
         Ok(suites)
     }
 
-    /// Whether some of it is scored, and the rest is only reported.
+    /// Returns whether some of it is scored, and the rest is only reported.
     pub(super) fn is_scored(&self) -> bool {
         self.scenarios.iter().any(|scenario| scenario.scored)
     }

@@ -1,4 +1,4 @@
-//! What a runner found about one scenario, read more strictly than the runner reads it: a scenario is green only with at least one success
+//! The verdict of a runner on one scenario, read more strictly than the runner reads it: a scenario is green only with at least one success
 //! of its own, and without any failure, warning or check that was left out.
 
 use std::path::Path;
@@ -45,7 +45,7 @@ impl Fault {
         Self(what.to_owned())
     }
 
-    /// What is wrong in the results of a scenario.
+    /// The faults in the results of a scenario.
     pub(super) fn all_in(scenario: &str, file: &Path) -> Result<Vec<Self>> {
         let text = std::fs::read_to_string(file).context("the runner wrote no result for it")?;
         let checks: Vec<Value> =

@@ -572,7 +572,7 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
     )
 }
 
-/// Whether members are set one by one: of a map, or of an object that is empty by default.
+/// Returns whether members are set one by one: of a map, or of an object that is empty by default.
 fn is_by_name(field: &Field) -> bool {
     matches!(field.ty, Type::Map(_)) || field.default.as_ref().is_some_and(serde_json::Value::is_object)
 }

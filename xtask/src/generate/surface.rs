@@ -27,7 +27,7 @@ pub(crate) struct ErrorKind {
     pub(crate) class: String,
     pub(crate) c_code: u8,
     pub(crate) doc: String,
-    /// Whether users see it as an error.
+    /// `true` if users see it as an error.
     pub(crate) public: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct ValuesModel {
     pub(crate) doc: String,
     pub(crate) values: Vec<String>,
     pub(crate) value_docs: Map<String, Value>,
-    /// Whether other strings may come.
+    /// `true` if other strings may come.
     pub(crate) open: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct UnionModel {
     /// The member that tells the variants apart; `None`: each has a member of its own name that the others lack.
     pub(crate) tag: Option<String>,
     pub(crate) variants: Vec<Variant>,
-    /// Whether objects of other kinds may come.
+    /// `true` if objects of other kinds may come.
     pub(crate) open: bool,
 }
 
@@ -109,7 +109,7 @@ pub(crate) struct Operation {
     pub(crate) item: Option<String>,
     pub(crate) since: String,
     pub(crate) until: Option<String>,
-    /// Whether progress is worth asking for.
+    /// `true` if progress is worth asking for.
     pub(crate) progress: bool,
 }
 

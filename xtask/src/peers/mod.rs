@@ -34,13 +34,13 @@ struct Peer {
 #[derive(Clone, Copy)]
 struct ClientForm {
     arguments: &'static [&'static str],
-    /// What it speaks with a server that knows all revisions.
+    /// The revision that it speaks with a server that knows all of them.
     revision: &'static str,
 }
 
 struct ServerForm {
     name: &'static str,
-    /// Whether it speaks 2026-07-28 too. All speak the four revisions before.
+    /// `true` if it speaks 2026-07-28 too. All speak the four revisions before.
     modern: bool,
 }
 
@@ -277,7 +277,7 @@ impl Meeting {
         })
     }
 
-    /// What our side of it records goes to the folder of the peer.
+    /// The records of our side go to the folder of the peer.
     fn command(&self, house: &House, words: &[PathBuf]) -> Command {
         let mut command = house.command(&words[0]);
         command.args(&words[1..]);

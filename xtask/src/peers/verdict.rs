@@ -1,4 +1,4 @@
-//! What a client says when its calls went well must name the revisions that it was to speak: a side that has silently fallen back
+//! The output of a successful client must name the revisions that it was to speak: a side that has silently fallen back
 //! to the other era passes no test.
 
 use serde_json::Value;

@@ -106,7 +106,7 @@ impl List {
         self.all().filter(|one| !mentions.has(&one.id) && one.reason.is_some()).count()
     }
 
-    /// What binds a server and is neither named by a test nor explained.
+    /// Requirements on a server that are neither named by a test nor explained.
     pub(super) fn open(&self, mentions: &Mentions) -> Vec<&str> {
         let server = self.groups.iter().filter(|group| !CLIENT_GROUPS.contains(&group.prefix.as_str()));
         server

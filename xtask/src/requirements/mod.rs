@@ -33,7 +33,7 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
     Ok(count.failed == 0)
 }
 
-/// Whether the page is what it would be now, and all that tests name exists. Nothing of a server is neither named by a test nor explained.
+/// Checks that the page is current, that every id that a test names exists, and that no requirement on a server is open.
 pub(crate) fn check(house: &House) -> Result<Count> {
     let (list, mentions) = read(house)?;
     let mut count = judge(&list, &mentions);

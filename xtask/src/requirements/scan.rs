@@ -123,7 +123,7 @@ impl Kind {
 }
 
 impl Language {
-    /// What stands above a test or in it belongs to the test, what stands elsewhere to the file.
+    /// Ids above a test or in it belong to the test, ids elsewhere to the file.
     fn read(self, file: &str, text: &str, prefixes: &[String], mentions: &mut Mentions) {
         let lines = self.tests_in(file, text);
         let mut test: Option<(String, usize)> = None;

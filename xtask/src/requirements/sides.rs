@@ -48,7 +48,7 @@ impl Side {
         SIDES.iter().find(|(part, _)| file.contains(part)).map_or(Self::Server, |(_, side)| *side)
     }
 
-    /// Whether a test of this side can prove a requirement on `client`, `server` or `both`.
+    /// Returns whether a test of this side can prove a requirement on `client`, `server` or `both`.
     pub(super) fn proves(self, side: &str) -> bool {
         match side {
             "client" => self != Self::Server,

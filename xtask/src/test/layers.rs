@@ -69,7 +69,7 @@ const MODULES: [Module; 7] = [
     },
 ];
 
-/// What stands beside the layers: all may use it.
+/// Modules beside the layers: all may use them.
 const BESIDE: [Module; 4] = [
     Module { crate_folder: SDK, name: "runtime", may_use: &[], without: NO_TOKIO },
     Module { crate_folder: SDK, name: "sync", may_use: &[], without: NO_TOKIO },

@@ -26,11 +26,11 @@ use crate::requirements;
 /// How much of a failed step's output is shown; all of it is in `target/reports/logs`.
 const SHOWN_LINES: usize = 60;
 
-/// What a step found.
+/// The findings of a step.
 pub(crate) struct Count {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
-    /// What the step said: shown when something failed.
+    /// The output of the step: shown when something failed.
     pub(crate) said: String,
     /// One line that is shown in any case, may be empty.
     pub(crate) note: String,
@@ -43,7 +43,7 @@ pub(crate) struct Step {
     work: fn(&House, &Choice) -> Result<Count>,
 }
 
-/// What the command line chose.
+/// The choice of the command line.
 pub(crate) struct Choice {
     pub(crate) languages: Vec<Language>,
     everything: bool,
@@ -92,7 +92,7 @@ pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
     let start = Instant::now();
     let mut results = Vec::new();
     let steps = choice.steps()?;
-    // What crosses is only recorded when it will be checked; if nothing else is chosen, what the last run left is.
+    // Messages are only recorded when they will be checked; if nothing else is chosen, the records of the last run are checked.
     let records = steps.iter().any(|step| step.name == WIRE).then(|| wire::records(&house));
     if records.is_some() && steps.len() > 1 {
         wire::forget(&house)?;
@@ -128,7 +128,7 @@ pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// What only the tests need: linters and the official SDKs.
+/// Installs the tools that only the tests need: linters and the official SDKs.
 fn prepare(house: &House, choice: &Choice, console: &Console) -> Result<()> {
     build::step(console, "test tools", || {
         if choice.languages.contains(&Language::Python) {
@@ -156,7 +156,7 @@ impl Choice {
         Ok(choice)
     }
 
-    /// Whether nothing is left out.
+    /// Returns whether nothing is left out.
     pub(crate) fn is_everything(&self) -> bool {
         self.everything && self.only.is_empty()
     }

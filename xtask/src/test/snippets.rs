@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::house::House;
 use crate::test::{Choice, Count};
 
-/// What a reader can run, so that it has to name its file.
+/// Languages that a reader can run, so that a snippet has to name its file.
 const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
 
 /// The documents whose code is checked. The READMEs of the bindings are checked by their bindings' tests.

@@ -11,7 +11,7 @@ use crate::process::{Output, run};
 use crate::test::{Choice, Count, counts};
 
 const DEADLINE: Duration = Duration::from_secs(600);
-/// What messages travel over in the tests.
+/// The transports of messages in the tests.
 const TRANSPORTS: [&str; 3] = ["stdio", "http", "memory"];
 
 const FOLDER: &str = "wire";
@@ -44,7 +44,7 @@ pub(crate) fn check_step(house: &House, step: &str) -> Result<Count> {
     check_folder(house, &format!("{FOLDER}/{step}"), &format!("wire-{step}")).map(|(count, _)| count)
 }
 
-/// What the checker says of a folder of records, and its whole output.
+/// The checker's report on a folder of records, and its whole output.
 fn check_folder(house: &House, folder: &str, report: &str) -> Result<(Count, Output)> {
     let mut command = house.command(house.built("wire-check"));
     command.current_dir(&house.target).env_remove("TRUNKLINE_WIRE_LOG");

@@ -133,7 +133,7 @@ struct Ears {
     learned: Arc<Mutex<Learned>>,
 }
 
-/// What `initialize` was answered with.
+/// The answer to `initialize`.
 #[derive(Default)]
 struct Learned {
     session: Option<String>,

@@ -138,7 +138,7 @@ struct Sums {
     failures: Vec<(String, String)>,
 }
 
-/// Whether every vector held.
+/// Returns whether every vector held.
 fn run(options: &Options) -> Result<bool, String> {
     if let Some(vector) = &options.serve {
         let outcome = options.outcome.as_ref().ok_or("--serve needs --outcome")?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What patterns have saved.
+/// The values that patterns have saved.
 pub(crate) type Saved = Map<String, Value>;
 
 /// The value with the saved ones in it.
@@ -81,7 +81,7 @@ pub(crate) fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bo
     }
 }
 
-/// Whether an object has these members, and in this order among each other.
+/// Returns whether an object has these members, and in this order among each other.
 fn are_in_order(names: &Value, object: &Map<String, Value>) -> bool {
     let names: Vec<_> = names.as_array().expect("$order has an array").iter().map(Value::as_str).collect();
     let found: Vec<_> = object.keys().map(|name| Some(&**name)).filter(|name| names.contains(name)).collect();

@@ -73,7 +73,7 @@ pub(crate) struct HttpSide {
     open: HashMap<String, Open>,
     /// The id of the latest one, whose stream carries notifications.
     latest: Option<String>,
-    /// Whether the client process has ended.
+    /// `true` if the client process has ended.
     ended: Arc<AtomicBool>,
 }
 
@@ -172,7 +172,7 @@ impl Side for HttpSide {
     fn receive(&mut self, timeout: Duration) -> Received {
         let start = Instant::now();
         let post = loop {
-            // What was sent before the end is looked at first.
+            // Messages from before the end are looked at first.
             let has_ended = self.ended.load(Ordering::SeqCst);
             match self.posts.recv_timeout(Duration::from_millis(20)) {
                 Ok(post) => break post,

@@ -47,9 +47,9 @@ pub struct UrlServer {
     pub http: Option<String>,
     /// The stream of HTTP+SSE.
     pub sse: Option<String>,
-    /// Whether the server keeps no sessions.
+    /// `true` if the server keeps no sessions.
     pub stateless: bool,
-    /// Whether the server never answers with a stream.
+    /// `true` if the server never answers with a stream.
     pub json: bool,
 }
 

@@ -38,7 +38,7 @@ pub struct Wire {
     syncs: u32,
 }
 
-/// What decides how an answer may look.
+/// The facts that decide the form of an answer.
 #[derive(Clone)]
 struct Asked {
     method: String,
@@ -266,7 +266,7 @@ impl Wire {
                     _ => None,
                 };
             self.session = negotiated.or(self.session);
-            // Whatever the request named, its answer is of the revision that it says.
+            // The answer is of the revision that it names, not of the one in the request.
             let revision = negotiated.or(asked.map(|asked| asked.revision)).or(self.session);
             let revision = revision.unwrap_or(Revision::NEWEST_LEGACY);
             let record = Record {
@@ -309,7 +309,7 @@ impl Wire {
         self.stdout = None;
     }
 
-    /// Whether the server process has ended.
+    /// Returns whether the server process has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.as_mut().unwrap().try_wait().unwrap().is_some()
     }

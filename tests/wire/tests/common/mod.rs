@@ -30,7 +30,7 @@ impl Message {
         self
     }
 
-    /// What is wrong with it.
+    /// The fault in it.
     pub fn check(&self) -> Vec<Violation> {
         CHECKER.check(&self.0)
     }

@@ -193,7 +193,7 @@ fn faults(folder: &str, circles: &[Circle]) -> Vec<String> {
     faults
 }
 
-/// Whether a circle is the cluster's: a cluster that has become smaller is still one.
+/// Returns whether a circle is the cluster's: a cluster that has become smaller is still one.
 fn is_of(cluster: &Cluster, circle: &Circle) -> bool {
     circle.modules.iter().all(|module| cluster.modules.contains(&module.as_str()))
 }

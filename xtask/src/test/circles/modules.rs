@@ -279,7 +279,7 @@ fn skip_attribute(tokens: &mut Tokens) {
     }
 }
 
-/// Whether an attribute is `cfg(test)`, or a `cfg` that cannot hold without it.
+/// Returns whether an attribute is `cfg(test)`, or a `cfg` that cannot hold without it.
 fn is_for_tests(attribute: &Group) -> bool {
     fn needs_test(condition: &[TokenTree]) -> bool {
         match condition {
