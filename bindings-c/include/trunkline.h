@@ -7,7 +7,7 @@
  * - A function that has no `error`, or gets NULL for it, leaves what went wrong in trunkline_last_error(), for each thread. Options objects keep the
  *   first thing that was set wrong: the function that uses them fails with it, so their setters need no check one by one.
  * - A pointer that is NULL but must not be gives TRUNKLINE_NULL. `const` means that the object is only read.
- * - Objects are opaque. What a function with `_new`, `_connect_`, `_listen_`, `_mount_`, `_http_request`, `_retain` or a `trunkline_text **` gives you is yours: free it
+ * - Objects are opaque. The result of a function with `_new`, `_connect_`, `_listen_`, `_mount_`, `_http_request`, `_retain` or a `trunkline_text **` gives you is yours: free it
  *   with the `_free` function of its type, once; NULL is fine there. Everything else is borrowed, for as long as its comment says.
  * - Text is UTF-8. JSON goes in and out as text; objects and arrays are the specification's, under its names.
  * - Functions that block say so. They run the callbacks of their port while they wait; callbacks run nowhere else.
@@ -252,7 +252,7 @@ typedef struct trunkline_client trunkline_client;
 
 /**
  * Options of a client. Made by `trunkline_client_options_new`, read by the
- * `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. What is not
+ * `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that is not
  * set keeps its default.
  */
 typedef struct trunkline_client_options trunkline_client_options;
@@ -570,7 +570,7 @@ enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
 enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
 
 /**
- * What an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
+ * The object that an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
  * handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
  * not read, reset or close it. -1 for NULL.
  */
@@ -859,8 +859,8 @@ enum trunkline_result trunkline_server_resource_updated(struct trunkline_server 
                                                         struct trunkline_error **error);
 
 /**
- * Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". What is
- * added and removed here is told without it.
+ * Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". Features that are
+ * added and removed here are reported without it.
  */
 enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
                                                     struct trunkline_str category,
@@ -879,7 +879,7 @@ enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_ser
 struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
 
 /**
- * Whether the listener has ended: closed, or stdin ended. `true` for NULL. Changes only inside
+ * Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only inside
  * `trunkline_dispatch` and other blocking functions.
  */
 bool trunkline_listener_closed(const struct trunkline_listener *listener);
@@ -980,7 +980,7 @@ enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
                                           struct trunkline_text **value);
 
 /**
- * Whether the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
+ * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
  * tools that work in small steps. `false` for NULL.
  */
 bool trunkline_call_cancelled(const struct trunkline_call *call);
@@ -1111,7 +1111,7 @@ enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
                                               struct trunkline_error **error);
 
 /**
- * What this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
+ * The value that this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
  * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
  */
 enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
@@ -1291,7 +1291,7 @@ enum trunkline_result trunkline_client_facts(const struct trunkline_client *clie
                                              struct trunkline_error **error);
 
 /**
- * Whether the connection has ended or could not be made. `true` for NULL. Changes only inside
+ * Returns `true` if the connection has ended or could not be made, and for NULL. Changes only inside
  * `trunkline_dispatch` and other blocking functions.
  */
 bool trunkline_client_closed(const struct trunkline_client *client);
