@@ -458,8 +458,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     set!(options, options.child.put_in("env", text!(name), text!(value)))
 }
 
-/// Sets whether to `true` if the child process gets the environment of this process too; it does
-/// by default. For child processes only.
+/// Sets whether the child process gets the environment of this process too; it does by default.
+/// For child processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,

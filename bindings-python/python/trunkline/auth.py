@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ._generated.options import AUTH_OPTIONS
+from ._generated.option_names import AUTH_OPTIONS
 from .errors import InvalidArgumentError
 from .options import camel_case, encoded
 

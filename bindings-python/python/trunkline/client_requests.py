@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 from ._generated.models import ElicitAction, ListRootsResult, Root
-from ._generated.options import SAMPLE_OPTIONS, SampleOptions
+from ._generated.option_names import SAMPLE_OPTIONS
 from .messages import CreateMessageResult, Message
 from .options import camel_case, encoded
 from .schema.elicitation_forms import Form
@@ -14,6 +14,8 @@ from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from ._generated.options import SampleOptions
 
 T = TypeVar("T")
 

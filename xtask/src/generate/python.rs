@@ -92,7 +92,12 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
     let mut files = vec![
         file("_generated/models.py", "Models of the protocol.", &models(surface)),
         file("_generated/errors.py", "Errors, one class for each kind of the core.", &errors(surface)),
-        file("_generated/options.py", "Options of requests.", &options(surface)),
+        file(
+            "_generated/options.py",
+            "Options as keyword arguments, for type checkers and editors.",
+            &options(surface).0,
+        ),
+        file("_generated/option_names.py", "The names of options in JSON.", &options(surface).1),
         file("client/_generated/operations.py", "The requests of an asyncio client.", &operations),
         file("client/_generated/sync_operations.py", "The requests of a blocking client.", &to_sync(&operations, "")),
         file(
@@ -192,42 +197,49 @@ fn errors(surface: &Surface) -> String {
     text
 }
 
-/// Options as keyword arguments: a `TypedDict` with a docstring for each, and a table of the names in JSON.
-fn options(surface: &Surface) -> String {
+/// Options as keyword arguments: a `TypedDict` with a docstring for each; and apart from those, which nothing imports
+/// when the package runs, tables of the names in JSON.
+fn options(surface: &Surface) -> (String, String) {
+    let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Final, Literal, \
-         TypedDict\n\nfrom .models import CacheScope, DpopPolicy, ModelPreferences, Tool, ToolChoice\n",
+        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import CacheScope, DpopPolicy, ModelPreferences, Tool, ToolChoice\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
         let fields: Vec<_> = record.fields.iter().filter(|field| !without.contains(&field.name.as_str())).collect();
         // Where a framework has chosen the path already, other defaults hold.
-        text += &option_dict(name, &record.doc, &fields, name != "MountOptions");
+        option_dict((&mut text, &mut tables), name, &record.doc, &fields, name != "MountOptions");
     }
     for operation in surface.operations.iter().filter(|operation| operation.name == "sample") {
         let is_option = |field: &&Field| field.presence == Presence::Optional && field.name != "meta";
         let fields: Vec<_> = operation.params.iter().filter(is_option).collect();
         let doc = format!("Options of `{}`: {}", operation.name, operation.doc);
-        text += &option_dict(&format!("{}Options", pascal(&operation.name)), &doc, &fields, true);
+        option_dict((&mut text, &mut tables), &format!("{}Options", pascal(&operation.name)), &doc, &fields, true);
     }
-    text
+    (text, tables)
 }
 
-fn option_dict(name: &str, doc: &str, fields: &[&Field], with_defaults: bool) -> String {
-    let mut text = format!("\n\nclass {name}(TypedDict, total=False):\n{}", docstring("    ", doc));
-    let mut table = format!("\n\n{}: Final = {{\n", snake(name).to_uppercase());
+fn option_dict(
+    (text, table): (&mut String, &mut String),
+    name: &str,
+    doc: &str,
+    fields: &[&Field],
+    with_defaults: bool,
+) {
+    let _ = write!(*text, "\n\nclass {name}(TypedDict, total=False):\n{}", docstring("    ", doc));
+    let _ = write!(*table, "\n\n{}: Final = {{\n", snake(name).to_uppercase());
     for field in fields {
         let option = snake(field.json.strip_suffix("Ms").unwrap_or(&field.json));
         let ty = OPTION_TYPES.iter().find(|(name, _)| *name == option).map(|(_, ty)| (*ty).to_owned());
         let ty = ty.unwrap_or_else(|| given(&field.ty).replace("[Tool]", "[Tool | Mapping[str, Any]]"));
         let none = if ty == "Any" { "" } else { " | None" };
-        let _ = write!(text, "\n    {option}: {ty}{none}\n");
+        let _ = write!(*text, "\n    {option}: {ty}{none}\n");
         let default = field.default.as_ref().filter(|_| with_defaults).and_then(|value| default(field, value));
         let seconds = if field.unit == Some(Unit::Ms) { " In seconds." } else { "" };
-        text += &docstring("    ", &format!("{}{seconds}{}", field.doc, default.unwrap_or_default()));
-        let _ = writeln!(table, "    \"{option}\": \"{}\",", field.json);
+        *text += &docstring("    ", &format!("{}{seconds}{}", field.doc, default.unwrap_or_default()));
+        let _ = writeln!(*table, "    \"{option}\": \"{}\",", field.json);
     }
-    text + &table + "}\n"
+    *table += "}\n";
 }
 
 /// A default for people, if there is something to say.

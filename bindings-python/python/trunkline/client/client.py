@@ -10,13 +10,15 @@ from ..options import checked_time
 from ..port.port import Port
 from ..requests import OnProgress
 from ._generated.operations import AsyncOperations
-from .connection import CLOSE_DEADLINE, Connected, Connection, ConnectOptions, Target
+from .connection import CLOSE_DEADLINE, Connected, Connection, Target
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from types import TracebackType
 
     from typing_extensions import Self, Unpack
+
+    from .connection import ConnectOptions
 
 
 class Client(AsyncOperations, Connected):

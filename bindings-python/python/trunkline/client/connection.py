@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
-from .._generated.options import CHILD_OPTIONS, CLIENT_OPTIONS, ChildOptions, ClientOptions
+from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
 from ..requests import OnProgress
 
 if TYPE_CHECKING:
+    from .._generated.options import ChildOptions, ClientOptions
     from ..server.server import Server
 
 T = TypeVar("T")
@@ -29,23 +30,25 @@ _PROGRESS: Final = "notifications/progress"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 
-class ConnectOptions(ClientOptions, ChildOptions, total=False):
-    """Options of `Client` and `SyncClient`. Times are in seconds."""
+if TYPE_CHECKING:
 
-    name: str
-    """How the client introduces itself, together with `version`."""
+    class ConnectOptions(ClientOptions, ChildOptions, total=False):
+        """Options of `Client` and `SyncClient`. Times are in seconds."""
 
-    version: str
-    """The version of the program that uses the client."""
+        name: str
+        """How the client introduces itself, together with `version`."""
 
-    headers: Mapping[str, str]
-    """Sent with every HTTP request."""
+        version: str
+        """The version of the program that uses the client."""
 
-    on_notification: OnNotification
-    """Called with the method and the params of every notification."""
+        headers: Mapping[str, str]
+        """Sent with every HTTP request."""
 
-    on_tools_changed: OnToolsChanged
-    """Called when the server's list of tools has changed."""
+        on_notification: OnNotification
+        """Called with the method and the params of every notification."""
+
+        on_tools_changed: OnToolsChanged
+        """Called when the server's list of tools has changed."""
 
 
 class Connection:

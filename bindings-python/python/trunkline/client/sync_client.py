@@ -16,7 +16,7 @@ from ..port.logs import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
 from ._generated.sync_operations import SyncOperations
-from .connection import CLOSE_DEADLINE, Connected, Connection, ConnectOptions, Target
+from .connection import CLOSE_DEADLINE, Connected, Connection, Target
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..port.port import Port
     from ..server.server import Server
+    from .connection import ConnectOptions
 
 # How often a waiting call looks for log records of the core (every request has a timeout there) ...
 _WAIT_MS: Final = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._generated.options import SERVER_OPTIONS
+from .._generated.option_names import SERVER_OPTIONS
 from ..features.completion import Completions
 from ..features.middleware import Middlewares
 from ..features.prompt import Prompts

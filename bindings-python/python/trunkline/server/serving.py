@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from .._generated.options import HTTP_OPTIONS, MOUNT_OPTIONS
+from .._generated.option_names import HTTP_OPTIONS, MOUNT_OPTIONS
 from ..errors import BlockingError, InvalidArgumentError
 from ..features.registry import Registry, running_loop
 from ..listener import Listener
