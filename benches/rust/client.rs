@@ -49,7 +49,7 @@ async fn main() -> Result<(), Failure> {
         [calls, in_flight, url] => (calls, in_flight, url.as_str().into()),
         _ => return Err("usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL".into()),
     };
-    let options = ClientOptions { revision: RevisionChoice::Pinned(Revision::V2025_11_25), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2025_11_25));
     let client = Client::connect_with(target, options, ()).await?;
     for i in 0..200 {
         call(&client, i).await?;

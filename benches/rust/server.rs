@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ["stdio", ..] => server(generated).serve_stdio().await?,
         ["http", port, ..] => {
             let (json, stateless) = (words.contains(&"json"), words.contains(&"stateless"));
-            let options = HttpOptions { port: port.parse()?, json, stateless, ..HttpOptions::default() };
+            let options = HttpOptions::default().with_port(port.parse()?).with_json(json).with_stateless(stateless);
             server(generated).listen_with(options).await?.ended().await;
         }
         _ => return Err("usage: server stdio | http PORT [json] [stateless] [--tools N]".into()),

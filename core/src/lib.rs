@@ -104,7 +104,6 @@ pub mod client;
 pub mod prelude;
 pub mod runtime;
 pub mod server;
-mod setters;
 mod sync;
 pub mod transport;
 pub mod wire_log;

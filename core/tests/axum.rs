@@ -87,7 +87,7 @@ async fn serve(application: Router) -> String {
 }
 
 async fn connect(url: &str, revision: &str) -> Client {
-    let options = ClientOptions { revision: RevisionChoice::parse(revision).unwrap(), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::parse(revision).unwrap());
     Client::connect_with(url, options, ()).await.unwrap()
 }
 
@@ -162,7 +162,7 @@ async fn http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so
 
 #[tokio::test]
 async fn http_03_other_hosts_are_refused_unless_they_are_allowed_and_other_pages_are_left_alone() {
-    let options = HttpOptions { allowed_hosts: vec!["mcp.example".into()], ..HttpOptions::default() };
+    let options = HttpOptions::default().with_allowed_hosts(vec!["mcp.example".into()]);
     let mut application = Router::new()
         .nest_service("/closed", server().0.into_service())
         .nest_service("/open", server().0.into_service_with(options))

@@ -125,11 +125,11 @@ fn server() -> Server {
 
 impl Fixture {
     async fn new(authorization: AuthorizationBuilder) -> Self {
-        Self::with(HttpOptions { auth: Some(authorization.build().unwrap()), ..HttpOptions::default() }).await
+        Self::with(HttpOptions::default().with_auth(authorization.build().unwrap())).await
     }
 
     async fn with(options: HttpOptions) -> Self {
-        let listener = server().listen_with(HttpOptions { port: 0, ..options }).await.unwrap();
+        let listener = server().listen_with(options.with_port(0)).await.unwrap();
         Self { listener, client: Client::builder().no_proxy().build().unwrap() }
     }
 
@@ -490,7 +490,7 @@ async fn verifiers_may_answer_later_and_their_failures_let_nobody_in() {
             _ => {
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_millis(20)).await;
-                    let identity = Identity { subject: Some(verification.token().into()), ..Identity::default() };
+                    let identity = Identity::default().with_subject(verification.token());
                     verification.complete(Ok(identity));
                 });
             }

@@ -143,7 +143,7 @@ async fn legacy(call: impl Fn(&Seen) -> (u64, String) + Send + Sync + 'static) -
 }
 
 fn choose(revision: RevisionChoice) -> ClientOptions {
-    ClientOptions { revision, ..ClientOptions::default() }
+    ClientOptions::default().with_revision(revision)
 }
 
 async fn connect(server: &Scripted, revision: RevisionChoice) -> Result<Client, ClientError> {
@@ -263,7 +263,7 @@ async fn http_30_changes_are_heard_in_both_eras() {
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     for (choice, name) in [(RevisionChoice::Legacy, "one"), (RevisionChoice::Modern, "two")] {
         let (heard, mut news) = mpsc::unbounded_channel();
-        let options = ClientOptions { listen: true, ..choose(choice) };
+        let options = choose(choice).with_listen(true);
         let client = Client::connect_with(listener.url().unwrap(), options, Heard(heard)).await.unwrap();
         request(&client, "tools/list").await.unwrap();
         sleep(Duration::from_millis(100)).await;
@@ -294,7 +294,7 @@ async fn a_client_that_cannot_be_asked_is_told_apart_at_once() {
     for (json, stateless, answer) in
         [(false, false, "alive"), (true, false, "no way back"), (false, true, "no way back")]
     {
-        let options = HttpOptions { json, stateless, port: 0, ..HttpOptions::default() };
+        let options = HttpOptions::default().with_json(json).with_stateless(stateless).with_port(0);
         let listener = server.listen_with(options).await.unwrap();
         let client = Client::connect_with(listener.url().unwrap(), choose(RevisionChoice::Legacy), ()).await.unwrap();
         let said = text(&call(&client, "ping", json!({}), &RequestOptions::default()).await.unwrap());
@@ -311,7 +311,7 @@ async fn a_change_right_after_the_connection_is_heard() {
     for choice in [RevisionChoice::Legacy, RevisionChoice::Modern] {
         for round in 0..20 {
             let (heard, mut news) = mpsc::unbounded_channel();
-            let options = ClientOptions { listen: true, ..choose(choice) };
+            let options = choose(choice).with_listen(true);
             let client = Client::connect_with(listener.url().unwrap(), options, Heard(heard)).await.unwrap();
             let name = format!("round_{round}");
             server.add_tool(ToolEntry::new(json!({"name": name}), |_: trunkline::server::Call| {})).unwrap();
@@ -590,7 +590,7 @@ async fn http_38_a_get_stream_that_cannot_be_continued_begins_anew() {
     })
     .await;
     let (heard, mut news) = mpsc::unbounded_channel();
-    let options = ClientOptions { listen: true, ..choose(RevisionChoice::Legacy) };
+    let options = choose(RevisionChoice::Legacy).with_listen(true);
     let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
     for _ in 0..2 {
         timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
@@ -642,7 +642,7 @@ async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_for_good() {
     .await;
     let (heard, mut news) = mpsc::unbounded_channel();
     let max_message_bytes = 1000;
-    let options = ClientOptions { max_message_bytes, ..choose(RevisionChoice::Legacy) };
+    let options = choose(RevisionChoice::Legacy).with_max_message_bytes(max_message_bytes);
     let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
     timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
     client.close().await;
@@ -822,7 +822,7 @@ async fn answers_are_bounded() {
         })
         .await;
         let max_message_bytes = 1000;
-        let options = ClientOptions { max_message_bytes, ..choose(RevisionChoice::Pinned(Revision::V2026_07_28)) };
+        let options = choose(RevisionChoice::Pinned(Revision::V2026_07_28)).with_max_message_bytes(max_message_bytes);
         let client = Client::connect_with(server.url.as_str(), options, ()).await.unwrap();
         let error = request(&client, "tools/list").await.unwrap_err();
         assert!(error.to_string().contains("1000 bytes"), "{error}");

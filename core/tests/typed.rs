@@ -47,7 +47,7 @@ async fn forecast(ctx: Context, Params(place): Params<Place>) -> Result<String, 
 
 fn server() -> Server {
     Server::builder("typed", "1.0.0")
-        .options(ServerOptions { debug: true, ..ServerOptions::default() })
+        .options(ServerOptions::default().with_debug(true))
         .tool("forecast", "Forecast.", forecast)
         .tool("day", "A day.", |Params(day): Params<Day>| async move { vec![day.day] })
         .tool("broken", "Fails.", || async { Err::<(), _>(CallError::internal("no std error")) })
@@ -76,7 +76,7 @@ async fn members_keep_the_order_in_which_they_were_written() {
         .add_tool(Tool::new("given", "Takes anything.", async |_: Params<Value>| ()).input_schema(schema.clone()))
         .build();
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
         let client = Client::connect_with(&server, options, ()).await.unwrap();
         let tools = client.list_tools().await.unwrap();
         let text = |value: &Value| value.to_string();
@@ -330,7 +330,7 @@ async fn errors_of_any_type_say_what_clients_see() {
 #[tokio::test]
 async fn debug_shows_the_causes_of_a_failure_and_the_text_of_a_panic() {
     let server = Server::builder("typed", "1.0.0")
-        .options(ServerOptions { debug: true, ..ServerOptions::default() })
+        .options(ServerOptions::default().with_debug(true))
         .tool("source", "Fails.", async || {
             Err::<(), _>(CallError::from(AppError::Load(std::io::Error::other("denied"))))
         })

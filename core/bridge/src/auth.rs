@@ -179,12 +179,10 @@ impl AuthConfig {
             (None, Some(url)) => KeySource::At(url),
             (Some(_), Some(_)) => return Err(invalid("jwks and jwksUri exclude each other")),
         };
-        let options = JwtOptions {
-            issuers: issuers.clone(),
-            keys,
-            audiences: self.audience.take().map(Into::into).unwrap_or_default(),
-            algorithms: algorithms("algorithms", self.algorithms.take())?,
-        };
+        let options = JwtOptions::issuers(issuers.clone())
+            .with_keys(keys)
+            .with_audiences(self.audience.take().map(Into::into).unwrap_or_default())
+            .with_algorithms(algorithms("algorithms", self.algorithms.take())?);
         let verifier = JwtVerifier::new(options, Arc::new(HttpFetch::default())).map_err(wrong)?;
         Ok((Arc::new(verifier), issuers))
     }

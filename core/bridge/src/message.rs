@@ -614,7 +614,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::Object] = &[
 
 /// The hints of members `ttlMs` and `cacheScope`.
 pub(crate) fn hints(ttl: Option<Time>, scope: CacheScope) -> CacheHints {
-    CacheHints { ttl: ttl.unwrap_or_default().0, scope }
+    CacheHints::default().with_ttl(ttl.unwrap_or_default().0).with_scope(scope)
 }
 
 /// Reads what `open` is given.

@@ -68,7 +68,8 @@ impl PortInner {
 
     /// The options of an endpoint, with what it asks of access tokens.
     fn with_auth(self: &Arc<Self>, options: HttpOptions, auth: Option<Value>) -> Result<HttpOptions, BridgeError> {
-        Ok(HttpOptions { auth: auth.map(|auth| self.authorization(auth)).transpose()?, ..options })
+        let auth = auth.map(|auth| self.authorization(auth)).transpose()?;
+        Ok(options.with_auth(auth))
     }
 
     fn connector(

@@ -3,6 +3,7 @@
 /// The algorithm of a token's signature (RFC 7518 section 3.1, RFC 8037).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Algorithm {
     Rs256,
     Rs384,

@@ -26,7 +26,7 @@ use url::Url;
 ///
 /// let verifier = |token: Verification| {
 ///     let verdict = match token.token() {
-///         "the-token-of-alice" => Ok(Identity { subject: Some("alice".into()), ..Identity::default() }),
+///         "the-token-of-alice" => Ok(Identity::default().with_subject("alice")),
 ///         _ => Err(Refusal::InvalidToken("Unknown token".into())),
 ///     };
 ///     token.complete(verdict);

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 /// and must not travel further (AUS-09).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Identity {
     /// Names the sender among all senders, so that what one of them opened stays his (SEC-04). A verifier that leaves it
     /// empty gets the subject, or else the client.
@@ -32,6 +33,16 @@ pub struct Identity {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub claims: Map<String, Value>,
 }
+
+trunkline_proto::setters!(Identity {
+    into with_principal principal: String,
+    some with_subject subject: String,
+    some with_client_id client_id: String,
+    some with_issuer issuer: String,
+    value with_scopes scopes: Vec<String>,
+    some with_expires_at expires_at: u64,
+    value with_claims claims: Map<String, Value>,
+});
 
 impl Identity {
     /// Fills in the principal. `None`: the token stands for nobody.

@@ -35,8 +35,28 @@ const MAX_TRIED: usize = 16;
 /// other JWTs of an issuer out.
 const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
 
-/// Which JWTs are accepted.
+/// The JWTs that a [`JwtVerifier`] accepts.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trunkline::{
+///     HttpOptions,
+///     auth::{Algorithm, Authorization, JwtOptions, JwtVerifier},
+///     transport::HttpFetch,
+/// };
+///
+/// let issuer = "https://login.example";
+/// let jwt = JwtOptions::issuer(issuer).with_algorithms(vec![Algorithm::Es256, Algorithm::EdDsa]);
+/// let verifier = JwtVerifier::new(jwt, Arc::new(HttpFetch::default()))?;
+/// let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
+///     .authorization_server(issuer)
+///     .required_scopes(["mcp"])
+///     .build()?;
+/// let options = HttpOptions::default().with_auth(authorization);
+/// # Ok::<(), trunkline::auth::ConfigError>(())
+/// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct JwtOptions {
     /// The issuers whose tokens are accepted (`iss`, letter by letter).
     pub issuers: Vec<String>,
@@ -64,14 +84,25 @@ pub enum KeySource {
 impl JwtOptions {
     /// Tokens of one issuer, with keys by discovery.
     pub fn issuer(issuer: impl Into<String>) -> Self {
+        Self::issuers([issuer])
+    }
+
+    /// Tokens of several issuers, with keys by discovery.
+    pub fn issuers<I: Into<String>>(issuers: impl IntoIterator<Item = I>) -> Self {
         Self {
-            issuers: vec![issuer.into()],
+            issuers: issuers.into_iter().map(Into::into).collect(),
             keys: KeySource::default(),
             audiences: Vec::new(),
             algorithms: Algorithm::ALL.to_vec(),
         }
     }
 }
+
+trunkline_proto::setters!(JwtOptions {
+    value with_keys keys: KeySource,
+    value with_audiences audiences: Vec<String>,
+    value with_algorithms algorithms: Vec<Algorithm>,
+});
 
 /// Verifies JWT access tokens (RFC 9068): signature, issuer, audience, dates, type. Cheap to clone.
 #[derive(Clone)]

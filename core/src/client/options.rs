@@ -8,7 +8,6 @@ use crate::{
         model::{ClientCapabilities, Implementation},
         options::{Bytes, Form, Millis},
     },
-    setters::setters,
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
@@ -60,11 +59,11 @@ impl ClientOptions {
     /// The bounds of the conversation.
     #[doc(hidden)]
     pub fn limits(&self) -> Limits {
-        Limits { max_message_bytes: self.max_message_bytes, max_nesting: self.max_nesting, ..Limits::default() }
+        Limits::default().with_max_message_bytes(self.max_message_bytes).with_max_nesting(self.max_nesting)
     }
 }
 
-setters!(ClientOptions {
+trunkline_proto::setters!(ClientOptions {
     value with_info info: Implementation,
     value with_capabilities capabilities: ClientCapabilities,
     value with_revision revision: RevisionChoice,
@@ -117,7 +116,7 @@ pub struct RequestOptions {
     pub on_progress: Option<ProgressHook>,
 }
 
-setters!(RequestOptions {
+trunkline_proto::setters!(RequestOptions {
     into with_timeout timeout: Option<Duration>,
     into with_max_timeout max_timeout: Option<Duration>,
     value with_on_progress on_progress: Option<ProgressHook>,

@@ -19,7 +19,7 @@ use std::future::Future;
 ///
 /// let server = Server::builder("time", "1.0.0")
 ///     .instructions("Ask for the time rather than guess it.")
-///     .options(ServerOptions { page_size: 50, ..ServerOptions::default() })
+///     .options(ServerOptions::default().with_page_size(50))
 ///     .tool("now", "Tell the time in seconds.", async || {
 ///         std::time::UNIX_EPOCH.elapsed().map(|time| time.as_secs()).unwrap_or_default()
 ///     })

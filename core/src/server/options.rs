@@ -8,7 +8,6 @@ use crate::{
         extension,
         options::{Form, Millis},
     },
-    setters::setters,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, de::Error};
@@ -70,7 +69,7 @@ trunkline_proto::options! {
     }
 }
 
-setters!(ServerOptions {
+trunkline_proto::setters!(ServerOptions {
     value with_page_size page_size: usize,
     value with_debug debug: bool,
     value with_max_sessions max_sessions: usize,

@@ -36,7 +36,7 @@ async fn head(fixture: &Fixture, headers: &str) -> Answer {
 
 #[tokio::test]
 async fn requests_without_a_session_are_bounded_and_refused_before_their_body() {
-    let options = HttpOptions { max_requests: 2, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_max_requests(2);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let session = fixture.session("2025-11-25").await;
     let first = fixture.modern("tools/call", wait(60_000)).start().await;
@@ -57,7 +57,7 @@ async fn requests_without_a_session_are_bounded_and_refused_before_their_body() 
 
 #[tokio::test]
 async fn a_call_counts_until_it_has_ended_and_not_only_its_response() {
-    let options = HttpOptions { max_requests: 2, stateless: true, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_max_requests(2).with_stateless(true);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     for _ in 0..2 {
         let stream = fixture.ask("POST").json(&request("tools/call", wait(1_000))).start().await;
@@ -73,8 +73,8 @@ async fn a_call_counts_until_it_has_ended_and_not_only_its_response() {
 
 #[tokio::test]
 async fn one_principal_has_no_more_than_a_session_would() {
-    let limits = Limits { max_running: 1, max_waiting: 1, ..Limits::default() };
-    let fixture = Fixture::with(named(), ServerOptions { limits, ..ServerOptions::default() }).await;
+    let limits = Limits::default().with_max_running(1).with_max_waiting(1);
+    let fixture = Fixture::with(named(), ServerOptions::default().with_limits(limits)).await;
     let ask =
         |who: &str, params| fixture.modern("tools/call", params).header("Authorization", &format!("Bearer {who}"));
     let _running = [ask("alice", wait(60_000)).start().await, ask("alice", wait(60_000)).start().await];
@@ -86,8 +86,8 @@ async fn one_principal_has_no_more_than_a_session_would() {
 
 #[tokio::test]
 async fn streams_of_change_notifications_take_no_place_of_a_call() {
-    let options = HttpOptions { max_requests: 1, ..HttpOptions::default() };
-    let fixture = Fixture::with(options, ServerOptions { max_sessions: 1, ..ServerOptions::default() }).await;
+    let options = HttpOptions::default().with_max_requests(1);
+    let fixture = Fixture::with(options, ServerOptions::default().with_max_sessions(1)).await;
     let listen = || fixture.modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let mut stream = listen().start().await;
     stream.until("acknowledged").await;
@@ -104,9 +104,9 @@ async fn streams_of_change_notifications_take_no_place_of_a_call() {
 
 #[tokio::test]
 async fn bodies_are_bounded_together_until_their_calls_have_ended() {
-    let limits = Limits { max_message_bytes: 4_000, ..Limits::default() };
-    let options = HttpOptions { max_body_bytes: 6_000, ..HttpOptions::default() };
-    let fixture = Fixture::with(options, ServerOptions { limits, ..ServerOptions::default() }).await;
+    let limits = Limits::default().with_max_message_bytes(4_000);
+    let options = HttpOptions::default().with_max_body_bytes(6_000);
+    let fixture = Fixture::with(options, ServerOptions::default().with_limits(limits)).await;
     let session = fixture.session("2025-11-25").await;
     let mut params = wait(60_000);
     params["_meta"]["padding"] = "x".repeat(3_000).into();
@@ -133,7 +133,7 @@ async fn a_session_that_is_none_is_told_before_the_body_is_read() {
 #[tokio::test]
 async fn calls_without_a_session_are_cancelled_at_the_end() {
     for disconnects in [false, true] {
-        let options = HttpOptions { stateless: true, ..HttpOptions::default() };
+        let options = HttpOptions::default().with_stateless(true);
         let fixture = Fixture::with(options, ServerOptions::default()).await;
         let stream = fixture.ask("POST").json(&request("tools/call", wait(600_000))).start().await;
         sleep(Duration::from_millis(100)).await;
@@ -144,7 +144,7 @@ async fn calls_without_a_session_are_cancelled_at_the_end() {
     }
 
     // One that nobody waits for may end until the deadline, as every call may.
-    let options = HttpOptions { stateless: true, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_stateless(true);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     drop(fixture.ask("POST").json(&request("tools/call", wait(400))).start().await);
     sleep(Duration::from_millis(100)).await;

@@ -13,7 +13,7 @@ use trunkline::{
 const QUICK: Duration = Duration::from_millis(250);
 
 async fn polling() -> (Fixture, Gate) {
-    let fixture = Fixture::with(HttpOptions { retry: QUICK, ..HttpOptions::default() }, ServerOptions::default()).await;
+    let fixture = Fixture::with(HttpOptions::default().with_retry(QUICK), ServerOptions::default()).await;
     let gate = Gate::add(&fixture.server);
     (fixture, gate)
 }
@@ -150,7 +150,7 @@ async fn http_38_the_get_stream_goes_on_where_it_broke() {
 
 #[tokio::test]
 async fn http_38_unknown_and_forgotten_events_are_refused() {
-    let options = HttpOptions { replay_events: 3, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_replay_events(3);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let id = fixture.session("2025-11-25").await;
     let count = request("tools/call", call_with_progress("count"));
@@ -169,7 +169,7 @@ async fn http_38_unknown_and_forgotten_events_are_refused() {
     // The session goes on.
     assert_eq!(fixture.in_session(&id, &request("ping", json!({}))).send().await.status, 200);
 
-    let off = HttpOptions { replay_events: 0, ..HttpOptions::default() };
+    let off = HttpOptions::default().with_replay_events(0);
     let fixture = Fixture::with(off, ServerOptions::default()).await;
     let id = fixture.session("2025-11-25").await;
     let answer = fixture.in_session(&id, &count).send().await;
@@ -188,7 +188,7 @@ async fn h26_21_a_modern_request_ignores_last_event_ids() {
 
 #[tokio::test]
 async fn a_flood_that_nobody_reads_stays_within_bounds_and_leaves_the_answer() {
-    let options = HttpOptions { replay_bytes: 10_000, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_replay_bytes(10_000);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let flood = |ctx: Context| async move {
         for step in 0..50_000 {
@@ -236,7 +236,7 @@ async fn many_clients_come_and_go_at_once() {
 #[tokio::test]
 async fn http_29_a_client_of_ours_polls_by_itself() {
     let (fixture, gate) = polling().await;
-    let options = ClientOptions { revision: RevisionChoice::Legacy, ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::Legacy);
     let client = Client::connect_with(fixture.listener.url().unwrap(), options, ()).await.unwrap();
     gate.open(1);
     let result = client.call_tool("gate", json!({"close": true})).await.unwrap();

@@ -49,7 +49,7 @@ impl<'a> Session<'a> {
 }
 
 fn at(sse: &str) -> HttpOptions {
-    HttpOptions { sse: Some(sse.into()), ..HttpOptions::default() }
+    HttpOptions::default().with_sse(sse.to_owned())
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn sse_04_what_belongs_to_no_request_comes_on_the_stream_too() {
 
 #[tokio::test]
 async fn sse_05_a_session_ends_with_its_stream() {
-    let options = ServerOptions { max_sessions: 1, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_max_sessions(1);
     let fixture = Fixture::with(HttpOptions::default(), options).await;
     let mut session = Session::open(&fixture, "/sse").await;
     session.initialize("2025-06-18").await;
@@ -165,8 +165,8 @@ async fn sse_05_the_path_of_the_endpoint_is_shared_only_on_request() {
     assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
     assert_eq!(fixture.ask("GET").path("/sse").send().await.status, 404);
 
-    let none = HttpOptions { sse: None, ..HttpOptions::default() };
-    let stateless = HttpOptions { stateless: true, ..HttpOptions::default() };
+    let none = HttpOptions::default().with_sse(None);
+    let stateless = HttpOptions::default().with_stateless(true);
     for options in [none, stateless] {
         let fixture = Fixture::with(options, ServerOptions::default()).await;
         let answer = fixture.ask("GET").path("/sse").header("Accept", "text/event-stream").send().await;

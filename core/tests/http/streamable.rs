@@ -173,7 +173,7 @@ async fn http_24_a_modern_client_that_goes_away_cancels() {
     // The same when a stream is open already.
     let mut params = call("wait", json!({"milliseconds": 60_000}));
     params["_meta"] = json!({"progressToken": 1});
-    let quick = ServerOptions { keep_alive: Duration::from_millis(20), ..ServerOptions::default() };
+    let quick = ServerOptions::default().with_keep_alive(Duration::from_millis(20));
     let fixture = Fixture::with(HttpOptions::default(), quick).await;
     let mut stream = fixture.modern("tools/call", params).start().await;
     stream.until(": keep-alive").await;
@@ -245,7 +245,7 @@ async fn requests_at_once_are_answered_each_in_both_eras() {
 #[tokio::test]
 async fn sub_02_listen_streams_from_its_acknowledgement_until_the_server_closes() {
     for json in [false, true] {
-        let fixture = Fixture::with(HttpOptions { json, ..HttpOptions::default() }, ServerOptions::default()).await;
+        let fixture = Fixture::with(HttpOptions::default().with_json(json), ServerOptions::default()).await;
         let filter = json!({"notifications": {"toolsListChanged": true}});
         let mut stream = fixture.modern("subscriptions/listen", filter).start().await;
         stream.until("notifications/subscriptions/acknowledged").await;
@@ -531,8 +531,7 @@ async fn batches_are_answered_where_2025_03_26_governs() {
     }
     assert_eq!(fixture.post(&session, &json!([])).await.error(), (400, -32600));
 
-    let stateless =
-        Fixture::with(HttpOptions { stateless: true, ..HttpOptions::default() }, ServerOptions::default()).await;
+    let stateless = Fixture::with(HttpOptions::default().with_stateless(true), ServerOptions::default()).await;
     assert_eq!(stateless.post(&[], &batch(ping.clone())).await.json().as_array().unwrap().len(), 2);
     let header = [("MCP-Protocol-Version", "2025-06-18")];
     assert_eq!(stateless.post(&header, &batch(ping)).await.error(), (400, -32600));
@@ -541,7 +540,7 @@ async fn batches_are_answered_where_2025_03_26_governs() {
 /// Nothing that is declared depends on a session that is not there (LOG-01, RES-01).
 #[tokio::test]
 async fn res_04_stateless_servers_declare_what_they_can_do() {
-    let options = HttpOptions { stateless: true, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_stateless(true);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     fixture.server.add_resource(Resource::new("a:b", "b", || async { "text" })).unwrap();
     fixture
@@ -572,8 +571,7 @@ async fn res_04_stateless_servers_declare_what_they_can_do() {
 /// HTTP-50
 #[tokio::test]
 async fn http_52_stateless_servers_take_the_revision_from_the_header() {
-    let fixture =
-        Fixture::with(HttpOptions { stateless: true, ..HttpOptions::default() }, ServerOptions::default()).await;
+    let fixture = Fixture::with(HttpOptions::default().with_stateless(true), ServerOptions::default()).await;
     let answer = fixture.post(&[], &initialize("2025-11-25")).await;
     assert_eq!(answer.json()["result"]["protocolVersion"], "2025-11-25");
     assert!(answer.header("mcp-session-id").is_none());
@@ -591,8 +589,7 @@ async fn http_52_stateless_servers_take_the_revision_from_the_header() {
 
 #[tokio::test]
 async fn sessions_are_bounded_and_expire_when_idle() {
-    let options =
-        ServerOptions { max_sessions: 2, session_idle: Duration::from_millis(400), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_max_sessions(2).with_session_idle(Duration::from_millis(400));
     let fixture = Fixture::with(HttpOptions::default(), options).await;
     let (idle, busy) = (fixture.session("2025-11-25").await, fixture.session("2025-11-25").await);
     let refused = fixture.post(&[], &initialize("2025-11-25")).await;
@@ -627,7 +624,7 @@ async fn http_03_http_04_sec_22_foreign_hosts_and_origins_are_refused() {
     let answer = preflight.header("Access-Control-Request-Headers", "mcp-method").send().await;
     assert_eq!((answer.status, answer.header("access-control-allow-headers")), (204, Some("mcp-method")));
 
-    let options = HttpOptions { allowed_hosts: vec!["mcp.example".into()], ..HttpOptions::default() };
+    let options = HttpOptions::default().with_allowed_hosts(vec!["mcp.example".into()]);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     assert_eq!(fixture.modern("tools/list", json!({})).header("Host", "mcp.example:80").send().await.status, 200);
 }
@@ -643,8 +640,8 @@ async fn a_subscription_needs_a_client_that_takes_a_stream() {
 
 #[tokio::test]
 async fn what_is_no_message_gets_its_status() {
-    let limits = trunkline::engine::Limits { max_message_bytes: 1000, ..Default::default() };
-    let fixture = Fixture::with(HttpOptions::default(), ServerOptions { limits, ..ServerOptions::default() }).await;
+    let limits = trunkline::engine::Limits::default().with_max_message_bytes(1000);
+    let fixture = Fixture::with(HttpOptions::default(), ServerOptions::default().with_limits(limits)).await;
     let post = || fixture.ask("POST").json(&json!({}));
     for (ask, status) in [
         (post().path("/other"), 404),
@@ -689,20 +686,20 @@ async fn http_08_answers_come_in_a_form_that_the_client_takes() {
     assert_eq!(plain().header("Accept", "*/*").send().await.json()["id"], 7);
     let events = plain().header("Accept", "text/event-stream").send().await.events();
     assert_eq!((events.len(), &events[0]["id"]), (1, &json!(7)));
-    let json = Fixture::with(HttpOptions { json: true, ..HttpOptions::default() }, ServerOptions::default()).await;
+    let json = Fixture::with(HttpOptions::default().with_json(true), ServerOptions::default()).await;
     assert_eq!(json.modern("tools/call", call_with_progress("count")).send().await.json()["id"], 7);
 }
 
 #[tokio::test]
 async fn h26_16_a_quiet_call_becomes_a_stream_with_keep_alives() {
-    let options = ServerOptions { keep_alive: Duration::from_millis(50), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_keep_alive(Duration::from_millis(50));
     let fixture = Fixture::with(HttpOptions::default(), options).await;
     let answer = fixture.modern("tools/call", call("wait", json!({"milliseconds": 300}))).send().await;
     assert!(answer.body.matches(": keep-alive\n\n").count() >= 2, "{answer:?}");
     assert_eq!(answer.events()[0]["result"]["content"][0]["text"], "waited");
 
     // Zero is never, and not all the time.
-    let options = ServerOptions { keep_alive: Duration::ZERO, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_keep_alive(Duration::ZERO);
     let fixture = Fixture::with(HttpOptions::default(), options).await;
     let answer = fixture.modern("tools/call", call("wait", json!({"milliseconds": 300}))).send().await;
     assert_eq!(answer.json()["result"]["content"][0]["text"], "waited");
@@ -778,7 +775,7 @@ async fn http_05_a_server_listens_on_loopback_unless_an_address_is_given() {
     let options = HttpOptions::default();
     assert_eq!(options.host, "127.0.0.1");
     let (server, _) = server(ServerOptions::default());
-    let listener = server.listen_with(HttpOptions { port: 0, ..options }).await.unwrap();
+    let listener = server.listen_with(options.with_port(0)).await.unwrap();
     let url = listener.url().unwrap();
     let address: std::net::SocketAddr = url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();
     assert!(address.ip().is_loopback(), "{address}");
@@ -796,7 +793,7 @@ async fn http_05_a_server_listens_on_loopback_unless_an_address_is_given() {
 #[tokio::test]
 async fn an_address_that_cannot_be_had_is_named() {
     let fixture = Fixture::new().await;
-    let options = HttpOptions { port: fixture.address.port(), ..HttpOptions::default() };
+    let options = HttpOptions::default().with_port(fixture.address.port());
     let error = fixture.server.listen_with(options.clone()).await.err().unwrap();
     assert!(error.to_string().contains(&format!("127.0.0.1:{}", options.port)), "{error}");
     assert!(fixture.listener.url().unwrap().ends_with("/mcp"));

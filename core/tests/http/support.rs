@@ -99,7 +99,7 @@ impl Fixture {
 
     pub async fn with(options: HttpOptions, server_options: ServerOptions) -> Self {
         let (server, ends) = server(server_options);
-        let listener = server.listen_with(HttpOptions { port: 0, ..options }).await.unwrap();
+        let listener = server.listen_with(options.with_port(0)).await.unwrap();
         let url = listener.url().unwrap();
         let address = url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();
         Self { listener, address, server, ends }

@@ -35,12 +35,12 @@ async fn fixture(options: HttpOptions) -> Fixture {
 /// Every caller is believed: the token is the name.
 pub(crate) fn named() -> HttpOptions {
     let verifier = |verification: Verification| {
-        let identity = Identity { subject: Some(verification.token().into()), ..Identity::default() };
+        let identity = Identity::default().with_subject(verification.token());
         verification.complete(Ok(identity));
     };
     let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier));
     let authorization = authorization.authorization_server("https://auth.example").build().unwrap();
-    HttpOptions { auth: Some(authorization), ..HttpOptions::default() }
+    HttpOptions::default().with_auth(authorization)
 }
 
 /// A modern request that declares what these tests need; `name` goes into `Mcp-Name`.
@@ -172,7 +172,7 @@ async fn tasks_end_with_the_endpoint() {
 
 #[tokio::test]
 async fn without_sessions_there_are_no_tasks_of_sessions() {
-    let fixture = fixture(HttpOptions { stateless: true, ..HttpOptions::default() }).await;
+    let fixture = fixture(HttpOptions::default().with_stateless(true)).await;
     let opened = fixture.post(&[], &initialize(REVISION)).await.json();
     assert_eq!(opened["result"]["capabilities"].get("tasks"), None, "TSK-34: {opened}");
 }

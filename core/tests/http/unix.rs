@@ -67,7 +67,7 @@ async fn sec_20_a_socket_is_for_its_user_and_goes_with_its_listener() {
     listener.close(PATIENCE).await;
     assert!(!path.exists());
     let (server, _) = server(ServerOptions::default());
-    let options = HttpOptions { unix: Some(path.clone()), unix_mode: 0o660, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_unix(path.clone()).with_unix_mode(0o660);
     let listener = server.listen_with(options).await.unwrap();
     assert_eq!(std::fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
     listener.close(PATIENCE).await;
@@ -107,7 +107,7 @@ async fn clients_connect_by_the_path() {
     let directory = Directory::new();
     let path = directory.socket();
     let (server, _) = server(ServerOptions::default());
-    let options = HttpOptions { unix: Some(path.clone()), path: "/other".into(), ..HttpOptions::default() };
+    let options = HttpOptions::default().with_unix(path.clone()).with_path("/other");
     let listener = server.listen_with(options).await.unwrap();
     let client = Client::connect(listener.url().unwrap()).await.unwrap();
     let result = client.call_tool("echo", json!({"text": "hi"})).await.unwrap();

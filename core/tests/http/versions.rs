@@ -139,7 +139,7 @@ async fn heads_are_bounded() {
 
 #[tokio::test]
 async fn connections_beyond_the_bound_wait_for_their_turn() {
-    let options = HttpOptions { max_connections: 2, ..HttpOptions::default() };
+    let options = HttpOptions::default().with_max_connections(2);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let idle = [TcpStream::connect(fixture.address).await.unwrap(), TcpStream::connect(fixture.address).await.unwrap()];
     let mut waiting = fixture.modern("tools/list", json!({})).header("Connection", "close").start().await;

@@ -16,7 +16,7 @@ use trunkline::{
 };
 
 async fn connect(server: &Server, revision: Revision) -> Client {
-    let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
     Client::connect_with(server, options, Silent).await.unwrap()
 }
 

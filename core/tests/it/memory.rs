@@ -71,7 +71,7 @@ impl ClientEvents for Deaf {
 }
 
 async fn connect(server: &Server, revision: Revision) -> Client {
-    let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
     Client::connect_with(server, options, Deaf).await.unwrap()
 }
 
@@ -174,7 +174,7 @@ async fn timeouts_cancel_and_name_their_kind() {
 
 #[tokio::test]
 async fn pagination_follows_cursors() {
-    let options = ServerOptions { page_size: 3, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_page_size(3);
     let mut builder = Server::builder("paged", "1").options(options);
     for number in 0..10 {
         builder = builder.tool(format!("tool_{number}"), "One of many.", || async { 1 });
@@ -354,7 +354,7 @@ impl ClientEvents for Clumsy {
 #[tokio::test]
 async fn hooks_of_a_client_that_panic_do_not_cost_it_the_connection() {
     let server = server();
-    let options = ClientOptions { revision: RevisionChoice::Legacy, ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::Legacy);
     let client = Client::connect_with(&server, options, Clumsy).await.unwrap();
     server.remove_tool("break");
     let panicking = RequestOptions::default().with_progress(|_, _, _| panic!("a hook of the program"));

@@ -60,7 +60,7 @@ struct Change {
 pub(crate) fn serve(role: &str, file: PathBuf) {
     let limits = match role {
         "server" => Limits::default(),
-        "tight server" => Limits { max_running: 2, max_waiting: 3, ..Limits::default() },
+        "tight server" => Limits::default().with_max_running(2).with_max_waiting(3),
         other => panic!("no role {other:?}"),
     };
     // One thread: what a handler does without awaiting is done before anything else of this runtime happens.
@@ -73,10 +73,10 @@ fn server(limits: Limits, file: PathBuf) -> Server {
     let file = Arc::new(file);
     let itself: Arc<OnceLock<Server>> = Arc::default();
     let changed = Arc::clone(&itself);
-    let limits = Limits { max_message_bytes: MAX_MESSAGE, ..limits };
+    let limits = limits.with_max_message_bytes(MAX_MESSAGE);
     let server = Server::builder("offer", "1.0.0")
         .instructions("For tests.")
-        .options(ServerOptions { limits, page_size: 5, ..ServerOptions::default() })
+        .options(ServerOptions::default().with_limits(limits).with_page_size(5))
         .tool("echo", "Gives the message back", |Params(echo): Params<Echo>| async move { echo.message })
         .tool("add_numbers", "Adds two numbers", |Params(n): Params<Numbers>| async move { (n.a + n.b).to_string() })
         .tool("structured", "Returns structured content", |Params(place): Params<Place>| async move {

@@ -41,7 +41,9 @@ fn server(role: &str) -> Server {
     let state_keys = vec![StateKey::new(if role == ROLES[1] { [8; 32] } else { [7; 32] })];
     let state_lifetime = Duration::from_millis(if role == ROLES[2] { 50 } else { 60_000 });
     Server::builder("asking", "1.0.0")
-        .options(ServerOptions { state_keys, state_lifetime, max_rounds: 4, ..ServerOptions::default() })
+        .options(
+            ServerOptions::default().with_state_keys(state_keys).with_state_lifetime(state_lifetime).with_max_rounds(4),
+        )
         .tool(
             "order",
             "Asks two things, one after the other",

@@ -42,7 +42,7 @@ fn inner_manifest() -> &'static str {
 fn builder() -> ServerBuilder {
     let inner = SkillEntry::new([SkillFile::new("SKILL.md", inner_manifest())]).root("skill://pdf-tools/inner");
     Server::builder("skills", "1.0.0")
-        .options(ServerOptions { page_size: 2, ..ServerOptions::default() })
+        .options(ServerOptions::default().with_page_size(2))
         .add_skill(pdf_tools())
         .add_skill(inner)
         .add_skill(SkillEntry::new([manifest("refunds", "")]).root("skill://acme/billing/refunds"))

@@ -213,7 +213,7 @@ impl<'de, T, F: Form<T>> Deserialize<'de> for Formed<T, F> {
 ///
 /// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another form in JSON than its own
 /// ([`Form`]); a row without `=>` is for Rust alone. Rows `name: Type,` behind a `;` take the options of another such struct
-/// among these.
+/// among these. The struct is `non_exhaustive`: [`setters!`](crate::setters) writes the setters of its users.
 #[macro_export]
 macro_rules! options {
     (
@@ -226,6 +226,7 @@ macro_rules! options {
     ) => {
         $(#[doc = $doc])*
         $(#[derive($($derived),*)])?
+        #[non_exhaustive]
         pub struct $name {
             $($(#[doc = $field_doc])* #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")] pub $field: $ty,)*
             $($($(#[doc = $flat_doc])* pub $flat: $flat_ty,)*)?

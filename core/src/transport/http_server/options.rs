@@ -3,7 +3,6 @@
 use crate::{
     auth::Authorization,
     protocol::options::{Bytes, Millis, OrFalse, Permissions, Port},
-    setters::setters,
 };
 use std::{path::PathBuf, time::Duration};
 
@@ -69,7 +68,7 @@ trunkline_proto::options! {
     }
 }
 
-setters!(HttpOptions {
+trunkline_proto::setters!(HttpOptions {
     into with_host host: String,
     value with_port port: u16,
     into with_unix unix: Option<PathBuf>,

@@ -4,7 +4,7 @@ use super::*;
 use trunkline::{client::ErrorKind, engine::RevisionChoice};
 
 fn auto() -> ClientOptions {
-    ClientOptions { probe_timeout: ms(5_000), connect_timeout: ms(30_000), ..ClientOptions::default() }
+    ClientOptions::default().with_probe_timeout(ms(5_000)).with_connect_timeout(ms(30_000))
 }
 
 fn steps(steps: &[(usize, &str)]) -> Vec<(usize, String)> {
@@ -95,7 +95,7 @@ async fn a_server_that_exits_right_after_the_handshake_is_an_error_and_no_hang()
         peer.accept(message, "2025-06-18");
         peer.exit();
     });
-    let options = ClientOptions { revision: RevisionChoice::Legacy, ..auto() };
+    let options = auto().with_revision(RevisionChoice::Legacy);
     let error = fake.open(options).await.unwrap().err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
 }
@@ -245,7 +245,7 @@ async fn ping_01_a_server_may_ping_before_the_connection_is_open() {
 async fn life_10_an_answer_that_the_client_cannot_speak_ends_it() {
     for answered in ["2026-07-28", "2019-01-01", ""] {
         let fake = Fake::process(move |peer, message| peer.accept(message, answered));
-        let options = ClientOptions { revision: RevisionChoice::Legacy, ..auto() };
+        let options = auto().with_revision(RevisionChoice::Legacy);
         let error = fake.open(options).await.unwrap().err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Version, "{answered}");
         assert_eq!(fake.seen(), steps(&[(1, "initialize")]));
@@ -261,7 +261,7 @@ async fn life_06_and_07_a_pinned_revision_is_spoken_without_a_probe() {
                 peer.accept(message, revision.as_str());
             }
         });
-        let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..auto() };
+        let options = auto().with_revision(RevisionChoice::Pinned(revision));
         assert_eq!(fake.connect(options).await.revision(), revision);
         let expected = if revision == Revision::V2026_07_28 {
             vec![]
@@ -275,7 +275,7 @@ async fn life_06_and_07_a_pinned_revision_is_spoken_without_a_probe() {
 #[tokio::test]
 async fn modern_only_reports_a_legacy_server() {
     let fake = Fake::process(|peer, message| peer.error(message, -32601, Value::Null));
-    let options = ClientOptions { revision: RevisionChoice::Modern, ..auto() };
+    let options = auto().with_revision(RevisionChoice::Modern);
     let error = fake.open(options).await.unwrap().err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Version, "{error}");
     assert_eq!(fake.seen(), steps(&[(1, "server/discover")]));

@@ -23,7 +23,7 @@ struct Greeting {
 
 fn server() -> Server {
     Server::builder("operations", "1.0.0")
-        .options(ServerOptions { page_size: 2, ..ServerOptions::default() })
+        .options(ServerOptions::default().with_page_size(2))
         .tool("echo", "Says it again", || async { "echo" })
         .resource("test://a", "a", || async { "A" })
         .resource("test://b", "b", || async { "B" })
@@ -35,7 +35,7 @@ fn server() -> Server {
 }
 
 async fn connect(revision: Revision) -> Client {
-    let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
     Client::connect_with(&server(), options, ()).await.unwrap()
 }
 
@@ -113,7 +113,7 @@ async fn a_result_without_its_list_is_no_result() {
             Some(asked) if asked == method => peer.result(message, result.clone()),
             _ => {}
         });
-        let options = ClientOptions { revision: RevisionChoice::Legacy, ..ClientOptions::default() };
+        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy);
         let client = fake.connect(options).await;
         let error = match method {
             "resources/list" => {

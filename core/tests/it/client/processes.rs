@@ -24,7 +24,7 @@ async fn connect(command: ChildCommand, options: ClientOptions) -> Result<Client
 }
 
 fn legacy() -> ClientOptions {
-    ClientOptions { revision: RevisionChoice::Legacy, ..ClientOptions::default() }
+    ClientOptions::default().with_revision(RevisionChoice::Legacy)
 }
 
 /// The notes of the processes of a file, without their ids, and the number of processes.
@@ -84,7 +84,7 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
 /// A client of a program that is no server, spoken to without a probe.
 #[cfg(unix)]
 async fn of_program(script: &str) -> Client {
-    let options = ClientOptions { revision: RevisionChoice::Pinned(Revision::V2026_07_28), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28));
     connect(ChildCommand::new(["sh", "-c", script]), options).await.unwrap()
 }
 
@@ -181,7 +181,7 @@ async fn a_connection_attempt_that_is_given_up_leaves_no_process_behind() {
     connecting.abort();
     eventually("the server has ended", || has_ended(&file));
 
-    let options = ClientOptions { connect_timeout: ms(1_000), close_patience: DEADLINE, ..ClientOptions::default() };
+    let options = ClientOptions::default().with_connect_timeout(ms(1_000)).with_close_patience(DEADLINE);
     let file = File::new();
     let error = connect(child("script mute", &file), options).await.err().unwrap();
     let text = error.to_string();
@@ -253,7 +253,7 @@ mod stubborn {
 #[tokio::test]
 async fn std_01_params_that_are_written_over_several_lines_cross_as_one() {
     for revision in [Revision::V2025_03_26, Revision::V2026_07_28] {
-        let options = ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() };
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
         let client = connect(child("server", &File::new()), options).await.unwrap();
         let params =
             RawJson::from_text("{\r\n  \"name\": \"echo\",\n  \"arguments\": {\n \"message\": \"a\\nb\" } }\n".into())
@@ -267,7 +267,7 @@ async fn std_01_params_that_are_written_over_several_lines_cross_as_one() {
 #[tokio::test]
 async fn many_calls_and_large_ones_over_one_pipe() {
     for choice in [RevisionChoice::Auto, RevisionChoice::Legacy] {
-        let options = ClientOptions { revision: choice, ..ClientOptions::default() };
+        let options = ClientOptions::default().with_revision(choice);
         let client = connect(child("server", &File::new()), options).await.unwrap();
         let calls: Vec<_> = (0..500)
             .map(|number| {
@@ -292,7 +292,7 @@ async fn many_calls_and_large_ones_over_one_pipe() {
 async fn an_answer_over_the_limit_costs_its_call_only() {
     let max_message_bytes = BIG / 2;
     let client =
-        connect(child("server", &File::new()), ClientOptions { max_message_bytes, ..ClientOptions::default() })
+        connect(child("server", &File::new()), ClientOptions::default().with_max_message_bytes(max_message_bytes))
             .await
             .unwrap();
     let error = soon(client.call_tool("big", json!({}))).await.unwrap_err();

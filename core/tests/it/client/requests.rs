@@ -16,7 +16,7 @@ fn silent() -> Arc<Fake> {
 }
 
 fn pinned(revision: Revision) -> ClientOptions {
-    ClientOptions { revision: RevisionChoice::Pinned(revision), ..ClientOptions::default() }
+    ClientOptions::default().with_revision(RevisionChoice::Pinned(revision))
 }
 
 fn request(client: &Client, options: RequestOptions) -> JoinHandle<Result<RawJson, ClientError>> {
@@ -99,12 +99,8 @@ async fn timeouts_of_many_requests_fire_in_their_own_order() {
 async fn a_wait_without_end_is_possible() {
     let fake = silent();
     let forever = Duration::MAX;
-    let options = ClientOptions {
-        timeout: forever,
-        max_timeout: forever,
-        connect_timeout: forever,
-        ..pinned(Revision::V2025_06_18)
-    };
+    let options =
+        pinned(Revision::V2025_06_18).with_timeout(forever).with_max_timeout(forever).with_connect_timeout(forever);
     let client = fake.connect(options).await;
     let answer = request(&client, RequestOptions::default().with_timeout(forever));
     fake.clock.advance(Duration::from_secs(3600)).await;
@@ -168,7 +164,7 @@ async fn requests_in_flight_end_when_the_client_closes() {
 #[tokio::test]
 async fn requests_in_flight_are_bounded() {
     let fake = silent();
-    let client = fake.connect(ClientOptions { max_in_flight: 3, ..pinned(Revision::V2025_06_18) }).await;
+    let client = fake.connect(pinned(Revision::V2025_06_18).with_max_in_flight(3)).await;
     let answers: Vec<_> = (0..5).map(|_| request(&client, within(1_000, 1_000))).collect();
     fake.clock.advance(ms(1_000)).await;
     let mut kinds = Vec::new();
@@ -251,9 +247,7 @@ async fn answers_that_are_no_responses_end_their_requests_with_the_reason() {
 #[tokio::test]
 async fn what_exceeds_the_limits_is_not_sent() {
     let fake = silent();
-    let client = fake
-        .connect(ClientOptions { max_message_bytes: 10_000, max_nesting: 20, ..pinned(Revision::V2025_06_18) })
-        .await;
+    let client = fake.connect(pinned(Revision::V2025_06_18).with_max_message_bytes(10_000).with_max_nesting(20)).await;
     settle().await;
     let before = fake.seen().len();
     let deep: Value = serde_json::from_str(&format!("{}{}", "[".repeat(19), "]".repeat(19))).unwrap();

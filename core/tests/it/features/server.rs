@@ -53,7 +53,7 @@ fn server(file: PathBuf) -> Server {
     let itself: Arc<OnceLock<Server>> = Arc::default();
     let changed = Arc::clone(&itself);
     let server = Server::builder("full", "1.0.0")
-        .options(ServerOptions { page_size: 2, ..ServerOptions::default() })
+        .options(ServerOptions::default().with_page_size(2))
         .resource("test://text", "text", || async { "A text" })
         .add_resource(
             Resource::new("test://bytes", "bytes", || async {

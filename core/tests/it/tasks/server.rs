@@ -30,13 +30,11 @@ pub(crate) fn serve(role: &str, file: PathBuf) {
 }
 
 fn server(role: &str, file: Arc<PathBuf>) -> Server {
-    let options = ServerOptions {
-        page_size: 2,
-        task_ttl: if role == ROLES[1] { SHORT } else { Duration::from_secs(60) },
-        task_poll_interval: Duration::from_millis(50),
-        max_tasks: if role == ROLES[2] { 2 } else { 100 },
-        ..ServerOptions::default()
-    };
+    let options = ServerOptions::default()
+        .with_page_size(2)
+        .with_task_ttl(if role == ROLES[1] { SHORT } else { Duration::from_secs(60) })
+        .with_task_poll_interval(Duration::from_millis(50))
+        .with_max_tasks(if role == ROLES[2] { 2 } else { 100 });
     let builder = Server::builder("tasks", "1.0.0").options(options);
     let builder = asking(working(builder, file));
     if role == ROLES[3] { inside_middleware(builder) } else { builder }.build()

@@ -83,7 +83,7 @@ fn forever() -> Tool {
 
 #[tokio::test(start_paused = true)]
 async fn tsk_20_whoever_waits_for_a_result_takes_no_place_of_a_call() {
-    let limits = Limits { max_running: 1, max_waiting: 1, ..Limits::default() };
+    let limits = Limits::default().with_max_running(1).with_max_waiting(1);
     let server = server().options(ServerOptions { limits, ..ServerOptions::default() }).add_tool(forever()).build();
     let peer = session(&server).await;
     let created = peer.ask("tools/call", json!({"name": "forever", "task": {}})).await;
