@@ -227,7 +227,7 @@ fn option_dict(
     with_defaults: bool,
 ) {
     let _ = write!(*text, "\n\nclass {name}(TypedDict, total=False):\n{}", docstring("    ", doc));
-    let _ = write!(*table, "\n\n{}: Final = {{\n", snake(name).to_uppercase());
+    let _ = write!(*table, "\n{}: Final = {{\n", snake(name).to_uppercase());
     for field in fields {
         let option = snake(field.json.strip_suffix("Ms").unwrap_or(&field.json));
         let ty = OPTION_TYPES.iter().find(|(name, _)| *name == option).map(|(_, ty)| (*ty).to_owned());

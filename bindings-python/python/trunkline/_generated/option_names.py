@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Final
 
-
 AUTH_OPTIONS: Final = {
     "issuer": "issuer",
     "authorization_servers": "authorizationServers",
@@ -23,13 +22,11 @@ AUTH_OPTIONS: Final = {
     "metadata": "metadata",
 }
 
-
 CHILD_OPTIONS: Final = {
     "env": "env",
     "inherit_env": "inheritEnv",
     "cwd": "cwd",
 }
-
 
 CLIENT_OPTIONS: Final = {
     "revision": "revision",
@@ -39,7 +36,6 @@ CLIENT_OPTIONS: Final = {
     "probe_timeout": "probeTimeoutMs",
     "max_message_bytes": "maxMessageBytes",
 }
-
 
 HTTP_OPTIONS: Final = {
     "host": "host",
@@ -61,7 +57,6 @@ HTTP_OPTIONS: Final = {
     "max_body_bytes": "maxBodyBytes",
 }
 
-
 MOUNT_OPTIONS: Final = {
     "path": "path",
     "stateless": "stateless",
@@ -76,7 +71,6 @@ MOUNT_OPTIONS: Final = {
     "max_requests": "maxRequests",
     "max_body_bytes": "maxBodyBytes",
 }
-
 
 SERVER_OPTIONS: Final = {
     "page_size": "pageSize",
@@ -104,7 +98,6 @@ SERVER_OPTIONS: Final = {
     "ttl": "ttlMs",
     "cache_scope": "cacheScope",
 }
-
 
 SAMPLE_OPTIONS: Final = {
     "system_prompt": "systemPrompt",
