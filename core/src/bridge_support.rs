@@ -11,6 +11,6 @@ pub use crate::transport::{
         fed_body::{BodyFeed, FedBody},
         mounted::{Exchange, MountedListener},
     },
-    lending::Lender,
     memory::MemoryConnector,
+    stdio::ReadHandoff,
 };

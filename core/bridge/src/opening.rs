@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::task::AbortHandle;
 use trunkline::{
-    bridge_support::{ChildConnector, Lender, MemoryConnector},
+    bridge_support::{ChildConnector, MemoryConnector, ReadHandoff},
     client::{Client, ClientOptions, Connector},
     server::Server,
     transport::{ChildCommand, HttpConnector, HttpOptions, Listener},
@@ -39,23 +39,23 @@ impl PortInner {
         let server = self.server(given.server)?;
         let opening = Opening::enter(self, slot, false)?;
         let handle = opening.handle;
-        let lender = given.driven.then(Arc::default);
-        if let Some(lender) = &lender {
-            self.lend(handle, lender);
+        let handoff = given.driven.then(Arc::default);
+        if let Some(handoff) = &handoff {
+            self.enable_handoff(handle, handoff);
         }
-        self.spawn(&process, Arc::clone(self).listen(opening, server, how, lender));
+        self.spawn(&process, Arc::clone(self).listen(opening, server, how, handoff));
         Ok(handle)
     }
 
     fn open_connection(self: &Arc<Self>, given: OpenConnection) -> Result<u64, BridgeError> {
         let process = self.process()?;
         let slot = given.wait.then(Arc::<Slot>::default);
-        let lender = given.driven.then(Arc::default);
-        let connector = self.connector(given.transport, &given.client, lender.clone())?;
+        let handoff = given.driven.then(Arc::default);
+        let connector = self.connector(given.transport, &given.client, handoff.clone())?;
         let opening = Opening::enter(self, slot, true)?;
         let handle = opening.handle;
-        if let Some(lender) = lender {
-            self.lend(handle, &lender);
+        if let Some(handoff) = handoff {
+            self.enable_handoff(handle, &handoff);
         }
         let connecting = self.spawn(&process, Arc::clone(self).connect(opening, connector, given.client));
         self.with_entry(handle, |entry| {
@@ -76,7 +76,7 @@ impl PortInner {
         self: &Arc<Self>,
         transport: Connecting,
         options: &ClientOptions,
-        lender: Option<Arc<Lender>>,
+        handoff: Option<Arc<ReadHandoff>>,
     ) -> Result<Arc<dyn Connector>, BridgeError> {
         match transport {
             Connecting::Memory(Memory { server }) => {
@@ -93,7 +93,7 @@ impl PortInner {
                     cwd: cwd.map(Into::into),
                     ..ChildCommand::default()
                 };
-                Ok(Arc::new(ChildConnector::new(command, options.limits(), lender)))
+                Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
             }
             Connecting::Http(Endpoint { url, headers }) => {
                 let connector = HttpConnector::new(&url, &headers, options.limits());
@@ -169,10 +169,10 @@ impl PortInner {
         })
     }
 
-    async fn listen(self: Arc<Self>, opening: Opening, server: Server, how: How, lender: Option<Arc<Lender>>) {
+    async fn listen(self: Arc<Self>, opening: Opening, server: Server, how: How, handoff: Option<Arc<ReadHandoff>>) {
         let (handle, slot) = (opening.handle, opening.slot.clone());
         let opened = match self.runtime() {
-            Ok(runtime) => listener(&server, runtime, how, lender).await,
+            Ok(runtime) => listener(&server, runtime, how, handoff).await,
             Err(error) => Err(error),
         };
         let (listener, facts) = match opened {
@@ -259,11 +259,11 @@ async fn listener(
     server: &Server,
     runtime: Arc<dyn trunkline::runtime::Runtime>,
     how: How,
-    lender: Option<Arc<Lender>>,
+    handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<(Listener, Value), BridgeError> {
     let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
     match how {
-        How::Stdio => Ok((Listener::stdio(server, runtime, lender).map_err(failed)?, json!({}))),
+        How::Stdio => Ok((Listener::stdio(server, runtime, handoff).map_err(failed)?, json!({}))),
         How::Http(options) => {
             let listener = Listener::http(server, runtime, options).await.map_err(failed)?;
             let facts = listener.facts();

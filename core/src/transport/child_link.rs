@@ -2,9 +2,7 @@
 
 use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
-    lending::Lender,
-    lines::{Line, LineCutter, MAX_QUEUED},
-    turns::Turns,
+    stdio::{Line, LineCutter, MAX_QUEUED, ReadHandoff, RoundTripTracker},
 };
 use crate::sync::Mutex;
 use crate::{
@@ -34,20 +32,20 @@ use tokio::{
 pub struct ChildConnector {
     command: ChildCommand,
     limits: Limits,
-    lender: Option<Arc<Lender>>,
+    handoff: Option<Arc<ReadHandoff>>,
 }
 
 impl ChildConnector {
-    /// `lender`: for a host that reads for itself at times.
-    pub fn new(command: ChildCommand, limits: Limits, lender: Option<Arc<Lender>>) -> Self {
-        Self { command, limits, lender }
+    /// Creates a connector. `handoff`: for a host that reads the pipe itself at times.
+    pub fn new(command: ChildCommand, limits: Limits, handoff: Option<Arc<ReadHandoff>>) -> Self {
+        Self { command, limits, handoff }
     }
 }
 
 impl Connector for ChildConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
         let (command, limit) = (self.command.clone(), self.limits.max_message_bytes);
-        let lender = self.lender.clone();
+        let handoff = self.handoff.clone();
         Box::pin(async move {
             let (process, stdin, stdout) =
                 ChildProcess::spawn(&command).map_err(|error| LinkFailure::Unreachable(error.to_string()))?;
@@ -56,17 +54,17 @@ impl Connector for ChildConnector {
                 inbox: Arc::clone(&inbox),
                 stdin: stdin.clone(),
                 queue: Arc::default(),
-                turns: Arc::default(),
+                round_trips: Arc::default(),
                 closed: Arc::default(),
                 runtime: Handle::current(),
             });
             let ending = Ending { inbox, process: Arc::clone(&link.process), closed: Arc::clone(&link.closed) };
             tokio::spawn(write(stdin, Arc::clone(&link.queue), ending.clone()));
             let reading = Reading { ending, limit };
-            match lender {
+            match handoff {
                 None => drop(tokio::spawn(reading.in_task(stdout))),
-                Some(lender) => reading
-                    .on_thread(stdout, Arc::clone(&link.turns), lender)
+                Some(handoff) => reading
+                    .on_thread(stdout, Arc::clone(&link.round_trips), handoff)
                     .map_err(|error| LinkFailure::Unreachable(format!("no thread to read: {error}")))?,
             }
             Ok(link as Arc<dyn Link>)
@@ -90,7 +88,7 @@ struct ChildLink {
     inbox: Arc<dyn Inbox>,
     stdin: ChildStdin,
     queue: Arc<Queue>,
-    turns: Arc<Turns>,
+    round_trips: Arc<RoundTripTracker>,
     closed: Arc<AtomicBool>,
     runtime: Handle,
 }
@@ -99,15 +97,15 @@ struct ChildLink {
 #[derive(Default)]
 struct Queue {
     waiting: Mutex<Waiting>,
-    news: Notify,
+    changed: Notify,
 }
 
 #[derive(Default)]
 struct Waiting {
     text: Vec<u8>,
-    /// The task writes what it took before.
+    /// The task is writing messages that it took from the queue.
     writing: bool,
-    /// Nothing can be written any more.
+    /// A write failed.
     broken: bool,
 }
 
@@ -134,12 +132,12 @@ impl Link for ChildLink {
         waiting.text.extend_from_slice(&message.bytes);
         waiting.text.push(b'\n');
         if message.alone && first && !waiting.writing {
-            self.turns.pass();
+            self.round_trips.sent();
             let written = self.write_at_once(&waiting.text);
             waiting.text.drain(..written);
         }
         if first && !waiting.text.is_empty() {
-            self.queue.news.notify_one();
+            self.queue.changed.notify_one();
         }
     }
 
@@ -157,17 +155,18 @@ impl Link for ChildLink {
         self.process.last_words()
     }
 
-    fn close(&self, patience: Duration) -> Task {
+    fn close(&self, timeout: Duration) -> Task {
         self.closed.store(true, Ordering::Release);
         let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));
-        // In a task of its own: whoever stops to wait for the end does not stop the end. Of several, the least patient ends the process.
+        // A task of its own, so that a caller who stops waiting does not stop the end. The shortest
+        // timeout of several callers counts.
         let closing = self.runtime.spawn(async move {
-            // The last message, a cancellation say, should still arrive.
-            let _ = tokio::time::timeout(patience.min(FLUSH), flushed(&queue)).await;
-            queue.news.notify_one();
-            let mut deadlines = CloseDeadlines { after_stdin: patience, ..CloseDeadlines::default() };
-            if patience.is_zero() {
-                deadlines.after_terminate = LEAST_GRACE;
+            // The last message, for example a cancellation, should still arrive.
+            let _ = tokio::time::timeout(timeout.min(FLUSH_TIMEOUT), flushed(&queue)).await;
+            queue.changed.notify_one();
+            let mut deadlines = CloseDeadlines { after_stdin: timeout, ..CloseDeadlines::default() };
+            if timeout.is_zero() {
+                deadlines.after_terminate = MIN_GRACE;
             }
             process.close(deadlines).await;
         });
@@ -179,7 +178,7 @@ impl Link for ChildLink {
 }
 
 impl ChildLink {
-    /// The server takes nothing.
+    /// Reports that the server does not read.
     fn congested(&self, message: &LinkMessage) {
         let problem = format!("{} MiB wait for the server process, which does not read", MAX_QUEUED >> 20);
         match &message.request {
@@ -188,8 +187,9 @@ impl ChildLink {
         }
     }
 
-    /// Writes what goes without waiting: the hop to the task costs as much as the whole rest of a small call. Nobody else writes
-    /// now, so nobody's wait is disturbed. An error shows in the task's next write.
+    /// Writes as much as possible without waiting, and returns its length. This saves the hop to the
+    /// task, which costs as much as the rest of a small call. The task is not writing now, so its
+    /// waker is not lost. An error shows in the task's next write.
     fn write_at_once(&self, text: &[u8]) -> usize {
         let mut stdin = self.stdin.clone();
         let mut context = Context::from_waker(Waker::noop());
@@ -201,7 +201,7 @@ impl ChildLink {
 }
 
 impl Drop for ChildLink {
-    /// A client that is dropped, or whose server closed its output, leaves no process behind.
+    /// Ends the process of a client that was dropped, or whose server closed its output.
     fn drop(&mut self) {
         if !self.closed.load(Ordering::Acquire) {
             drop(self.close(CloseDeadlines::default().after_stdin));
@@ -210,10 +210,10 @@ impl Drop for ChildLink {
 }
 
 const OUTPUT: &str = "standard output";
-/// How long a process that was asked to terminate gets when there is no time at all.
-const LEAST_GRACE: Duration = Duration::from_millis(250);
-/// How long what is queued may take to be written when the link closes.
-const FLUSH: Duration = Duration::from_millis(500);
+/// Minimum time between the request to terminate and the kill of the process.
+const MIN_GRACE: Duration = Duration::from_millis(250);
+/// Maximum time for writing queued messages when the link closes.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 async fn flushed(queue: &Queue) {
     while queue.waiting.lock().is_busy() {
@@ -234,19 +234,19 @@ async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, ending: Ending) {
             if ending.closed.load(Ordering::Acquire) {
                 return;
             }
-            queue.news.notified().await;
+            queue.changed.notified().await;
             continue;
         }
         if stdin.write_all(&text).await.is_err() {
             *queue.waiting.lock() = Waiting { broken: true, ..Waiting::default() };
-            // Most often the process is going. But it may live on and only hear nothing any more.
-            return ending.tell("standard input").await;
+            // Most often the process is ending, but it may live on with its input closed.
+            return ending.report("standard input").await;
         }
         text.shrink_to(1 << 20);
     }
 }
 
-/// Tells why the connection has ended, unless it was closed from this side.
+/// Reports why the connection has ended, unless this side closed it.
 #[derive(Clone)]
 struct Ending {
     inbox: Arc<dyn Inbox>,
@@ -255,8 +255,8 @@ struct Ending {
 }
 
 impl Ending {
-    /// `pipe`: which one has ended.
-    async fn tell(&self, pipe: &str) {
+    /// Reports the end. `pipe`: the name of the pipe that ended.
+    async fn report(&self, pipe: &str) {
         if self.closed.load(Ordering::Acquire) {
             return;
         }
@@ -288,32 +288,37 @@ impl Reading {
         if let Some(rest) = cutter.rest() {
             self.line(Line::Text(rest));
         }
-        self.ending.tell(OUTPUT).await;
+        self.ending.report(OUTPUT).await;
     }
 
-    /// On a thread, which can lend the reading to the host.
+    /// Reads on a thread, which can hand the reading to the host.
     #[cfg(unix)]
-    fn on_thread(self, stdout: ChildStdout, turns: Arc<Turns>, lender: Arc<Lender>) -> io::Result<()> {
-        use super::intake::Intake;
+    fn on_thread(
+        self,
+        stdout: ChildStdout,
+        round_trips: Arc<RoundTripTracker>,
+        handoff: Arc<ReadHandoff>,
+    ) -> io::Result<()> {
+        use super::stdio::{LineReader, read_to_end};
         use std::{fs::File, ops::ControlFlow, thread};
         let stdout = File::from(stdout.into_owned_fd()?);
         let (reading, runtime) = (Arc::new(self), Handle::current());
         let lines = Arc::clone(&reading);
-        let serve = move |line, _more| {
+        let handle_line = move |line, _more| {
             lines.line(line);
             ControlFlow::Continue(())
         };
-        let intake = Intake::new(stdout, reading.limit, turns, serve);
+        let reader = LineReader::new(stdout, reading.limit, round_trips, handle_line);
         let thread = thread::Builder::new().name("trunkline-read".into());
         thread.spawn(move || {
-            intake.run(Some(&lender));
-            runtime.spawn(async move { reading.ending.tell(OUTPUT).await });
+            read_to_end(reader, Some(&handoff));
+            runtime.spawn(async move { reading.ending.report(OUTPUT).await });
         })?;
         Ok(())
     }
 
     #[cfg(not(unix))]
-    fn on_thread(self, stdout: ChildStdout, _: Arc<Turns>, _: Arc<Lender>) -> io::Result<()> {
+    fn on_thread(self, stdout: ChildStdout, _: Arc<RoundTripTracker>, _: Arc<ReadHandoff>) -> io::Result<()> {
         drop(tokio::spawn(self.in_task(stdout)));
         Ok(())
     }

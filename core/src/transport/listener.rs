@@ -1,12 +1,9 @@
-//! A server that listens, on whatever transport.
+//! A listening server, on any transport.
 
 use super::{
     closing::{Closing, Deadline},
-    direct::Direct,
     http_server::{HttpListener, HttpOptions, MountedListener},
-    lending::Lender,
-    pipe::PipeServer,
-    stdio::take_stdio,
+    stdio::{Direct, PipeServer, ReadHandoff, take_stdio},
 };
 use crate::{runtime::Runtime, server::Server};
 use serde_json::{Value, json};
@@ -40,14 +37,14 @@ fn is_same(_: &File, _: &File) -> bool {
 
 impl Listener {
     /// Serves this process's standard input and output, which nothing else can use from now on.
-    /// `lender`: for a host that reads for itself at times.
+    /// `handoff`: for a host that reads the input itself at times.
     #[doc(hidden)]
-    pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, lender: Option<Arc<Lender>>) -> io::Result<Self> {
+    pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, handoff: Option<Arc<ReadHandoff>>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
         let direct = Direct::of(&writer);
-        // A loop that watches a file makes it non-blocking, which must not reach the writer.
-        let lender = lender.filter(|_| !is_same(&reader, &writer));
-        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, lender)?)))
+        // An event loop makes the file that it watches non-blocking, which must not affect the writer.
+        let handoff = handoff.filter(|_| !is_same(&reader, &writer));
+        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, handoff)?)))
     }
 
     #[doc(hidden)]

@@ -3,21 +3,15 @@
 mod child;
 pub(crate) mod child_link;
 pub(crate) mod closing;
-mod direct;
 mod entry;
 mod http_client;
 mod http_fetch;
 pub(crate) mod http_server;
-mod intake;
-pub(crate) mod lending;
-mod lines;
 mod listener;
 pub(crate) mod memory;
-mod pipe;
 mod skill_folder;
-mod stdio;
+pub(crate) mod stdio;
 mod tokio_runtime;
-mod turns;
 mod wire_file;
 
 pub use child::{ChildCommand, ChildStderr};

@@ -1,6 +1,6 @@
 //! Messages on their way to a client that may read slowly.
 
-use crate::{server::Outgoing, transport::lines::MAX_QUEUED};
+use crate::{server::Outgoing, transport::stdio::MAX_QUEUED};
 use bytes::Bytes;
 use std::collections::VecDeque;
 

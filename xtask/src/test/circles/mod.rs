@@ -106,13 +106,8 @@ const CLUSTERS: &[Cluster] = &[
         reason: "a stream and the history that replays it",
     },
     Cluster {
-        crate_folder: "core/src",
-        modules: &["transport::intake", "transport::lending"],
-        reason: "the reader of a pipe and its handoff to the host",
-    },
-    Cluster {
         crate_folder: "core/bridge/src",
-        modules: &["concern", "crate", "entries", "http", "log", "opening", "port", "pump", "queue", "requests"],
+        modules: &["concern", "crate", "entries", "host_reads", "http", "log", "opening", "port", "queue", "requests"],
         reason: "a port and its tables, which are still one object in many files",
     },
     Cluster {

@@ -1,7 +1,7 @@
 //! Standard input and output as the wire of a server.
 //!
-//! The descriptors are moved aside, so that a stray `print`, a library or a child process of a handler can neither read the
-//! client's messages nor write into the replies (STD-02).
+//! The descriptors are moved aside. A stray `print`, a library or a child process of a handler can
+//! then neither read the client's messages nor write into the replies (STD-02).
 
 use std::fs::File;
 use std::io;
@@ -9,19 +9,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Takes standard input (first) and standard output (second) of this process for the protocol. Works once per process.
+/// Takes standard input (first) and standard output (second) of this process for the protocol.
+/// Works once per process.
 ///
-/// On Unix the files are new descriptors that child processes do not inherit, in blocking mode; descriptor 0 becomes the null
-/// device and descriptor 1 becomes standard error, so what the program prints from now on appears there. What was read into
-/// a buffer of [`std::io::stdin`] before is lost to the protocol.
+/// On Unix the files are new descriptors in blocking mode that child processes do not inherit.
+/// Descriptor 0 becomes the null device. Descriptor 1 becomes standard error, where everything that
+/// the program prints from now on appears. Input that a buffer of [`std::io::stdin`] already holds
+/// is lost to the protocol.
 ///
-/// On Windows the files are handles that child processes do not inherit, but the process's own standard handles stay as they
-/// are, because replacing them is not possible without `unsafe`: a program that prints to standard output there breaks its protocol.
+/// On Windows the files are handles that child processes do not inherit. The process's own standard
+/// handles stay as they are, because replacing them is impossible without `unsafe`: a program that
+/// prints to standard output there breaks its protocol.
 ///
 /// # Errors
 ///
 /// They were taken before, or standard input or output is closed.
-pub fn take_stdio() -> io::Result<(File, File)> {
+pub(in crate::transport) fn take_stdio() -> io::Result<(File, File)> {
     if TAKEN.swap(true, Ordering::SeqCst) {
         return Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
@@ -42,7 +45,7 @@ fn take() -> io::Result<(File, File)> {
 
     let aside = |descriptor: std::os::fd::BorrowedFd<'_>, name: &str| {
         let file = descriptor.try_clone_to_owned().map(File::from).map_err(|error| closed(name, &error))?;
-        // A host such as Node may have made it non-blocking; where the kind of file has no such mode, it blocks anyway.
+        // A host such as Node may have made it non-blocking. Kinds of files without such a mode block anyway.
         let _ = rustix::io::ioctl_fionbio(&file, false);
         Ok::<_, io::Error>(file)
     };
@@ -51,14 +54,14 @@ fn take() -> io::Result<(File, File)> {
     let null = File::options().read(true).write(true).open("/dev/null")?;
 
     rustix::stdio::dup2_stdin(&null)?;
-    // Without a standard error, what is printed goes nowhere.
+    // Without a standard error, prints go to the null device.
     if rustix::stdio::dup2_stdout(io::stderr()).is_err()
         && let Err(error) = rustix::stdio::dup2_stdout(&null)
     {
         rustix::stdio::dup2_stdin(&reader)?;
         return Err(error.into());
     }
-    // What the program printed before, but Rust still buffers, must not reach the client later.
+    // Earlier prints that Rust still buffers must not reach the client later.
     let _ = io::stdout().flush();
     Ok((reader, writer))
 }

@@ -1,10 +1,11 @@
-//! Newline-delimited messages (STD-01): cutting a byte stream into lines, and the bounded queue of what goes out.
+//! Newline-delimited messages (STD-01): the cutter of a byte stream into lines, and the bound of the
+//! queues of outgoing messages.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
 /// Cuts a stream into lines. A line over the limit is skipped and reported once.
-pub(crate) struct LineCutter {
+pub(in crate::transport) struct LineCutter {
     buffer: BytesMut,
     /// Bytes of the buffer that hold no newline.
     searched: usize,
@@ -12,33 +13,33 @@ pub(crate) struct LineCutter {
     skipping: bool,
 }
 
-/// What comes out of a stream.
+/// A line of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(in crate::transport) enum Line {
     /// A line without its newline, never blank.
     Text(Bytes),
-    /// A line that was longer than the limit: how it begins.
+    /// The beginning of a line that was longer than the limit.
     TooLong(Bytes),
 }
 
 impl LineCutter {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(in crate::transport) fn new(limit: usize) -> Self {
         Self { buffer: BytesMut::with_capacity(64 * 1024), searched: 0, limit, skipping: false }
     }
 
-    /// Where to read into. Never empty.
-    pub(crate) fn space(&mut self) -> &mut BytesMut {
+    /// The buffer to read into. Its spare capacity is never empty.
+    pub(in crate::transport) fn space(&mut self) -> &mut BytesMut {
         self.buffer.reserve(16 * 1024);
         &mut self.buffer
     }
 
-    /// Takes bytes in.
-    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+    /// Appends bytes that were read.
+    pub(in crate::transport) fn extend(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
     /// The next whole line.
-    pub(crate) fn next_line(&mut self) -> Option<Line> {
+    pub(in crate::transport) fn next_line(&mut self) -> Option<Line> {
         loop {
             let Some(found) = memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
@@ -70,22 +71,23 @@ impl LineCutter {
         (!std::mem::replace(&mut self.skipping, true)).then_some(line)
     }
 
-    /// Enough of the line to see which request it answers.
+    /// Keeps enough of the line to see which request it answers.
     fn too_long(&self, line: &[u8]) -> Line {
         Line::TooLong(Bytes::copy_from_slice(&line[..self.limit.min(256).min(line.len())]))
     }
 
-    /// What is left when the stream ends: a last line without a newline.
-    pub(crate) fn rest(&mut self) -> Option<Bytes> {
+    /// A last line without a newline, when the stream has ended.
+    pub(in crate::transport) fn rest(&mut self) -> Option<Bytes> {
         let rest = self.buffer.split().freeze();
         let trimmed = rest.trim_ascii();
         (!self.skipping && !trimmed.is_empty()).then(|| rest.slice_ref(trimmed))
     }
 }
 
-/// Bytes that may wait in a pipe that nobody reads. Beyond, progress and the like is dropped and new calls are refused as busy;
-/// answers still pass: their number is bounded by admission.
-pub(crate) const MAX_QUEUED: usize = 16 << 20;
+/// Bytes that may be queued for a peer that does not read. Beyond that, progress and other
+/// notifications are dropped and new calls are refused as busy. Answers are still queued, because
+/// admission bounds their number.
+pub(in crate::transport) const MAX_QUEUED: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -121,7 +123,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever bytes come in whatever pieces, the same lines come out as if they were cut at once.
+        /// The same lines result from any bytes, in one piece or in many.
         #[test]
         fn lines_do_not_depend_on_how_they_arrive(
             text in prop::collection::vec(prop::sample::select(vec![b'\n', b'\r', b' ', b'a', b'{', 0, 0xff]), 0..200),

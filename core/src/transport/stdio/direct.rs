@@ -1,26 +1,26 @@
-//! Writing to a pipe at once where that cannot block, without the hop to another thread: it costs as much as the whole rest of
-//! a small call. Whatever does not go at once is left to the thread or task that waits.
+//! Direct writes to a pipe, where they cannot block. They save the hop to the writing thread, which
+//! costs as much as the rest of a small call. The rest of a partial write is left to that thread.
 
 use std::fs::File;
 
-/// What is written at once is at most this long: POSIX promises that a pipe takes so much whole or not at all.
+/// Maximum length of a direct write. POSIX promises that a pipe takes so much whole or not at all.
 pub(super) const AT_ONCE: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
-/// A descriptor that can be written to without blocking.
+/// A descriptor that supports writes that do not block.
 #[derive(Debug)]
-pub(super) struct Direct {
+pub(in crate::transport) struct Direct {
     file: File,
     socket: bool,
 }
 
 impl Direct {
-    /// `None`: for this kind of file nothing says whether a write blocks.
+    /// Returns `None` for kinds of files that do not tell whether a write would block.
     #[cfg(unix)]
-    pub(super) fn of(file: &File) -> Option<Self> {
+    pub(in crate::transport) fn of(file: &File) -> Option<Self> {
         use std::os::unix::fs::FileTypeExt;
         let kind = file.metadata().ok()?.file_type();
         let file = file.try_clone().ok()?;
-        // Here it is the socket that is told not to raise SIGPIPE, elsewhere each message (see `QUIETLY`).
+        // On these systems SIGPIPE is disabled per socket, elsewhere per message (see `QUIETLY`).
         #[cfg(target_vendor = "apple")]
         if kind.is_socket() {
             rustix::net::sockopt::set_socket_nosigpipe(&file, true).ok()?;
@@ -28,13 +28,14 @@ impl Direct {
         (kind.is_fifo() || kind.is_socket()).then(|| Self { file, socket: kind.is_socket() })
     }
 
-    /// Nothing is known to work here.
+    /// Returns `None`: no such write is known to work on other systems.
     #[cfg(not(unix))]
-    pub(super) fn of(_: &File) -> Option<Self> {
+    pub(in crate::transport) fn of(_: &File) -> Option<Self> {
         None
     }
 
-    /// Writes at most [`AT_ONCE`] bytes, as many as go without blocking; an error counts as none and shows in the next write.
+    /// Writes as many of at most [`AT_ONCE`] bytes as possible without blocking, and returns their
+    /// number. Returns 0 on an error, which shows in the next write.
     #[cfg(unix)]
     pub(super) fn write(&self, bytes: &[u8]) -> usize {
         use rustix::{
@@ -49,7 +50,7 @@ impl Direct {
         if self.socket {
             return send(&self.file, bytes, QUIETLY).unwrap_or(0);
         }
-        // Nobody else writes meanwhile: a pipe that has room now has it in a moment.
+        // There is no other writer, so a pipe that has room now still has it at the write.
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&now)) {
             Ok(1) => rustix::io::write(&self.file, bytes).unwrap_or(0),

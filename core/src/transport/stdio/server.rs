@@ -1,0 +1,150 @@
+//! A server on a pipe: a thread that reads lines and serves them, and a thread that writes answers.
+//! At times the host reads instead of the thread (`handoff.rs`).
+//!
+//! A blocking read on a thread is the shortest way from a pipe to a handler. Unlike a task, it works
+//! alike for pipes, files and terminals on every system.
+
+use super::{
+    busy_poll::RoundTripTracker,
+    direct::Direct,
+    handoff::{ReadHandoff, read_to_end},
+    line_reader::LineReader,
+    lines::Line,
+    writer::PipeWriter,
+};
+use crate::transport::closing::Deadline;
+use crate::{
+    engine::Limits,
+    protocol::{RequestId, RpcError, envelope::Frame},
+    runtime::Runtime,
+    server::{Connection, Opening, Origin, Outbound, Outgoing, Server},
+    wire_log::Transport,
+};
+use std::{
+    fs::File,
+    io::{self, Write},
+    ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+use tokio::sync::watch;
+
+/// A running server on a pipe.
+pub(in crate::transport) struct PipeServer {
+    connection: Arc<Connection>,
+    writer: Arc<PipeWriter>,
+    ended: watch::Receiver<bool>,
+}
+
+/// Time for calls to complete after the input ended. Clients wait about twice as long before they
+/// use force.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time for the client to read the last answers.
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(500);
+/// Messages accepted from a client that does not read, once the queue of answers is full. Each is
+/// refused as busy; beyond this number the connection ends.
+const MAX_MESSAGES_WHILE_CONGESTED: usize = 100_000;
+
+impl PipeServer {
+    /// Serves a pipe until its input ends. `direct`: the same file as `writer`, if it supports writes
+    /// that do not block. `handoff`: for a host that reads the pipe itself at times.
+    ///
+    /// # Errors
+    /// If no threads can be started.
+    pub(in crate::transport) fn start(
+        server: &Server,
+        runtime: Arc<dyn Runtime>,
+        reader: File,
+        writer: impl Write + Send + 'static,
+        direct: Option<Direct>,
+        handoff: Option<Arc<ReadHandoff>>,
+    ) -> io::Result<Self> {
+        let round_trips = Arc::<RoundTripTracker>::default();
+        let pipe = Arc::new(PipeWriter::new(direct, Arc::clone(&round_trips)));
+        let connection =
+            server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session, Origin::Conversation);
+        let (end, ended) = watch::channel(false);
+        let written = end.clone();
+        let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));
+        thread::Builder::new().name("trunkline-write".into()).spawn(move || {
+            if let Err(error) = out.run(writer) {
+                tracing::debug!(target: "trunkline", "the pipe's reader is gone: {error}");
+            }
+            broken.close();
+            written.send_replace(true);
+        })?;
+        let limits = server.options().limits.clone();
+        let (reading, answers) = (Arc::clone(&connection), Arc::clone(&pipe));
+        thread::Builder::new().name("trunkline-read".into()).spawn(move || {
+            let limit = limits.max_message_bytes;
+            let handle_line = serve(Arc::clone(&reading), Arc::clone(&answers), limits);
+            read_to_end(LineReader::new(reader, limit, round_trips, handle_line), handoff.as_deref());
+            answers.finish_when_idle(&reading, DRAIN_TIMEOUT);
+            answers.wait_until_written(LAST_ANSWERS_TIMEOUT);
+            // Ended even if the client left without reading its last answers.
+            end.send_replace(true);
+        })?;
+        Ok(Self { connection, writer: pipe, ended })
+    }
+
+    /// Completes when the server has ended: its input ended, its output broke, or it was closed.
+    pub(in crate::transport) async fn ended(&self) {
+        let mut ended = self.ended.clone();
+        // An error means that the writing thread is gone, which is an end too.
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    /// Ends the server. Calls may go on until the deadline and are then cancelled; their answers are
+    /// still written.
+    pub(in crate::transport) async fn close(&self, mut deadline: Deadline) {
+        deadline.allows(self.connection.drain()).await;
+        self.connection.close();
+        self.writer.finish();
+        if !deadline.allows(self.ended()).await {
+            let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.ended()).await;
+        }
+    }
+}
+
+/// Returns the function that passes lines to the connection.
+fn serve(
+    connection: Arc<Connection>,
+    answers: Arc<PipeWriter>,
+    limits: Limits,
+) -> impl FnMut(Line, bool) -> ControlFlow<()> + Send {
+    let reply: Arc<dyn Outbound> = answers.clone();
+    let mut while_congested = 0;
+    move |line, more| {
+        answers.set_more_requests(more);
+        let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(Outgoing::error(id, error, true));
+        let receive = || {
+            let frame = match line {
+                Line::Text(text) => Frame::parse(&text, limits.frame()),
+                Line::TooLong(beginning) => {
+                    let text = format!("The message is longer than {} bytes", limits.max_message_bytes);
+                    Frame::unread(&beginning, RpcError::invalid_request(text))
+                }
+            };
+            match connection.receive(frame, None, &reply) {
+                Ok(expected) => answers.expect(expected),
+                Err(refusal) => {
+                    answers.expect(1);
+                    refuse(refusal.id.as_ref(), &refusal.error);
+                }
+            }
+        };
+        if catch_unwind(AssertUnwindSafe(receive)).is_err() {
+            tracing::error!(target: "trunkline", "a panic while a message was handled");
+            refuse(None, &RpcError::internal());
+        }
+        while_congested = if answers.is_congested() { while_congested + 1 } else { 0 };
+        if while_congested > MAX_MESSAGES_WHILE_CONGESTED {
+            tracing::error!(target: "trunkline", "the client sends, but does not read what it is answered");
+            answers.give_up();
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
