@@ -4,10 +4,12 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::surface::{Field, Presence, Record, Surface, Type, Unit};
-use super::{File, MARK};
+use super::{File, MARK, text::wrapped};
 use crate::house::House;
 
 const BRIDGE: &str = "docs/bridge.md";
+/// The longest line of prose.
+const COLUMNS: usize = 100;
 
 pub(crate) fn render(house: &House, surface: &Surface) -> Result<Vec<File>> {
     let page = std::fs::read_to_string(house.path(BRIDGE)).with_context(|| BRIDGE.to_owned())?;
@@ -28,12 +30,13 @@ fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
 fn options(surface: &Surface) -> String {
     let mut page = format!(
         "<!-- {MARK} -->\n\n# Options\n\n\
-         One table per object of options. Rust and Python spell an option in snake case, JSON and Node in camel case. A\n\
-         time is a `Duration` in Rust, seconds in Python, milliseconds in Node, and in JSON and C milliseconds with `Ms` at\n\
-         the end of its name. The defaults are those of the core and the same in every language.\n"
+         One table per object of options. Rust and Python spell an option in snake case, JSON and Node in\n\
+         camel case. A time is a `Duration` in Rust, seconds in Python, milliseconds in Node, and in JSON\n\
+         and C milliseconds with `Ms` at the end of its name. The defaults are those of the core and the\n\
+         same in every language.\n"
     );
     for record in &surface.options {
-        page += &format!("\n## {}\n\n{}\n\n", record.name, record.doc);
+        page += &format!("\n## {}\n\n{}\n\n", record.name, wrapped(&record.doc, COLUMNS).join("\n"));
         page += "| Rust, Python | JSON | Node | type | default | meaning |\n| --- | --- | --- | --- | --- | --- |\n";
         for field in &record.fields {
             let node = field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json);

@@ -76,13 +76,7 @@ class ChildOptions(TypedDict, total=False):
 
 
 class ClientOptions(TypedDict, total=False):
-    """Limits and habits of a client.
-
-    ``` use std::time::Duration; use trunkline::{ClientOptions, protocol::model::Implementation};
-
-    let options = ClientOptions::default() .with_info(Implementation::new("weather-station", "2.1.0"))
-    .with_timeout(Duration::from_secs(10)); ```
-    """
+    """Limits and habits of a client."""
 
     revision: str | None
     """The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`,
@@ -110,14 +104,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class HttpOptions(TypedDict, total=False):
-    """Where and how a server is reached over HTTP.
-
-    ```no_run # async fn run(server: trunkline::Server) -> std::io::Result<()> { use
-    trunkline::HttpOptions;
-
-    let options = HttpOptions::default().with_host("0.0.0.0").with_port(80).with_stateless(true);
-    server.listen_with(options).await?.ended().await; # Ok(()) # } ```
-    """
+    """Where and how a server is reached over HTTP."""
 
     host: str | None
     """The host to listen on. The default reaches this machine only. Default: `"127.0.0.1"`."""
@@ -193,14 +180,7 @@ class HttpOptions(TypedDict, total=False):
 
 
 class MountOptions(TypedDict, total=False):
-    """Where and how a server is reached over HTTP.
-
-    ```no_run # async fn run(server: trunkline::Server) -> std::io::Result<()> { use
-    trunkline::HttpOptions;
-
-    let options = HttpOptions::default().with_host("0.0.0.0").with_port(80).with_stateless(true);
-    server.listen_with(options).await?.ended().await; # Ok(()) # } ```
-    """
+    """Where and how a server is reached over HTTP."""
 
     path: str | None
     """The path of the endpoint; a slash at its end makes no difference."""
@@ -255,12 +235,7 @@ class MountOptions(TypedDict, total=False):
 
 
 class ServerOptions(TypedDict, total=False):
-    """Limits and habits of a server.
-
-    ``` use trunkline::ServerOptions;
-
-    let options = ServerOptions::default().with_page_size(50).with_debug(true); ```
-    """
+    """Limits and habits of a server."""
 
     page_size: int | None
     """Items on one page of a list. Default: 1000."""

@@ -1,14 +1,33 @@
 //! Documentation comments as text for every language.
 
-/// The text of documentation comments: lines joined to paragraphs, without ids of requirements and links of Rust.
+/// The text of documentation comments: lines joined to paragraphs, without examples, ids of requirements and links of
+/// Rust.
 pub(super) fn text(lines: &[&str]) -> String {
-    let paragraphs: Vec<String> = lines
-        .split(|line| line.trim().is_empty())
-        .map(|paragraph| paragraph.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "))
+    let paragraphs: Vec<String> = without_examples(lines)
+        .split(|line| line.is_empty())
+        .map(|paragraph| paragraph.join(" "))
         .filter(|paragraph| !paragraph.is_empty())
         .map(|paragraph| without_links(&without_ids(&paragraph)))
         .collect();
     paragraphs.join("\n\n")
+}
+
+/// Trims the lines and removes fenced code, which is Rust, with the heading "Example" before it.
+fn without_examples<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let (mut kept, mut in_code) = (Vec::new(), false);
+    for line in lines.iter().map(|line| line.trim()) {
+        if line.starts_with("```") {
+            in_code = !in_code;
+            kept.push("");
+        } else if !in_code && !is_example_heading(line) {
+            kept.push(line);
+        }
+    }
+    kept
+}
+
+fn is_example_heading(line: &str) -> bool {
+    matches!(line.trim_start_matches('#').trim(), "Example" | "Examples") && line.starts_with('#')
 }
 
 /// Removes parentheses that hold ids of requirements only, such as `(TOOL-09)`.
@@ -55,6 +74,14 @@ mod tests {
     #[test]
     fn lines_become_paragraphs() {
         assert_eq!(text(&[" One", " line.", "", " Two."]), "One line.\n\nTwo.");
+    }
+
+    #[test]
+    fn examples_go_with_their_heading() {
+        let lines = [" One.", "", " # Examples", "", " ```no_run", " # use a;", "", " b();", " ```", " Two."];
+        assert_eq!(text(&lines), "One.\n\nTwo.");
+        assert_eq!(text(&[" One.", " ```", " b();", " ```"]), "One.");
+        assert_eq!(text(&[" Example"]), "Example");
     }
 
     #[test]
