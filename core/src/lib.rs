@@ -41,8 +41,8 @@
 //! errors of one's own that convert into [`ToolError`] are returned as they are. Closures name the error with [`crate::Ok`].
 //!
 //! **Resources and prompts** have the same form: [`ServerBuilder::resource`], [`ServerBuilder::resource_template`],
-//! [`ServerBuilder::prompt`], [`ServerBuilder::completion`]. What more can be said of a thing stands in [`Tool`], [`Resource`],
-//! [`ResourceTemplate`] and [`Prompt`]: titles, annotations, icons, scopes, tasks. They are added with
+//! [`ServerBuilder::prompt`], [`ServerBuilder::completion`]. The builders [`Tool`], [`Resource`],
+//! [`ResourceTemplate`] and [`Prompt`] take more: titles, annotations, icons, scopes, tasks. They are added with
 //! [`ServerBuilder::add_tool`] and its like, and to a running server with [`Server::add_tool`].
 //!
 //! **Questions to the client** are calls of the context: [`Context::elicit`] asks the user, [`Context::sample`] the model,

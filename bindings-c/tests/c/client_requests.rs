@@ -166,7 +166,7 @@ fn mrtr_01_questions_are_asked_in_rounds() {
     client.end();
 }
 
-/// MRTR-20: in the handshake era the same handlers ask while their call waits.
+/// MRTR-20: in the legacy era the same handlers ask while their call waits.
 #[test]
 fn mrtr_20_questions_are_asked_while_the_call_waits() {
     let mut client = Client::new("2025-11-25", everything());

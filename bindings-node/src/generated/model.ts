@@ -7,7 +7,7 @@ export type JsonObject = Record<string, unknown>;
 export type TaskSupport = "optional" | "required" | "forbidden";
 
 /**
- * Who may share a cached result. No substitute for access control.
+ * The callers that may share a cached result. No substitute for access control.
  *
  * - `private`: Only the caller it was made for.
  * - `public`: Everyone.
@@ -57,7 +57,7 @@ export interface Implementation {
 export type Revision = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
 
 /**
- * Whether tokens are bound to keys (RFC 9449).
+ * The binding of tokens to keys (RFC 9449).
  *
  * - `off`: Tokens are not bound; bound ones still need their proof.
  * - `optional`: Clients may bind their tokens.

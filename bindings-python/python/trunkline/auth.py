@@ -18,7 +18,7 @@ Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identi
 
 
 class Auth:
-    """The `auth` of `Server.serve` and `Server.asgi`. What is true of the caller is `auth` in the context.
+    """The `auth` of `Server.serve` and `Server.asgi`. The verified identity of the caller is `auth` in the context.
 
     Requests without a good token are refused with a challenge, and clients are told where to get one.
 

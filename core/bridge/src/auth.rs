@@ -84,7 +84,7 @@ impl Described for Dpop {
     const TYPE: Type = {
         static VALUES: Values = Values {
             name: "DpopPolicy",
-            doc: &[" Whether tokens are bound to keys (RFC 9449)."],
+            doc: &[" The binding of tokens to keys (RFC 9449)."],
             values: &[
                 ("off", &[" Tokens are not bound; bound ones still need their proof."]),
                 ("optional", &[" Clients may bind their tokens."]),
@@ -109,7 +109,7 @@ impl From<OneOrMore> for Vec<String> {
     }
 }
 
-/// `true` if tokens are bound to keys.
+/// The binding of tokens to keys.
 #[derive(Debug, Clone, Copy, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Dpop {

@@ -68,7 +68,7 @@ impl Inner {
         format!("{who} did not answer within {:?}, the time for connecting{words}", self.options.connect_timeout)
     }
 
-    /// Negotiates; a server that is known to be of the handshake era is not probed again.
+    /// Negotiates; a server that is known to be of the legacy era is not probed again.
     async fn find_revision(self: &Arc<Self>, connector: &dyn Connector, deadline: Instant) -> Result<(), ClientError> {
         let choice = self.options.revision;
         let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);

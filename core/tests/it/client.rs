@@ -237,7 +237,7 @@ impl Link for FakeLink {
     }
 }
 
-/// Holds a message of ours against the revision that it names, or the newest of the handshake era.
+/// Holds a message of ours against the revision that it names, or the newest of the legacy era.
 fn check(message: &Value) {
     use trunkline_wire::Revision;
     let named = |value: &Value| value.as_str().and_then(Revision::parse);

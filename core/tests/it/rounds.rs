@@ -1,4 +1,4 @@
-//! Handlers that need input of the client: one piece of code, asked with real requests in the handshake era and in rounds on 2026-07-28.
+//! Handlers that need input of the client: one piece of code, asked with real requests in the legacy era and in rounds on 2026-07-28.
 
 use crate::{
     process::File,
@@ -153,7 +153,7 @@ fn mrtr_20_in_the_handshake_era_a_handler_asks_while_its_call_is_open() {
     }
 }
 
-/// LIFE-19, ROOT-07: in the handshake era too, what the client did not declare is not asked for.
+/// LIFE-19, ROOT-07: in the legacy era too, what the client did not declare is not asked for.
 #[test]
 fn what_a_session_did_not_declare_is_not_asked_for() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {

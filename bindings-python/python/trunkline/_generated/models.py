@@ -22,7 +22,7 @@ from ..model.base import (
 from ..model.resource_contents import EmbeddedResource, ResourceContents
 
 CacheScope: TypeAlias = Literal["private", "public"]
-"""Who may share a cached result. No substitute for access control."""
+"""The callers that may share a cached result. No substitute for access control."""
 
 
 class Icon(TypedDict, total=False):
@@ -69,7 +69,7 @@ RevisionChoice: TypeAlias = Literal[
 """A choice of the revision to speak."""
 
 DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
-"""Whether tokens are bound to keys (RFC 9449)."""
+"""The binding of tokens to keys (RFC 9449)."""
 
 Lane: TypeAlias = Literal["queue", "pool"]
 """The drainer that takes an event."""

@@ -207,7 +207,7 @@ class SyncClient(SyncOperations, Connected):
         return port.native
 
     def _taken(self, native: _native.Port) -> bool:
-        """Takes the connection away. Whether it was there: then the caller ends it."""
+        """Takes the connection away. True if it was there: then the caller ends it."""
         with self._state:
             if self._native is not native:
                 return False

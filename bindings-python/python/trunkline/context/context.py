@@ -72,7 +72,7 @@ class Context(AsyncCall):
         """Asks the user to fill in a form.
 
         The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler ends here and
-        is called again from the top when the answer is there: what has an effect before a question belongs into
+        is called again from the top when the answer is there: an effect before a question belongs in
         `once`. A user who declines is no error.
 
         Args:

@@ -130,5 +130,5 @@ class Providers(Registry):
         self._remove("provider", (category, id(provider)), f"such provider of {category}")
 
     def list_changed(self, category: Category) -> None:
-        """Tells clients that what a provider lists has changed. What is added and removed here is told by itself."""
+        """Tells clients that the list of a provider has changed. Features added or removed here are reported without it."""
         self._tell({"listChanged": category})

@@ -109,7 +109,7 @@ class Events:
             done()
 
     def _take(self) -> bool:
-        """Handles some events, if this is still their loop. Whether there may be more."""
+        """Handles some events, if this is still their loop. True if there may be more."""
         loop = self.loop
         if self._disposed or loop is None or loop is not self._running_loop():
             return False

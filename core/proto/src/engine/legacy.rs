@@ -1,4 +1,4 @@
-//! The handshake era: a session that `initialize` opens and that fixes revision and capabilities.
+//! The legacy era: a session that `initialize` opens and that fixes revision and capabilities.
 
 use super::RequestInfo;
 use crate::protocol::{Era, RawJson, Revision, RpcError, meta::ProgressToken};

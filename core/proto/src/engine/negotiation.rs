@@ -14,7 +14,7 @@ pub enum RevisionChoice {
     /// The newest in common: asks first, falls back to the handshake.
     #[default]
     Auto,
-    /// The newest of the handshake era, without a probe.
+    /// The newest of the legacy era, without a probe.
     Legacy,
     /// The newest of the per-request era; no fallback.
     Modern,

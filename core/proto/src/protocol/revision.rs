@@ -77,7 +77,7 @@ impl Revision {
 }
 
 impl Era {
-    /// The era of a version that someone names, known or not: a date after the last of the handshake era is of the newer one.
+    /// The era of a version that someone names, known or not: a date after the last of the legacy era is of the newer one.
     pub fn named(version: &str) -> Self {
         let pattern = "dddd-dd-dd".bytes();
         let is_date = version.len() == pattern.len()

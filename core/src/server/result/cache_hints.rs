@@ -39,7 +39,7 @@ impl Described for CacheScope {
     const TYPE: Type = {
         static VALUES: Values = Values {
             name: "CacheScope",
-            doc: &[" Who may share a cached result. No substitute for access control."],
+            doc: &[" The callers that may share a cached result. No substitute for access control."],
             values: &[("private", &[" Only the caller it was made for."]), ("public", &[" Everyone."])],
             open: false,
         };

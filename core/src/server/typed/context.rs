@@ -64,7 +64,7 @@ impl Context {
     }
 
     /// Completes when the call is cancelled. From then on a handler runs to the next await that has to wait, and is dropped there,
-    /// whether it awaits this or not: what has to be waited for to clean up belongs into a task of its own.
+    /// whether it awaits this or not: cleaning up that has to wait belongs in a task of its own.
     pub async fn cancelled(&self) {
         self.facts.cancelled().await;
     }
@@ -100,7 +100,7 @@ impl Context {
 
     /// Asks the user, by a form or by a page to visit. The same code serves both eras: where the client is asked by rounds
     /// (2026-07-28), the handler ends here with [`ClientRequestError::Suspended`], which `?` passes on, and runs again from the top with the
-    /// answer; what has an effect before this belongs into [`Self::once`].
+    /// answer; an effect before this belongs in [`Self::once`].
     ///
     /// # Errors
     /// As [`ClientRequestError`] says. A user who declines or cancels is no error.

@@ -169,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// Connects to a stream of the handshake era again. `None`: it cannot be, or need not be, because the answer came another way.
+    /// Connects to a stream of the legacy era again. `None`: it cannot be, or need not be, because the answer came another way.
     async fn resume(
         &self,
         stream: &mut EventStream,

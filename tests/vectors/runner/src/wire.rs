@@ -171,7 +171,7 @@ impl Wire {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
                 let meta = &message["params"]["_meta"];
-                // A revision of the handshake era means nothing there.
+                // A revision of the legacy era means nothing there.
                 let named = meta[VERSION].as_str().and_then(Revision::parse).filter(|revision| !revision.is_legacy());
                 let offered = message["params"]["protocolVersion"].as_str().and_then(Revision::parse);
                 let session = offered.or(self.session).filter(|revision| revision.is_legacy());
