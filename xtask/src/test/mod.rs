@@ -6,6 +6,8 @@ mod duplicates;
 mod examples;
 mod layers;
 mod lint;
+mod prose;
+mod rooms;
 mod snippets;
 mod suites;
 pub(crate) mod wire;
@@ -53,7 +55,7 @@ pub(crate) struct Choice {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 23] = {
+const STEPS: [Step; 25] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
@@ -62,6 +64,8 @@ const STEPS: [Step; 23] = {
         Step { name: "layers of the core", languages: &[Rust], work: layers::check },
         Step { name: "import circles", languages: &[Rust, C], work: circles::check },
         Step { name: "requirements", languages: &[], work: |house, _| requirements::check(house) },
+        Step { name: "prose", languages: &[], work: prose::check },
+        Step { name: "rooms of the bindings", languages: &[], work: rooms::check },
         Step { name: "duplicate crates", languages: &[Rust], work: duplicates::check },
         Step { name: "generated files", languages: &[], work: |house, _| crate::generate::check(house) },
         Step { name: "python format", languages: &[Python], work: lint::python_format },

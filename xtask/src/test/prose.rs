@@ -1,0 +1,181 @@
+//! The worst habits of style that CONTRIBUTING.md names: comments whose sentences begin with a
+//! question word instead of a noun, some un-English phrases, and long lines of prose in the docs.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::house::House;
+use crate::process::must;
+use crate::test::{Choice, Count};
+
+const DEADLINE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// A sentence that begins so has no noun to be about.
+const QUESTION_WORDS: [&str; 6] = ["What", "Whatever", "Who", "Whom", "Whoever", "Whether"];
+
+/// Phrases with their better form.
+const PHRASES: [(&str, &str); 3] =
+    [("belongs into", "belongs in"), ("handshake era", "legacy era"), ("nobody shall", "nobody may")];
+
+/// Columns of a line of prose in Markdown; tables, code and lines that are one long link are free.
+const COLUMNS: usize = 100;
+
+/// Written by the requirement tool or kept as a record of a measurement.
+const GENERATED: [&str; 2] = ["docs/requirements.md", "docs/performance.md"];
+
+pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+    let mut git = house.command("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let listed = must(git, DEADLINE)?.stdout;
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    for file in listed.lines().filter(|file| !GENERATED.contains(file)) {
+        let Some(language) = Language::of(Path::new(file)) else { continue };
+        let path = house.path(file);
+        if !path.exists() {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {file}"))?;
+        let faults = faults(language, &text);
+        if faults.is_empty() {
+            count.passed += 1;
+        } else {
+            count.failed += 1;
+        }
+        for (line, fault) in faults {
+            count.said.push_str(&format!("{file}:{line}: {fault}\n"));
+        }
+    }
+    Ok(count)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Language {
+    /// Rust, C and TypeScript: `//`, `///`, `//!`, `/* */`.
+    Slashes,
+    /// `#` and docstrings.
+    Python,
+    Markdown,
+}
+
+impl Language {
+    fn of(file: &Path) -> Option<Self> {
+        match file.extension()?.to_str()? {
+            "rs" | "c" | "h" | "hpp" | "ts" | "mts" | "cts" | "js" | "mjs" | "cjs" => Some(Self::Slashes),
+            "py" | "pyi" => Some(Self::Python),
+            "md" => Some(Self::Markdown),
+            _ => None,
+        }
+    }
+}
+
+/// Line numbers from 1, with the fault.
+fn faults(language: Language, text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut fenced = false;
+    let mut docstring = false;
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        let prose = match language {
+            Language::Slashes => comment_of_slashes(line),
+            Language::Python => comment_of_python(line, &mut docstring),
+            Language::Markdown => {
+                let fence = line.trim_start().starts_with("```");
+                fenced ^= fence;
+                let free = fence || fenced || line.starts_with("    ") || line.starts_with('|');
+                if !free && line.chars().count() > COLUMNS && line.trim().contains(' ') && !is_link(line) {
+                    found.push((number, format!("a line of prose with more than {COLUMNS} columns")));
+                }
+                (!free).then_some(line)
+            }
+        };
+        let Some(prose) = prose else { continue };
+        if let Some(word) = question_word(language, prose) {
+            found.push((number, format!("a sentence that begins with {word:?}: begin with a noun or an imperative")));
+        }
+        for (phrase, better) in PHRASES {
+            if prose.contains(phrase) {
+                found.push((number, format!("{phrase:?}: write {better:?}")));
+            }
+        }
+    }
+    found
+}
+
+/// A reference definition or a list item that is one link cannot be broken.
+fn is_link(line: &str) -> bool {
+    let line = line.trim_start_matches(['-', '*', ' ']);
+    line.starts_with('[') && (line.contains("]: ") || line.ends_with(')'))
+}
+
+fn comment_of_slashes(line: &str) -> Option<&str> {
+    let trimmed = line.trim_start();
+    let at_start = ["///", "//!", "//", "/**", "/*", "* "].iter().find_map(|mark| trimmed.strip_prefix(mark));
+    at_start.map(|rest| rest.trim().trim_end_matches("*/").trim())
+}
+
+fn comment_of_python<'a>(line: &'a str, docstring: &mut bool) -> Option<&'a str> {
+    let trimmed = line.trim();
+    if let Some(rest) = trimmed.strip_prefix("# ") {
+        return (!*docstring).then_some(rest);
+    }
+    let marks = trimmed.matches("\"\"\"").count();
+    let inside = *docstring;
+    if marks % 2 == 1 {
+        *docstring = !*docstring;
+    }
+    if marks > 0 && !inside {
+        return trimmed.starts_with("\"\"\"").then(|| trimmed.trim_matches('"'));
+    }
+    inside.then(|| trimmed.trim_matches('"'))
+}
+
+/// The question word that begins a sentence of this line: at its start in a comment (of which each
+/// line begins a sentence only after a full stop, so that only capitals count), or after a full stop.
+fn question_word(language: Language, prose: &str) -> Option<&'static str> {
+    let prose = prose.trim_start_matches(['-', '*', '#', '>', ' ']);
+    let begins = |text: &str, word: &str| {
+        text.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '\'']) && !text.trim_end().ends_with('?'))
+    };
+    // Headings and questions of documents are free, and so are names in code.
+    let sentences = prose.match_indices(". ").map(|(at, _)| &prose[at + 2..]);
+    std::iter::once(prose)
+        .chain(sentences)
+        .find_map(|sentence| QUESTION_WORDS.into_iter().find(|word| begins(sentence, word)))
+        .filter(|_| language != Language::Markdown || !prose.ends_with('?'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(language: Language, text: &str) -> Vec<usize> {
+        faults(language, text).into_iter().map(|(line, _)| line).collect()
+    }
+
+    #[test]
+    fn a_comment_begins_with_a_noun() {
+        let code = "/// What a server says.\nfn what() {}\n// The reply. Who waits for it gets it.\n//! Whether it is over.\n/// The end.";
+        assert_eq!(lines(Language::Slashes, code), [1, 3, 4]);
+        assert_eq!(lines(Language::Slashes, " * Whoever asks.\nlet x = \"What now\"; // fine"), [1]);
+    }
+
+    #[test]
+    fn docstrings_are_prose_and_code_is_not() {
+        let code = "\"\"\"What it is.\"\"\"\n# Who calls.\nWhat = 1\n\"\"\"A noun.\n\nWhether it is so.\n\"\"\"\nWho = 2";
+        assert_eq!(lines(Language::Python, code), [1, 2, 6]);
+    }
+
+    #[test]
+    fn lines_of_documents_are_bounded_but_for_tables_code_and_links() {
+        let long = "word ".repeat(30);
+        let text = format!("{long}\n| {long}|\n```\n{long}\n```\n    {long}\n[{long}](x)\n{long}");
+        assert_eq!(lines(Language::Markdown, &text), [1, 8]);
+    }
+
+    #[test]
+    fn questions_are_free_and_words_that_only_begin_alike_too() {
+        assert_eq!(lines(Language::Slashes, "// What is this?\n// Whole messages only."), [] as [usize; 0]);
+        assert_eq!(lines(Language::Slashes, "/// It belongs into a room."), [1]);
+    }
+}

@@ -1,0 +1,108 @@
+//! The rooms of the bindings: `docs/bindings.md` lists each concept with its file or folder in every
+//! language. Each one exists, and bears the room's name.
+
+use anyhow::{Context, Result};
+
+use crate::house::House;
+use crate::test::{Choice, Count};
+
+const PAGE: &str = "docs/bindings.md";
+
+/// The columns of the table after the room's name, with the folder that their paths start from.
+const PACKAGES: [(&str, &str); 3] =
+    [("Python", "bindings-python/python/trunkline"), ("Node.js", "bindings-node/src"), ("C", "bindings-c/src")];
+
+pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+    let page = std::fs::read_to_string(house.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
+    let rooms = rooms(&page);
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    if rooms.is_empty() {
+        count.failed += 1;
+        count.said.push_str(&format!("{PAGE} has no table of rooms\n"));
+    }
+    for (line, room) in rooms {
+        let faults = faults(&room, |package, path| house.path(package).join(path).exists());
+        if faults.is_empty() {
+            count.passed += 1;
+        } else {
+            count.failed += 1;
+        }
+        for fault in faults {
+            count.said.push_str(&format!("{PAGE}:{line}: {fault}\n"));
+        }
+    }
+    Ok(count)
+}
+
+struct Room {
+    name: String,
+    /// A path in backticks, or a reason why the language has no such room.
+    places: Vec<String>,
+}
+
+/// The rows of the table whose first cell is a room's name in backticks, with their line numbers.
+fn rooms(page: &str) -> Vec<(usize, Room)> {
+    let row = |line: &str| {
+        let mut cells = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(|cell| cell.trim().to_owned());
+        let name = in_backticks(&cells.next()?)?.to_owned();
+        Some(Room { name, places: cells.skip(1).collect() })
+    };
+    page.lines().enumerate().filter_map(|(index, line)| Some((index + 1, row(line)?))).collect()
+}
+
+fn faults(room: &Room, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    if room.places.len() != PACKAGES.len() {
+        return vec![format!("`{}` needs a cell for each of {}", room.name, PACKAGES.map(|(name, _)| name).join(", "))];
+    }
+    let fault = |(place, (language, package)): (&String, (&str, &str))| match in_backticks(place) {
+        None if place.starts_with("none: ") => None,
+        None => Some(format!("`{}` of {language}: a path in backticks, or `none:` and the reason", room.name)),
+        Some(path) if stem(path) != room.name => {
+            Some(format!("`{path}` of {language} should bear the room's name, `{}`", room.name))
+        }
+        Some(path) => (!exists(package, path)).then(|| format!("{package}/{path} does not exist")),
+    };
+    room.places.iter().zip(PACKAGES).filter_map(fault).collect()
+}
+
+fn in_backticks(cell: &str) -> Option<&str> {
+    cell.strip_prefix('`')?.strip_suffix('`')
+}
+
+/// `port.rs`, `port/`, `_port.py` and `http-mount.ts` are the rooms `port`, `port`, `port` and `http_mount`.
+fn stem(path: &str) -> String {
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
+    let name = last.split('.').next().unwrap_or(last);
+    name.trim_start_matches('_').replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults_of(row: &str, exists: bool) -> Vec<String> {
+        let (_, room) = rooms(row).pop().unwrap();
+        faults(&room, |_, _| exists)
+    }
+
+    #[test]
+    fn a_room_has_a_place_of_its_name_in_every_language() {
+        let row = "| `http_mount` | Requests of a framework. | `server/http_mount.py` | `http-mount.ts` | `http_mount/` |";
+        assert!(faults_of(row, true).is_empty());
+        assert_eq!(faults_of(row, false).len(), 3);
+    }
+
+    #[test]
+    fn another_name_and_an_empty_cell_are_faults() {
+        let row = "| `port` | The loop. | `runtime.py` | - | none: C has one thread |";
+        let faults = faults_of(row, true);
+        assert_eq!(faults.len(), 2, "{faults:?}");
+        assert!(faults[0].contains("should bear") && faults[1].contains("the reason"));
+    }
+
+    #[test]
+    fn only_rows_of_rooms_count() {
+        assert_eq!(rooms("| room | meaning |\n| --- | --- |\ntext").len(), 0);
+        assert_eq!(faults_of("| `port` | The loop. | `port.py` |", true).len(), 1);
+    }
+}
