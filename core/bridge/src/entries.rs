@@ -18,7 +18,7 @@ use trunkline::{
     auth::Verification,
     client::{Client, ClientError, ClientEvents},
     protocol::{RawJson, method},
-    server::{Asking, Call, CallFacts, Handler, Registration, Server},
+    server::{Call, CallInfo, Handler, PendingClientRequest, Registration, Server},
     transport::Listener,
 };
 
@@ -50,7 +50,7 @@ pub(super) enum Entry {
     },
     Call {
         call: Option<Call>,
-        facts: CallFacts,
+        facts: CallInfo,
         /// Kept for as long as the host may look for what is called.
         _target: Arc<HostTarget>,
     },
@@ -89,7 +89,7 @@ pub(super) enum Sent {
     /// Of a client.
     ToServer(Client, InFlight),
     /// Of a server, to the client of a call.
-    ToClient(CallFacts, Asking),
+    ToClient(CallInfo, PendingClientRequest),
 }
 
 /// A request or notification that was made before its connection was open.
@@ -152,7 +152,7 @@ impl Handler for HostHandler {
     fn call(&self, call: Call) {
         let (Some(port), Some(&handle)) = (self.0.port.upgrade(), self.0.handle.get()) else { return };
         let body = call.input().clone().into_bytes();
-        let facts = call.facts().clone();
+        let facts = call.info().clone();
         let entry = Entry::Call { call: Some(call), facts: facts.clone(), _target: Arc::clone(&self.0) };
         let Ok(ticket) = port.insert(entry) else { return };
         let lane = self.0.lane;

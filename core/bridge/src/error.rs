@@ -5,7 +5,7 @@ use serde_json::Value;
 use trunkline::{
     client::{self, ClientError},
     protocol::RpcError,
-    server::AskError,
+    server::ClientRequestError,
 };
 
 macro_rules! error_kinds {
@@ -152,15 +152,17 @@ impl From<ClientError> for BridgeError {
     }
 }
 
-impl From<AskError> for BridgeError {
-    fn from(error: AskError) -> Self {
+impl From<ClientRequestError> for BridgeError {
+    fn from(error: ClientRequestError) -> Self {
         let kind = match &error {
             // That the client cannot be asked here, or answers nonsense, is as good as its refusal.
-            AskError::Refused(_) | AskError::Invalid(_) | AskError::NotReachable => return error.into_rpc().into(),
-            AskError::Suspended => ErrorKind::Suspended,
-            AskError::Cancelled => ErrorKind::Cancelled,
-            AskError::Timeout => ErrorKind::Timeout,
-            AskError::Closed => ErrorKind::Closed,
+            ClientRequestError::Refused(_) | ClientRequestError::Invalid(_) | ClientRequestError::NotReachable => {
+                return error.into_rpc().into();
+            }
+            ClientRequestError::Suspended => ErrorKind::Suspended,
+            ClientRequestError::Cancelled => ErrorKind::Cancelled,
+            ClientRequestError::Timeout => ErrorKind::Timeout,
+            ClientRequestError::Closed => ErrorKind::Closed,
             _ => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())

@@ -49,7 +49,7 @@ impl Port {
     pub fn pump(&self, handle: u64) -> Result<bool, BridgeError> {
         let inner = self.inner()?;
         let Some(handoff) = inner.handoffs.get(handle) else { return Ok(false) };
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         Ok(inner.queue.quietly(|| handoff.read_ready()))
     }
 }

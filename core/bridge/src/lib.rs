@@ -3,17 +3,17 @@
 #![forbid(unsafe_code)]
 
 mod auth;
-mod concern;
 mod config;
+mod description;
 mod entries;
 mod error;
 mod event;
-mod facts;
 mod host_reads;
 mod http;
 mod log;
+mod log_scope;
 pub mod message;
-mod notices;
+mod notifications;
 mod opening;
 mod outcomes;
 mod port;

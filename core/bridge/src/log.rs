@@ -1,6 +1,6 @@
 //! The library's log, told to the host in batches.
 
-use super::{concern::concerned, port::PortInner};
+use super::{log_scope::current_port, port::PortInner};
 use serde::Serialize;
 use std::{
     fmt::{self, Write},
@@ -61,8 +61,8 @@ impl Subscriber for ToPorts {
         let mut message = Message(String::new());
         event.record(&mut message);
         let level = if *event.metadata().level() == Level::ERROR { "error" } else { "warn" };
-        let concerned = concerned().filter(|port| port.takes_logs());
-        if let Some(port) = concerned.or_else(anybody) {
+        let current = current_port().filter(|port| port.takes_logs());
+        if let Some(port) = current.or_else(anybody) {
             port.log(LogRecord::new(level, event.metadata().target(), message.0));
         }
     }

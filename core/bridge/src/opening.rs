@@ -2,9 +2,9 @@
 
 use super::{
     BridgeError, ErrorKind,
-    concern::Concerned,
+    description::server_facts,
     entries::{Entry, HostEvents, Slot, Waiting},
-    facts::server_facts,
+    log_scope::Scoped,
     message::{Child, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
     port::PortInner,
 };
@@ -109,7 +109,7 @@ impl PortInner {
             Err(error) => return self.failed_to_open(handle, slot.as_deref(), error),
         };
         let events = Arc::new(HostEvents { port: Arc::downgrade(&self), handle });
-        let connector = Arc::new(Concerned::new(&self, connector));
+        let connector = Arc::new(Scoped::new(&self, connector));
         match Client::open(runtime, connector, options, events).await {
             Ok(client) => self.connected(handle, slot, &client).await,
             Err(error) => self.failed_to_open(handle, slot.as_deref(), error.into()),

@@ -2,16 +2,16 @@
 
 use super::{
     Bell, BridgeError, ErrorKind, Event, EventKind, Lane, Shape,
-    concern::{Concern, Concerned},
     config::{self, millis},
+    description,
     entries::{Entry, MAX_WAITING, Slot, Waiting},
-    facts,
     host_reads::Handoffs,
     log::{self, LogRecord},
+    log_scope::{LogScope, Scoped},
     message::{
         self, Fail, HttpHead, Notification, NotifyCall, NotifyConnection, NotifyServer, Open, Registration, Request,
     },
-    notices, outcomes,
+    notifications, outcomes,
     process::ProcessRuntime,
     queue::Queue,
     requests::too_many_wait,
@@ -32,7 +32,7 @@ use trunkline::bridge_support::{Closing, Deadline, Mutex};
 use trunkline::{
     client::Client,
     runtime::Runtime,
-    server::{Call, CallFacts, Server},
+    server::{Call, CallInfo, Server},
 };
 
 /// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline 0.
@@ -121,8 +121,8 @@ impl Port {
     }
 
     /// While it lives, what this thread logs is this port's.
-    pub(super) fn concern(&self) -> Concern {
-        Concern::begin(&Arc::downgrade(&self.owner.0))
+    pub(super) fn log_scope(&self) -> LogScope {
+        LogScope::begin(&Arc::downgrade(&self.owner.0))
     }
 
     fn open_inner(&self) -> Result<&Arc<PortInner>, BridgeError> {
@@ -135,7 +135,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] names what is wrong.
     pub fn register(&self, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         let inner = self.open_inner()?;
         inner.register(message::read_registration(kind, json)?)
     }
@@ -145,7 +145,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] names what is wrong.
     pub fn register_message(&self, given: Registration) -> Result<u64, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         self.open_inner()?.register(given)
     }
 
@@ -211,7 +211,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         // Also while the port is being closed: calls in flight go on until the deadline, and may need it.
         self.inner()?.request(handle, config::read("request", json)?)
     }
@@ -221,7 +221,7 @@ impl Port {
     /// # Errors
     /// As for [`Port::request`].
     pub fn request_message(&self, handle: u64, given: Request) -> Result<u64, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         self.inner()?.request(handle, given)
     }
 
@@ -242,10 +242,10 @@ impl Port {
     }
 
     fn notify_given(&self, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         let inner = self.inner()?;
         enum Target {
-            Call(CallFacts),
+            Call(CallInfo),
             Connection(Client),
             Server(Server),
         }
@@ -266,11 +266,11 @@ impl Port {
         };
         match found {
             Target::Call(facts) => {
-                notices::of_call(&facts, given.of_call()?);
+                notifications::of_call(&facts, given.of_call()?);
                 Ok(())
             }
-            Target::Server(server) => notices::of_server(&server, given.of_server()?),
-            Target::Connection(client) => notices::of_connection(&client, &given.of_connection()?),
+            Target::Server(server) => notifications::of_server(&server, given.of_server()?),
+            Target::Connection(client) => notifications::of_connection(&client, &given.of_connection()?),
         }
     }
 
@@ -279,7 +279,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn cancel(&self, ticket: u64, reason: &str) -> Result<(), BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         let inner = self.inner()?;
         inner.cancel(ticket, reason);
         Ok(())
@@ -290,7 +290,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can still be answered.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         let inner = self.inner()?;
         if let Some(answered) = inner.complete_verification(ticket, shape, &body)? {
             return Ok(answered);
@@ -313,7 +313,7 @@ impl Port {
     /// # Errors
     /// As for [`Port::fail`].
     pub fn fail_message(&self, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         let inner = self.inner()?;
         if let Some(answered) = inner.fail_verification(ticket, &given)? {
             return Ok(answered);
@@ -329,7 +329,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] if the JSON is no head of a request, [`ErrorKind::Closed`] if there is no such listener.
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         self.open_inner()?.http_request(listener, &config::read("http_request", head)?, end)
     }
 
@@ -338,7 +338,7 @@ impl Port {
     /// # Errors
     /// [`ErrorKind::Closed`] if there is no such listener.
     pub fn http_request_message(&self, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         self.open_inner()?.http_request(listener, head, end)
     }
 
@@ -347,7 +347,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn http_body(&self, exchange: u64, bytes: Bytes, end: bool) -> Result<bool, BridgeError> {
-        let _concern = self.concern();
+        let _scope = self.log_scope();
         Ok(self.inner()?.http_body(exchange, bytes, end))
     }
 
@@ -441,9 +441,9 @@ impl Port {
             json!({"kind": "port", "things": inner.table.lock().len(), "closing": inner.closing.load(Ordering::Acquire)})
         } else {
             match inner.table.lock().get(target) {
-                Some(Entry::Call { facts, .. }) => facts::of_call(facts),
-                Some(Entry::Connection { client, .. }) => facts::of_connection(client.server()),
-                Some(Entry::Server(server)) => facts::of_server(server),
+                Some(Entry::Call { facts, .. }) => description::of_call(facts),
+                Some(Entry::Connection { client, .. }) => description::of_connection(client.server()),
+                Some(Entry::Server(server)) => description::of_server(server),
                 _ => return Err(BridgeError::stale("a call, connection or server", target)),
             }
         };
@@ -558,7 +558,7 @@ impl PortInner {
     }
 
     pub(super) fn runtime(self: &Arc<Self>) -> Result<Arc<dyn Runtime>, BridgeError> {
-        Ok(Arc::new(Concerned::new(self, self.process()?.runtime())))
+        Ok(Arc::new(Scoped::new(self, self.process()?.runtime())))
     }
 
     /// Runs a task of this port.
@@ -566,7 +566,7 @@ impl PortInner {
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        process.handle().spawn(Concerned::new(self, Box::pin(task)))
+        process.handle().spawn(Scoped::new(self, Box::pin(task)))
     }
 
     pub(super) fn server(&self, handle: u64) -> Result<Server, BridgeError> {

@@ -4,7 +4,7 @@ use super::{
     BridgeError, ErrorKind, Event, EventKind, Lane, Reply,
     entries::{Entry, HostReply, MAX_WAITING, Sent, Slot, Waiting},
     message::{Request, Time},
-    notices,
+    notifications,
     port::{PortInner, full},
     queue::Latest,
 };
@@ -14,7 +14,7 @@ use trunkline::{
     client::{Client, RequestOptions},
     engine::Limits,
     protocol::{RawJson, RpcError, method::Method},
-    server::{AskError, CallFacts},
+    server::{CallInfo, ClientRequestError},
 };
 
 /// The method by which middleware runs the rest of the request.
@@ -23,7 +23,7 @@ const NEXT: &str = "next";
 /// The receiver of a request.
 enum Peer {
     Server(Client),
-    Client(CallFacts),
+    Client(CallInfo),
 }
 
 impl PortInner {
@@ -87,14 +87,14 @@ impl PortInner {
         Ok(())
     }
 
-    fn ask_client(self: &Arc<Self>, facts: &CallFacts, ticket: u64, given: &Request) -> Result<(), BridgeError> {
+    fn ask_client(self: &Arc<Self>, facts: &CallInfo, ticket: u64, given: &Request) -> Result<(), BridgeError> {
         if given.all {
             return Err(BridgeError::invalid(
                 "request: all is for the lists of a server, not for the client of a call",
             ));
         }
         let method = Method::named_by(&given.method);
-        let timeout = given.timeout.map_or_else(|| facts.patience_for(method), |time| time.0);
+        let timeout = given.timeout.map_or_else(|| facts.timeout_for(method), |time| time.0);
         let max = given.max_timeout.unwrap_or(Time(Limits::default().max_request_timeout)).0.max(timeout);
         let port = Arc::downgrade(self);
         let answered = move |outcome: Result<RawJson, BridgeError>| {
@@ -107,12 +107,12 @@ impl PortInner {
             let done = move |outcome: Result<RawJson, RpcError>| answered(outcome.map_err(BridgeError::from));
             return facts.proceed(params, done).map_err(BridgeError::from);
         }
-        let asked = move |outcome: Result<RawJson, AskError>| answered(outcome.map_err(BridgeError::from));
+        let asked = move |outcome: Result<RawJson, ClientRequestError>| answered(outcome.map_err(BridgeError::from));
         let asking = facts
             .ask(method, given.key.as_deref(), given.params.as_ref(), timeout, max, asked)
             .map_err(BridgeError::from)?;
         if !self.note_sent(ticket, Sent::ToClient(facts.clone(), asking.clone())) {
-            facts.cancel_asked(&asking, "");
+            facts.cancel_client_request(&asking, "");
         }
         Ok(())
     }
@@ -134,7 +134,7 @@ impl PortInner {
             let (ticket, given) = match waiting {
                 Waiting::Request(ticket, given) => (ticket, given),
                 Waiting::Notification(given) => {
-                    if let Err(error) = notices::of_connection(client, &given) {
+                    if let Err(error) = notifications::of_connection(client, &given) {
                         tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
                     }
                     continue;
@@ -159,7 +159,7 @@ impl PortInner {
         };
         match sent {
             Some(Sent::ToServer(client, in_flight)) => client.cancel(&in_flight, reason),
-            Some(Sent::ToClient(facts, id)) => facts.cancel_asked(&id, reason),
+            Some(Sent::ToClient(facts, id)) => facts.cancel_client_request(&id, reason),
             // Not sent yet: its connection is still being opened.
             None => self.answered(ticket, Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"))),
         }

@@ -37,7 +37,3 @@ pub use typed::{
 };
 
 pub(crate) use session::{Connection, Opening, Origin};
-
-/// The old names, which the bridge has still.
-#[doc(hidden)]
-pub use handlers::{CallInfo as CallFacts, ClientRequestError as AskError, PendingClientRequest as Asking};

@@ -187,7 +187,7 @@ async fn http_25_nothing_more_is_sent_for_a_call_whose_client_went_away() {
     let (keep, mut kept) = mpsc::unbounded_channel();
     let tool = json!({"name": "kept", "inputSchema": {"type": "object"}});
     let handler = move |call: Call| {
-        call.facts().progress(1.0, None, None);
+        call.info().progress(1.0, None, None);
         let _ = keep.send(call);
     };
     fixture.server.add_tool(ToolEntry::new(tool, handler)).unwrap();
@@ -195,12 +195,12 @@ async fn http_25_nothing_more_is_sent_for_a_call_whose_client_went_away() {
     stream.until("notifications/progress").await;
     let call = kept.recv().await.unwrap();
     let (told, cancelled) = oneshot::channel();
-    call.facts().on_cancel(move |_| {
+    call.info().on_cancel(move |_| {
         let _ = told.send(());
     });
     drop(stream);
     timeout(PATIENCE, cancelled).await.expect("the call was not cancelled").unwrap();
-    call.facts().progress(2.0, None, None);
+    call.info().progress(2.0, None, None);
     assert!(!call.complete(Outcome::Text("too late".into())), "an answer that nobody waits for");
 }
 

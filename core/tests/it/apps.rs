@@ -79,7 +79,7 @@ fn tools_for(call: Call) {
         let types = capabilities["extensions"][EXTENSION]["mimeTypes"].as_array();
         types.is_some_and(|types| types.iter().any(|one| one == HTML))
     };
-    let capabilities: Value = call.facts().scope().client_capabilities.parse().unwrap();
+    let capabilities: Value = call.info().request_info().client_capabilities.parse().unwrap();
     let mut tool = json!({"name": "provided", "inputSchema": {"type": "object"}});
     if shows(&capabilities) {
         tool["_meta"] = json!({"ui": {"resourceUri": "ui://hidden"}});

@@ -254,7 +254,7 @@ impl<T, U> ServerConversation<T, U> {
     }
 
     /// Ends a request of our own that is no longer wanted: what travelled with it, and the notification that says so.
-    pub fn cancel_asked(&mut self, id: &RequestId, reason: &str) -> Option<(U, Bytes)> {
+    pub fn cancel_client_request(&mut self, id: &RequestId, reason: &str) -> Option<(U, Bytes)> {
         let item = self.outgoing.finish(id)?;
         Some((item, cancellation(id, reason)))
     }

@@ -57,7 +57,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
         timeout: RequestTimeout,
         on_response: ResponseCallback,
     ) -> Result<PendingClientRequest, ClientRequestError>;
-    /// See [`CallInfo::cancel_asked`].
+    /// See [`CallInfo::cancel_client_request`].
     fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str);
     /// See [`CallInfo::proceed`].
     fn proceed(&self, params: Option<RawJson>, done: ResultCallback) -> Result<(), RpcError>;
@@ -98,7 +98,7 @@ impl Call {
     }
 
     /// Information and means of this call, to keep while it runs.
-    pub fn facts(&self) -> &CallInfo {
+    pub fn info(&self) -> &CallInfo {
         &self.info
     }
 
@@ -120,7 +120,7 @@ impl Drop for Call {
 
 impl CallInfo {
     /// Where the call comes from.
-    pub fn scope(&self) -> &RequestInfo {
+    pub fn request_info(&self) -> &RequestInfo {
         self.backend.info()
     }
 
@@ -168,13 +168,13 @@ impl CallInfo {
     }
 
     /// How long the client may take to answer a request of that method: where a person decides, as long as people take.
-    pub fn patience_for(&self, method: &str) -> Duration {
+    pub fn timeout_for(&self, method: &str) -> Duration {
         let options = self.backend.options();
         if InputKind::of(method).is_some() { options.input_timeout } else { options.limits.request_timeout }
     }
 
     /// Cancels a request of [`Self::ask`] and notifies the client; its outcome is [`ClientRequestError::Cancelled`].
-    pub fn cancel_asked(&self, request: &PendingClientRequest, reason: &str) {
+    pub fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
         self.backend.cancel_client_request(request, reason);
     }
 

@@ -53,7 +53,7 @@ impl Connection {
     ) {
         let on_response = {
             let _in_order = self.client_requests.lock();
-            let cancelled = self.conversation().cancel_asked(id, reason);
+            let cancelled = self.conversation().cancel_client_request(id, reason);
             cancelled.map(|(on_response, notification)| {
                 if let Some(reply) = reply {
                     let outgoing = Outgoing::Notification(notification);

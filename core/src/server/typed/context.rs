@@ -191,7 +191,7 @@ impl Context {
             .map(RawJson::from_value)
             .transpose()
             .map_err(|error| ClientRequestError::Invalid(error.to_string()))?;
-        let timeout = self.facts.patience_for(method);
+        let timeout = self.facts.timeout_for(method);
         let answer = self.ask(method, key, params.as_ref(), timeout).await?;
         answer.parse().map_err(|error| ClientRequestError::Invalid(error.to_string()))
     }
@@ -254,6 +254,6 @@ impl Context {
     }
 
     fn scope(&self) -> &RequestInfo {
-        self.facts.scope()
+        self.facts.request_info()
     }
 }

@@ -81,7 +81,7 @@ impl MiddlewareEntry {
             params: Option<Value>,
         }
         Self::new(move |call: Call| {
-            let facts = call.facts().clone();
+            let facts = call.info().clone();
             let params = call.input().parse::<Wrapped>().ok().and_then(|wrapped| wrapped.params);
             let wrapped = wrap(Context::new(facts.clone(), call.input().clone()), Next { facts, params });
             let work: Work =
@@ -245,7 +245,7 @@ impl ProviderEntry {
         let provider = Arc::new(provider);
         Self::new(P::Item::CATEGORY, move |call: Call| {
             let (provider, input) = (Arc::clone(&provider), call.input().clone());
-            let context = Context::new(call.facts().clone(), input.clone());
+            let context = Context::new(call.info().clone(), input.clone());
             let work: Work = Box::pin(async move {
                 match input.parse::<Request<<P::Item as Provided>::Request>>() {
                     Ok(Request::List { cursor }) => match provider.list(context, cursor).await {

@@ -26,7 +26,7 @@ where
     let handler = Arc::new((handler, state));
     move |call: Call| match arguments(call.input()) {
         Ok(arguments) => {
-            let context = Context::new(call.facts().clone(), arguments);
+            let context = Context::new(call.info().clone(), arguments);
             let handler = Arc::clone(&handler);
             let work = Box::pin(async move {
                 let (handler, state) = &*handler;
@@ -46,7 +46,7 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs the call only.
 pub(super) fn in_background(call: Call, future: Work) {
-    let spawner = call.facts().clone();
+    let spawner = call.info().clone();
     let facts = spawner.clone();
     let task = async move {
         let mut cancelled = pin!(facts.cancelled());

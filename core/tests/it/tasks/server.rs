@@ -157,7 +157,7 @@ fn asking(builder: ServerBuilder) -> ServerBuilder {
 /// Middleware that marks results, and some that breaks.
 fn inside_middleware(builder: ServerBuilder) -> ServerBuilder {
     let mark = |call: Call| {
-        let facts = call.facts().clone();
+        let facts = call.info().clone();
         let kept = facts.clone();
         let refused = facts.proceed(None, move |result| {
             let outcome = match result {

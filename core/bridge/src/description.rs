@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use trunkline::{
     client::ServerFacts,
     protocol::RawJson,
-    server::{CallFacts, Category, Server},
+    server::{CallInfo, Category, Server},
 };
 
 /// A call: what it serves, and what its client said of itself.
-pub(super) fn of_call(facts: &CallFacts) -> Value {
-    let scope = facts.scope();
+pub(super) fn of_call(facts: &CallInfo) -> Value {
+    let scope = facts.request_info();
     let mut described = json!({
         "kind": "call",
         "method": facts.method(),

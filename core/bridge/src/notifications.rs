@@ -7,11 +7,11 @@ use super::{
 use trunkline::{
     client::Client,
     protocol::RawJson,
-    server::{CallFacts, Server},
+    server::{CallInfo, Server},
 };
 
 /// Notifications of a handler while it runs.
-pub(super) fn of_call(facts: &CallFacts, given: NotifyCall) {
+pub(super) fn of_call(facts: &CallInfo, given: NotifyCall) {
     if let Some(progress) = given.progress {
         facts.progress(progress, given.total, given.message.as_deref());
     }

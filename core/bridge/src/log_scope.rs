@@ -1,4 +1,4 @@
-//! Which port a thread works for just now: its log records go there.
+//! The port on whose behalf the current thread runs, used to route log records.
 
 use super::port::PortInner;
 use bytes::Bytes;
@@ -18,57 +18,57 @@ use trunkline::{
 };
 
 thread_local! {
-    static CONCERNED: RefCell<Weak<PortInner>> = const { RefCell::new(Weak::new()) };
+    static CURRENT_PORT: RefCell<Weak<PortInner>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The port that this thread works for, if that is known.
-pub(super) fn concerned() -> Option<Arc<PortInner>> {
-    // A thread that is ending works for nobody.
-    CONCERNED.try_with(|port| port.borrow().upgrade()).ok().flatten()
+/// The port on whose behalf the current thread runs, if it is known.
+pub(super) fn current_port() -> Option<Arc<PortInner>> {
+    // Thread-local storage is gone during thread exit.
+    CURRENT_PORT.try_with(|port| port.borrow().upgrade()).ok().flatten()
 }
 
-/// Something that works for a port.
-pub(super) struct Concerned<T> {
+/// Code that runs on behalf of a port.
+pub(super) struct Scoped<T> {
     pub(super) port: Weak<PortInner>,
     pub(super) inner: T,
 }
 
-impl<T> Concerned<T> {
+impl<T> Scoped<T> {
     pub(super) fn new(port: &Arc<PortInner>, inner: T) -> Self {
         Self { port: Arc::downgrade(port), inner }
     }
 }
 
-/// While this lives, its thread works for a port.
-pub(super) struct Concern {
+/// A guard: until it is dropped, its thread runs on behalf of a port.
+pub(super) struct LogScope {
     before: Weak<PortInner>,
 }
 
-impl Concern {
+impl LogScope {
     pub(super) fn begin(port: &Weak<PortInner>) -> Self {
-        Self { before: CONCERNED.try_with(|concerned| concerned.replace(Weak::clone(port))).unwrap_or_default() }
+        Self { before: CURRENT_PORT.try_with(|current| current.replace(Weak::clone(port))).unwrap_or_default() }
     }
 }
 
-impl Drop for Concern {
+impl Drop for LogScope {
     fn drop(&mut self) {
         let before = std::mem::take(&mut self.before);
-        let _ = CONCERNED.try_with(|concerned| concerned.replace(before));
+        let _ = CURRENT_PORT.try_with(|current| current.replace(before));
     }
 }
 
-impl<T: Future + Unpin> Future for Concerned<T> {
+impl<T: Future + Unpin> Future for Scoped<T> {
     type Output = T::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
-        let _concern = Concern::begin(&self.port);
+        let _scope = LogScope::begin(&self.port);
         Pin::new(&mut self.inner).poll(context)
     }
 }
 
-impl Runtime for Concerned<Arc<dyn Runtime>> {
+impl Runtime for Scoped<Arc<dyn Runtime>> {
     fn spawn(&self, task: Task) {
-        self.inner.spawn(Box::pin(Concerned { port: Weak::clone(&self.port), inner: task }));
+        self.inner.spawn(Box::pin(Scoped { port: Weak::clone(&self.port), inner: task }));
     }
 
     fn now(&self) -> Instant {
@@ -84,9 +84,9 @@ impl Runtime for Concerned<Arc<dyn Runtime>> {
     }
 }
 
-impl Connector for Concerned<Arc<dyn Connector>> {
+impl Connector for Scoped<Arc<dyn Connector>> {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
-        self.inner.connect(Arc::new(Concerned { port: Weak::clone(&self.port), inner: inbox }))
+        self.inner.connect(Arc::new(Scoped { port: Weak::clone(&self.port), inner: inbox }))
     }
 
     fn is_pipe(&self) -> bool {
@@ -102,9 +102,9 @@ impl Connector for Concerned<Arc<dyn Connector>> {
     }
 }
 
-impl Inbox for Concerned<Arc<dyn Inbox>> {
+impl Inbox for Scoped<Arc<dyn Inbox>> {
     fn message(&self, frame: Bytes) {
-        let _concern = Concern::begin(&self.port);
+        let _scope = LogScope::begin(&self.port);
         self.inner.message(frame);
     }
 
@@ -113,12 +113,12 @@ impl Inbox for Concerned<Arc<dyn Inbox>> {
     }
 
     fn failed(&self, id: &RequestId, failure: LinkFailure) {
-        let _concern = Concern::begin(&self.port);
+        let _scope = LogScope::begin(&self.port);
         self.inner.failed(id, failure);
     }
 
     fn closed(&self, failure: LinkFailure) {
-        let _concern = Concern::begin(&self.port);
+        let _scope = LogScope::begin(&self.port);
         self.inner.closed(failure);
     }
 }
