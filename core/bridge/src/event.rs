@@ -90,6 +90,7 @@ event_kinds! {
     Freed = 11 { handle: Integer }
 }
 
+#[expect(clippy::derivable_impls, reason = "the macro has no place for the attribute of one variant")]
 impl Default for EventKind {
     fn default() -> Self {
         Self::Stopped

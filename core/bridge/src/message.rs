@@ -268,6 +268,7 @@ message! {
 /// A thing to register.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the types say it")]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
 pub enum Registration {
     Server(RegisterServer),
     Tool(RegisterTool),
@@ -296,7 +297,6 @@ pub struct OpenListener {
 
 /// Where a server listens.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
 pub enum Listening {
     /// Standard input and output.
     Stdio,
@@ -637,7 +637,7 @@ pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
         }
         (None, Some(mut client)) => {
             // Hosts may also give what has numbers in it apart.
-            if let Some(options) = client.remove("options") {
+            if let Some(options) = client.shift_remove("options") {
                 let _: ClientOptions = config::read_member(OPEN, "client.options", options.clone())?;
                 client.extend(options.as_object().cloned().unwrap_or_default());
             }
@@ -675,13 +675,13 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
             }
             // As for options: null is absent.
             given.retain(|_, value| !value.is_null());
-            let auth = given.remove("auth");
+            let auth = given.shift_remove("auth");
             // `true` means the default path.
             if given.get("sse") == Some(&Value::Bool(true)) {
-                given.remove("sse");
+                given.shift_remove("sse");
             }
             let mounted =
-                given.remove("mounted").map(|mounted| config::read_member(OPEN, "transport.mounted", mounted));
+                given.shift_remove("mounted").map(|mounted| config::read_member(OPEN, "transport.mounted", mounted));
             if mounted.transpose()?.unwrap_or(false) {
                 if let Some(name) = ["host", "port", "unix"].iter().find(|name| given.contains_key(**name)) {
                     return Err(BridgeError::invalid(format!(
@@ -733,7 +733,7 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
 }
 
 fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
-    match given.remove("type") {
+    match given.shift_remove("type") {
         Some(Value::String(kind)) => Ok(kind),
         _ => Err(BridgeError::invalid("open: transport.type must be a string: stdio, http, child or memory")),
     }

@@ -460,6 +460,7 @@ impl Port {
 }
 
 /// A notification, as a host gives it. The JSON says only together with its target what it is.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
 enum GivenNotification<'a> {
     Json(&'a [u8]),
     Typed(Notification),

@@ -74,7 +74,7 @@ impl Message {
     pub fn without(mut self, pointer: &str) -> Self {
         let (parent, name) = pointer.rsplit_once('/').expect("a pointer below the message");
         let parent = self.0.message.pointer_mut(parent).and_then(Value::as_object_mut);
-        parent.and_then(|fields| fields.remove(name)).expect("the field is there");
+        parent.and_then(|fields| fields.shift_remove(name)).expect("the field is there");
         self
     }
 }
