@@ -44,6 +44,7 @@ impl ConfigError {
 }
 
 /// Builds an [`Authorization`].
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct AuthorizationBuilder {
     resource: String,
     public_url: Option<String>,

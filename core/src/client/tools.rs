@@ -45,6 +45,7 @@ impl Client {
 impl RequestOptions {
     /// Asks for progress and takes it: how far the call is, the value at the end if it is known, and a text for people.
     /// Must not block.
+    #[must_use]
     pub fn with_progress(mut self, hook: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
         #[derive(Deserialize)]
         struct Progress {

@@ -28,6 +28,7 @@ pub struct InputRequest {
 /// Handlers that would rather write one line after the other use [`crate::server::Context::elicit`] and its like instead.
 #[derive(Debug, Clone, Default, PartialEq, thiserror::Error)]
 #[error("The handler needs input of its client; this is no failure")]
+#[must_use = "a handler ends with it"]
 pub struct InputRequired {
     pub(in crate::server) requests: BTreeMap<String, InputRequest>,
     pub(in crate::server) state: Option<Value>,

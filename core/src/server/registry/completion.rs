@@ -31,6 +31,7 @@ impl CompletionTarget {
 }
 
 /// A completion to register. Calls of its handler get `{"ref", "argument": {"name", "value"}, "context"?}`.
+#[must_use = "a completion does nothing until it is added to a server"]
 pub struct CompletionEntry {
     pub(in crate::server) reference: CompletionTarget,
     pub(in crate::server) argument: String,

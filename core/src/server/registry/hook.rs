@@ -12,6 +12,7 @@ use std::sync::Arc;
 ///
 /// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value `{"items": [descriptors], "nextCursor"?}`, or
 /// `{"get": {the request's params}}`, answered as a handler of that category answers; the value `null` says that there is no such thing.
+#[must_use = "a provider does nothing until it is added to a server"]
 pub struct ProviderEntry {
     pub(in crate::server) category: Category,
     pub(in crate::server) handler: Arc<dyn Handler>,
@@ -31,6 +32,7 @@ pub(crate) struct RegisteredProvider {
 }
 
 /// Wraps requests. Calls of its handler get `{"method", "params"}`; [`crate::server::CallInfo::proceed`] runs the rest and gives its result.
+#[must_use = "a middleware does nothing until it is added to a server"]
 pub struct MiddlewareEntry {
     methods: Option<Vec<String>>,
     handler: Arc<dyn Handler>,

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// A prompt to register: its descriptor (the specification's Prompt of the newest revision) and its handler.
+#[must_use = "a prompt does nothing until it is added to a server"]
 pub struct PromptEntry {
     descriptor: Value,
     handler: Arc<dyn Handler>,

@@ -21,6 +21,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// A resource to register: its descriptor (the specification's Resource of the newest revision) and its handler.
+#[must_use = "a resource does nothing until it is added to a server"]
 pub struct ResourceEntry {
     descriptor: Value,
     cache: CacheHints,
@@ -28,6 +29,7 @@ pub struct ResourceEntry {
 }
 
 /// A resource template to register: its descriptor (the specification's ResourceTemplate of the newest revision) and its handler.
+#[must_use = "a resource template does nothing until it is added to a server"]
 pub struct ResourceTemplateEntry {
     descriptor: Value,
     cache: CacheHints,

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A tool to register: its descriptor (the specification's Tool of the newest revision) and its handler.
+#[must_use = "a tool does nothing until it is added to a server"]
 pub struct ToolEntry {
     descriptor: Value,
     wrap_output: bool,

@@ -27,6 +27,34 @@ use std::{
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The call that a handler serves. Cheap to clone.
+///
+/// A handler takes it as one of its arguments, in any position.
+///
+/// ```
+/// use std::time::Duration;
+/// use trunkline::{Client, Context, RequestOptions, Server, protocol::model::LoggingLevel};
+///
+/// async fn index(ctx: Context) -> String {
+///     for page in 1..=3 {
+///         ctx.progress_message(f64::from(page), Some(3.0), &format!("Page {page}")).await;
+///         tokio::time::sleep(Duration::from_millis(1)).await;
+///     }
+///     ctx.log(LoggingLevel::Info, "The index is complete");
+///     let user = ctx.auth().and_then(|identity| identity.subject);
+///     format!("Indexed 3 pages for {}", user.as_deref().unwrap_or("everyone"))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), trunkline::ClientError> {
+/// let server = Server::builder("library", "1.0.0").tool("index", "Index all pages.", index).build();
+///
+/// let client = Client::connect(&server).await?;
+/// let options = RequestOptions::default().with_progress(|pages, _, _| println!("{pages} pages"));
+/// let result = client.call_tool_with("index", (), &options).await?;
+/// assert_eq!(result.joined_text(), "Indexed 3 pages for everyone");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Context {
     facts: CallInfo,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A program that serves the protocol on its standard input and output.
 #[derive(Debug, Clone, Default)]
+#[must_use = "a command does nothing until a client connects to it"]
 pub struct ChildCommand {
     /// The program and its arguments. No shell reads them.
     pub command: Vec<String>,

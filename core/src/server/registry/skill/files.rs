@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a file does nothing until it is part of a skill"]
 pub struct SkillFile {
     path: String,
     bytes: Vec<u8>,

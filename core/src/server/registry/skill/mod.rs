@@ -29,6 +29,7 @@ const MAX_FILES: usize = 512;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// A skill to register: its files, `SKILL.md` among them.
+#[must_use = "a skill does nothing until it is added to a server"]
 pub struct SkillEntry {
     root: Option<String>,
     files: Vec<SkillFile>,
