@@ -213,7 +213,7 @@ impl<'de, T, F: Form<T>> Deserialize<'de> for Formed<T, F> {
 ///
 /// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another form in JSON than its own
 /// ([`Form`]); a row without `=>` is for Rust alone. Rows `name: Type,` behind a `;` take the options of another such struct
-/// among these. The struct is `non_exhaustive`: [`setters!`](crate::setters) writes the setters of its users.
+/// among these. The struct is `non_exhaustive`: the macro `setters!` writes its setters.
 #[macro_export]
 macro_rules! options {
     (
