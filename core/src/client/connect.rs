@@ -133,12 +133,12 @@ impl Inner {
             match probe {
                 Probe::Discover(revision) => {
                     let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
-                    let patience = RequestTimeout { timeout, max: timeout };
-                    (conversation.discover(now, patience, revision, reply), method::DISCOVER, Some(revision))
+                    let times = RequestTimeout { timeout, max: timeout };
+                    (conversation.discover(now, times, revision, reply), method::DISCOVER, Some(revision))
                 }
                 Probe::Initialize { revision, .. } => {
-                    let patience = RequestTimeout { timeout: left, max: left };
-                    (conversation.initialize(now, patience, revision, reply), method::INITIALIZE, None)
+                    let times = RequestTimeout { timeout: left, max: left };
+                    (conversation.initialize(now, times, revision, reply), method::INITIALIZE, None)
                 }
             }
         };

@@ -42,9 +42,10 @@ pub trait Link: Send + Sync + 'static {
     fn last_words(&self) -> String {
         String::new()
     }
-    /// Ends the connection: politely until `patience` is over, then by force. It goes on if nobody waits for it; of several who
-    /// ask, all wait for it, and the least patience counts.
-    fn close(&self, patience: Duration) -> Task;
+    /// Ends the connection: politely until the deadline, given as the time that is left, then by
+    /// force. It continues if its caller stops waiting. Several callers wait for the same end, and
+    /// the earliest deadline counts.
+    fn close(&self, deadline: Duration) -> Task;
 }
 
 /// A message on its way to the server.

@@ -192,7 +192,7 @@ impl Client {
         reply: Arc<dyn ReplyTo>,
     ) -> Result<RequestId, ClientError> {
         self.inner.check_open()?;
-        let patience = self.inner.patience(options);
+        let timeout = self.inner.request_timeout(options);
         let parameters = match method {
             method::TOOLS_CALL => self.inner.mirrored.of_call(params)?,
             _ => Vec::new(),
@@ -206,7 +206,7 @@ impl Client {
             if conversation.in_flight() >= self.inner.options.max_in_flight {
                 return Err(ClientError::Busy(format!("{} requests are in flight", conversation.in_flight())));
             }
-            let sent = conversation.request(self.inner.runtime.now(), patience, method, params, with_progress, reply);
+            let sent = conversation.request(self.inner.runtime.now(), timeout, method, params, with_progress, reply);
             (sent.map_err(|error| ClientError::Invalid(error.message))?, method, revision)
         };
         let id = sent.id.clone();
@@ -283,19 +283,19 @@ impl Client {
         self.request(method::PING, None, &RequestOptions::default()).await.map(drop)
     }
 
-    /// Ends the connection: politely until `patience` is over, then by force. Requests in flight end as closed.
+    /// Ends the connection: politely until the deadline, then by force. Requests in flight end as closed.
     ///
-    /// It can be asked for more than once: everyone waits for the same end, and the least patience counts.
-    pub async fn close_within(&self, patience: Duration) {
+    /// It can be asked for more than once: everyone waits for the same end, and the earliest deadline counts.
+    pub async fn close_within(&self, deadline: Duration) {
         self.inner.end(None);
         if let Some(link) = self.inner.link() {
-            link.close(patience).await;
+            link.close(deadline).await;
             let ended = self.inner.link.lock().take();
             drop(ended);
         }
     }
 
-    /// [`Client::close_within`] with the default patience (2 s for a child process to go by itself).
+    /// [`Client::close_within`] with the default deadline (2 s for a child process to go by itself).
     pub async fn close(&self) {
         self.close_within(self.inner.options.close_patience).await;
     }
@@ -381,7 +381,7 @@ impl Inner {
         Err(ClientError::Invalid(text))
     }
 
-    fn patience(&self, options: &RequestOptions) -> RequestTimeout {
+    fn request_timeout(&self, options: &RequestOptions) -> RequestTimeout {
         let timeout = options.timeout.unwrap_or(self.options.timeout);
         RequestTimeout { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
     }

@@ -39,7 +39,7 @@ impl Client {
     ) -> Result<RawJson, ClientError> {
         let mut list = WholeList::of(method)?;
         let (given, mut options) = (options, options.clone());
-        let deadline = later(self.inner.runtime.now(), self.inner.patience(&options).max);
+        let deadline = later(self.inner.runtime.now(), self.inner.request_timeout(&options).max);
         let mut params = params.cloned();
         for _ in 0..MAX_PAGES {
             let page = self.request(method, params.as_ref(), &options).await?;
@@ -47,12 +47,12 @@ impl Client {
             params = Some(with_cursor(params.as_ref(), &cursor)?);
             let left = deadline.saturating_duration_since(self.inner.runtime.now());
             if left.is_zero() {
-                let all = self.inner.patience(given).max;
+                let all = self.inner.request_timeout(given).max;
                 return Err(ClientError::Timeout(format!(
                     "The list of {method} did not come to its end within {all:?}"
                 )));
             }
-            options.timeout = Some(self.inner.patience(&options).timeout.min(left));
+            options.timeout = Some(self.inner.request_timeout(&options).timeout.min(left));
             options.max_timeout = Some(left);
         }
         Err(nonsense(method, &format!("has more than {MAX_PAGES} pages")))

@@ -1,4 +1,4 @@
-//! An end that several may ask for, each with a patience of its own.
+//! An end that several may ask for, each with a deadline of its own.
 
 use crate::engine;
 use std::{future::Future, time::Duration};
@@ -24,11 +24,11 @@ impl Default for Closing {
 
 impl Closing {
     /// Asks for the end; the first to ask brings `end`.
-    pub fn begin<F>(&self, runtime: &Handle, patience: Duration, end: impl FnOnce(Deadline) -> F)
+    pub fn begin<F>(&self, runtime: &Handle, timeout: Duration, end: impl FnOnce(Deadline) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let at = Instant::from_std(engine::later(Instant::now().into_std(), patience));
+        let at = Instant::from_std(engine::later(Instant::now().into_std(), timeout));
         let mut first = false;
         self.deadline.send_if_modified(|deadline| {
             first = deadline.is_none();
@@ -109,9 +109,9 @@ mod tests {
         atomic::{AtomicUsize, Ordering},
     };
 
-    async fn close(closing: &Closing, patience: Duration, ends: &Arc<AtomicUsize>) {
+    async fn close(closing: &Closing, timeout: Duration, ends: &Arc<AtomicUsize>) {
         let ends = Arc::clone(ends);
-        closing.begin(&Handle::current(), patience, |mut deadline| async move {
+        closing.begin(&Handle::current(), timeout, |mut deadline| async move {
             deadline.over().await;
             ends.fetch_add(1, Ordering::Relaxed);
         });
@@ -137,8 +137,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_end_goes_on_when_nobody_waits() {
         let (closing, ends) = (Closing::default(), Arc::default());
-        let patience = Duration::from_secs(5);
-        assert!(tokio::time::timeout(Duration::from_secs(1), close(&closing, patience, &ends)).await.is_err());
+        let timeout = Duration::from_secs(5);
+        assert!(tokio::time::timeout(Duration::from_secs(1), close(&closing, timeout, &ends)).await.is_err());
         closing.ended().await;
         assert_eq!(ends.load(Ordering::Relaxed), 1);
     }

@@ -139,12 +139,12 @@ impl Link for HttpLink {
         self.shared.start_stream(&mut state);
     }
 
-    fn close(&self, patience: Duration) -> Task {
+    fn close(&self, deadline: Duration) -> Task {
         let shared = Arc::clone(&self.shared);
         shared.state.lock().end();
         self.closing.begin(
             &self.shared.runtime,
-            patience,
+            deadline,
             |deadline| async move { shared.end_session(deadline).await },
         );
         Box::pin(self.closing.ended())

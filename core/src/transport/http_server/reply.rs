@@ -78,10 +78,10 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
 /// JSON; anything before it, or a silence of one keep-alive period, opens an event stream.
 pub(super) async fn answer(shared: &Arc<Shared>, mut reader: Reader, accepts: Accepts) -> Response<HttpBody> {
     let keep_alive = shared.server.options().keep_alive;
-    let patience = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
+    let wait = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
     let first = match accepts.events {
-        true => tokio::time::timeout(patience, next).await,
+        true => tokio::time::timeout(wait, next).await,
         false => Ok(next.await),
     };
     match first {
