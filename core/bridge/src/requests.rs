@@ -13,7 +13,7 @@ use std::sync::Arc;
 use trunkline::{
     client::{Client, RequestOptions},
     engine::Limits,
-    protocol::{RawJson, RpcError, method::Method},
+    protocol::{RawJson, RpcError},
     server::{CallInfo, ClientRequestError},
 };
 
@@ -74,7 +74,7 @@ impl PortInner {
             .with_max_timeout(given.max_timeout.map(|time| time.0));
         let slot = slot.filter(|_| self.queue.has_bell_for_threads());
         let reply = HostReply { port: Arc::downgrade(self), ticket, connection, latest: Latest::default(), slot };
-        let (method, params, reply) = (Method::named_by(&given.method), given.params.clone(), Arc::new(reply));
+        let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
         let started = if given.all {
             client.start_all(method, params, &options, given.progress, reply)
         } else {
@@ -93,7 +93,7 @@ impl PortInner {
                 "request: all is for the lists of a server, not for the client of a call",
             ));
         }
-        let method = Method::named_by(&given.method);
+        let method = given.method.as_str();
         let timeout = given.timeout.map_or_else(|| facts.timeout_for(method), |time| time.0);
         let max = given.max_timeout.unwrap_or(Time(Limits::default().max_request_timeout)).0.max(timeout);
         let port = Arc::downgrade(self);

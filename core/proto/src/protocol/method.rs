@@ -18,8 +18,6 @@ pub enum Role {
 pub struct Method {
     /// The name on the wire.
     pub name: &'static str,
-    /// The word for it in native parts of bindings, which know no names of the wire.
-    pub word: Option<&'static str>,
     /// Request or notification.
     pub kind: Kind,
     /// The roles that may send it.
@@ -70,11 +68,6 @@ impl Method {
     pub fn spans(name: &str, sender: Role) -> impl Iterator<Item = (Revision, Revision)> {
         let rows = METHODS.iter().filter(move |method| method.name == name && method.senders.contains(&sender));
         rows.filter(|method| method.kind == Kind::Request).map(|method| method.span)
-    }
-
-    /// The name on the wire of what a binding asks for: by its [`Method::word`], or by that name itself.
-    pub fn named_by(word: &str) -> &str {
-        METHODS.iter().find(|method| method.word == Some(word)).map_or(word, |method| method.name)
     }
 
     /// The member that holds a page of the list that a method gives, if it gives one.
@@ -153,7 +146,6 @@ const fn row(name: &'static str, kind: Kind, senders: &'static [Role], span: (Re
         cacheable: false,
         takes_input: false,
         list_member: None,
-        word: None,
     }
 }
 const fn request(name: &'static str, senders: &'static [Role], span: (Revision, Revision)) -> Method {
@@ -170,9 +162,6 @@ impl Method {
     const fn cacheable(self) -> Self {
         Self { cacheable: true, ..self }
     }
-    const fn called(self, word: &'static str) -> Self {
-        Self { word: Some(word), ..self }
-    }
     const fn listing(self, member: &'static str) -> Self {
         Self { list_member: Some(member), ..self }
     }
@@ -185,8 +174,8 @@ impl Method {
 }
 
 static METHODS: &[Method] = &[
-    request(TOOLS_CALL, CLIENT, ALL).called("callTool").named("name").taking_input(),
-    request(TOOLS_LIST, CLIENT, ALL).called("listTools").cacheable().listing("tools"),
+    request(TOOLS_CALL, CLIENT, ALL).named("name").taking_input(),
+    request(TOOLS_LIST, CLIENT, ALL).cacheable().listing("tools"),
     notification(PROGRESS, BOTH, LEGACY),
     notification(PROGRESS, SERVER, MODERN),
     notification(CANCELLED, BOTH, ALL),
@@ -210,10 +199,10 @@ static METHODS: &[Method] = &[
     request(COMPLETION_COMPLETE, CLIENT, ALL),
     request(LOGGING_SET_LEVEL, CLIENT, LEGACY),
     notification(LOG_MESSAGE, SERVER, ALL),
-    request(ROOTS_LIST, SERVER, LEGACY).called("roots"),
+    request(ROOTS_LIST, SERVER, LEGACY),
     notification(ROOTS_LIST_CHANGED, CLIENT, LEGACY),
-    request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY).called("sample"),
-    request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)).called("elicit"),
+    request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY),
+    request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)),
     notification(ELICITATION_COMPLETE, SERVER, (V2025_11_25, V2025_11_25)),
     request(TASKS_GET, BOTH, CORE_TASKS),
     request(TASKS_RESULT, BOTH, CORE_TASKS),
@@ -285,14 +274,6 @@ mod tests {
         }
         assert_eq!(Method::name_parameter(RESOURCES_READ), Some("uri"));
         assert_eq!(Method::name_parameter(SKILLS_GET), None);
-    }
-
-    #[test]
-    fn words_of_bindings_name_one_method_and_nothing_of_the_wire() {
-        let words: Vec<_> = METHODS.iter().filter_map(|method| method.word).collect();
-        assert_eq!(words, ["callTool", "listTools", "roots", "sample", "elicit"]);
-        assert!(words.iter().all(|word| METHODS.iter().all(|method| method.name != *word)));
-        assert_eq!((Method::named_by("elicit"), Method::named_by("x/y")), (ELICITATION_CREATE, "x/y"));
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn a_server_tells_its_clients_in_words_of_the_core() {
         assert_eq!(error.kind, trunkline_bridge::ErrorKind::InvalidArgument, "{error:?}");
     }
     host.port.notify(server, br#"{"resourceUpdated": "a:b", "elicitationComplete": "x"}"#).unwrap();
-    let list = host.request(connection, json!({"method": "listTools", "all": true}));
+    let list = host.request(connection, json!({"method": "tools/list", "all": true}));
     let asked = host.event("the list", |event| event.kind == EventKind::Call);
     host.port.complete(asked.ticket, Shape::Value, br#"{"items": []}"#[..].into()).unwrap();
     assert_eq!(body(&host.reply(list)), json!({"tools": []}));
