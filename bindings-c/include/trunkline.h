@@ -40,10 +40,19 @@
 /** For timeouts: wait as long as it takes. */
 #define TRUNKLINE_NO_TIMEOUT UINT64_MAX
 
-/** Methods that have functions of their own here, for use with `trunkline_client_request`. */
+/** Methods that have functions of their own here, for `trunkline_client_request` and `trunkline_call_start_request`. */
 #define TRUNKLINE_METHOD_CALL_TOOL "tools/call"
+#define TRUNKLINE_METHOD_COMPLETE "completion/complete"
+#define TRUNKLINE_METHOD_ELICIT "elicitation/create"
+#define TRUNKLINE_METHOD_GET_PROMPT "prompts/get"
+#define TRUNKLINE_METHOD_LIST_PROMPTS "prompts/list"
+#define TRUNKLINE_METHOD_LIST_RESOURCES "resources/list"
+#define TRUNKLINE_METHOD_LIST_RESOURCE_TEMPLATES "resources/templates/list"
+#define TRUNKLINE_METHOD_LIST_ROOTS "roots/list"
 #define TRUNKLINE_METHOD_LIST_TOOLS "tools/list"
 #define TRUNKLINE_METHOD_PING "ping"
+#define TRUNKLINE_METHOD_READ_RESOURCE "resources/read"
+#define TRUNKLINE_METHOD_SAMPLE "sampling/createMessage"
 
 /**
  * The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
@@ -360,6 +369,12 @@ typedef void (*trunkline_notification_callback)(struct trunkline_str method,
                                                 void *user_data);
 
 /**
+ * How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
+ * until the callback returns.
+ */
+typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
+
+/**
  * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
  * against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
  * the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
@@ -419,12 +434,6 @@ typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
                                           struct trunkline_str json,
                                           const struct trunkline_error *error,
                                           void *user_data);
-
-/**
- * How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
- * until the callback returns.
- */
-typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
 
 /**
  * The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
@@ -688,6 +697,16 @@ enum trunkline_result trunkline_client_options_on_notification(struct trunkline_
                                                                trunkline_destructor destructor);
 
 /**
+ * Requests progress. `callback` runs before the outcome of the request: for a blocking request on the thread that made it.
+ * Progress that comes while a callback of the port runs is reduced to the latest; a blocking request that is answered
+ * meanwhile leaves it out. `destructor` fires exactly once, when neither the options nor a request uses `user_data`.
+ */
+enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
+                                                            trunkline_progress_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor);
+
+/**
  * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
  */
 enum trunkline_result trunkline_server_new(struct trunkline_str name,
@@ -818,60 +837,6 @@ enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *se
                                                      void *user_data,
                                                      trunkline_destructor destructor,
                                                      struct trunkline_error **error);
-
-/**
- * Completes an argument of a prompt, or a variable of a resource template, as `trunkline_server_add` does. `reference` is
- * `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", "uri": …}`.
- */
-enum trunkline_result trunkline_server_add_completion(struct trunkline_server *server,
-                                                      struct trunkline_str reference,
-                                                      struct trunkline_str argument,
-                                                      trunkline_call_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      struct trunkline_error **error);
-
-/**
- * Adds a provider, as `trunkline_server_add` does. `category` is "tools", "resources", "resourceTemplates" or "prompts".
- */
-enum trunkline_result trunkline_server_add_provider(struct trunkline_server *server,
-                                                    struct trunkline_str category,
-                                                    trunkline_call_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    struct trunkline_error **error);
-
-/**
- * Adds middleware, as `trunkline_server_add` does. `methods` is a JSON array of methods; empty text: all that can be wrapped.
- */
-enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *server,
-                                                      struct trunkline_str methods,
-                                                      trunkline_call_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      struct trunkline_error **error);
-
-/**
- * Tells the clients that subscribed to the resource that it has changed.
- */
-enum trunkline_result trunkline_server_resource_updated(struct trunkline_server *server,
-                                                        struct trunkline_str uri,
-                                                        struct trunkline_error **error);
-
-/**
- * Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". Features that are
- * added and removed here are reported without it.
- */
-enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
-                                                    struct trunkline_str category,
-                                                    struct trunkline_error **error);
-
-/**
- * Tells the client that was sent to a page that it is done there; `id` is the `elicitationId` of the elicitation.
- */
-enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_server *server,
-                                                            struct trunkline_str id,
-                                                            struct trunkline_error **error);
 
 /**
  * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
@@ -1166,47 +1131,6 @@ enum trunkline_result trunkline_call_next(struct trunkline_call *call,
                                           void *user_data,
                                           trunkline_destructor destructor,
                                           struct trunkline_error **error);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
- */
-enum trunkline_result trunkline_request_options_new(struct trunkline_request_options **options,
-                                                    struct trunkline_error **error);
-
-/**
- * Sets how long the request waits, in milliseconds; progress renews it.
- */
-enum trunkline_result trunkline_request_options_set_timeout_ms(struct trunkline_request_options *options,
-                                                               uint64_t timeout_ms);
-
-/**
- * Sets how long the request waits at most, whatever progress it makes, in milliseconds.
- */
-enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkline_request_options *options,
-                                                                   uint64_t timeout_ms);
-
-/**
- * Sets which answer of the client belongs to the request, for requests to the client of a call; without it,
- * questions are counted by kind.
- */
-enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
-                                                        struct trunkline_str key);
-
-/**
- * Asks for progress. `callback` runs before the request's outcome: for a blocking request on the
- * thread that made it. Of progress that comes faster than it returns, and while other callbacks of the
- * port run, it gets the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires exactly once, when neither the options nor a request
- * uses `user_data`.
- */
-enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
-                                                            trunkline_progress_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor);
-
-/**
- * Frees options. NULL is allowed; requests in flight keep what they need.
- */
-void trunkline_request_options_free(struct trunkline_request_options *options);
 
 /**
  * Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
@@ -1712,6 +1636,76 @@ enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *se
                                                      struct trunkline_error **error);
 
 /**
+ * Adds a completion, as `trunkline_server_add` does.
+ *
+ * - `reference`: A Reference object: the prompt or the resource template that has the argument.
+ *   JSON.
+ * - `argument`: The name of the argument.
+ */
+enum trunkline_result trunkline_server_add_completion(struct trunkline_server *server,
+                                                      struct trunkline_str reference,
+                                                      struct trunkline_str argument,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      struct trunkline_error **error);
+
+/**
+ * Adds a provider, as `trunkline_server_add` does.
+ *
+ * - `category`: The list that it extends: `tools`, `resources`, `resourceTemplates` or
+ *   `prompts`.
+ */
+enum trunkline_result trunkline_server_add_provider(struct trunkline_server *server,
+                                                    struct trunkline_str category,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    struct trunkline_error **error);
+
+/**
+ * Adds a middleware, as `trunkline_server_add` does.
+ *
+ * - `methods`: The methods that it wraps; without them, all that can be wrapped. JSON, or empty
+ *   for none.
+ */
+enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *server,
+                                                      struct trunkline_str methods,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      struct trunkline_error **error);
+
+/**
+ * Notifies the clients of the server.
+ *
+ * - `category`: A list of a provider that has changed: `tools`, `resources`, `resourceTemplates`
+ *   or `prompts`.
+ */
+enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
+                                                    struct trunkline_str category,
+                                                    struct trunkline_error **error);
+
+/**
+ * Notifies the clients of the server.
+ *
+ * - `uri`: The URI of a resource that has changed; reaches those who subscribed to it.
+ */
+enum trunkline_result trunkline_server_resource_updated(struct trunkline_server *server,
+                                                        struct trunkline_str uri,
+                                                        struct trunkline_error **error);
+
+/**
+ * Notifies the clients of the server.
+ *
+ * - `id`: The id of an elicitation that is complete; reaches the client that was sent to that
+ *   page.
+ */
+enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_server *server,
+                                                            struct trunkline_str id,
+                                                            struct trunkline_error **error);
+
+/**
  * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
  */
 enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
@@ -1961,8 +1955,8 @@ enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_o
                                                        struct trunkline_str value);
 
 /**
- * Sets whether the child process gets the environment of this process too; it does by default.
- * For child processes only.
+ * Sets whether the child process gets the environment of this process too. Without this option,
+ * it does. For child processes only.
  */
 enum trunkline_result trunkline_client_options_set_inherit_env(struct trunkline_client_options *options,
                                                                bool inherit_env);
@@ -1978,6 +1972,38 @@ enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_o
  * Frees options. NULL is allowed.
  */
 void trunkline_client_options_free(struct trunkline_client_options *options);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
+ */
+enum trunkline_result trunkline_request_options_new(struct trunkline_request_options **options,
+                                                    struct trunkline_error **error);
+
+/**
+ * Sets the name of the question that an answer of the client belongs to, in a request of a
+ * handler. Without it, questions are counted by kind.
+ */
+enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
+                                                        struct trunkline_str key);
+
+/**
+ * Sets the longest time of the request, or of each page; progress starts it anew. The
+ * connection's option by default. In milliseconds.
+ */
+enum trunkline_result trunkline_request_options_set_timeout_ms(struct trunkline_request_options *options,
+                                                               uint64_t timeout_ms);
+
+/**
+ * Sets the longest time however much it progresses, or of all pages. The connection's option by
+ * default. In milliseconds.
+ */
+enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkline_request_options *options,
+                                                                   uint64_t max_timeout_ms);
+
+/**
+ * Frees options. NULL is allowed.
+ */
+void trunkline_request_options_free(struct trunkline_request_options *options);
 
 #ifdef __cplusplus
 }  // extern "C"

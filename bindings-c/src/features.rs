@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use trunkline_bridge::message::{Notification, NotifyServer};
 
 use crate::calls::{CallCallback, Registered};
 use crate::edge::failure::Failure;
+use crate::generated::features::NAMED_BY;
 use crate::json::parsed;
+use crate::options::Given;
 use crate::server::trunkline_server;
-
-/// The member of a descriptor that names a feature of that kind.
-const NAMED_BY: [(&str, &str); 4] =
-    [("tool", "name"), ("resource", "uri"), ("resourceTemplate", "uriTemplate"), ("prompt", "name")];
 
 /// The kinds whose calls the core answers itself.
 const WITHOUT_CALLBACK: [&str; 1] = ["skill"];
@@ -22,7 +20,7 @@ impl trunkline_server {
     pub(crate) fn add(
         &self,
         kind: &str,
-        mut entry: Map<String, Value>,
+        mut entry: Given,
         callback: Option<CallCallback>,
         registration: impl FnOnce(u64),
     ) -> Result<(), Failure> {
@@ -30,9 +28,9 @@ impl trunkline_server {
             return Err(Failure::null("callback"));
         }
         let member = NAMED_BY.iter().find(|(named, _)| *named == kind).map(|(_, member)| *member);
-        let name = member.and_then(|member| entry.get(kind)?.get(member)?.as_str()).map(str::to_owned);
-        entry.insert("server".to_owned(), self.handle().into());
-        let json = Value::Object(entry).to_string();
+        let name = member.and_then(|member| entry.0.get(kind)?.get(member)?.as_str()).map(str::to_owned);
+        entry.put("server", self.handle());
+        let json = Value::Object(entry.0).to_string();
         let registered = Arc::new(Registered { server: self.handle(), callback });
         let handle = self.port().make(registered, |core| core.register(kind, json.as_bytes()), registration)?;
         if let Some(name) = name {
@@ -48,7 +46,8 @@ impl trunkline_server {
         descriptor: &str,
         callback: Option<CallCallback>,
     ) -> Result<(), Failure> {
-        let entry = Map::from_iter([(kind.to_owned(), parsed("descriptor", descriptor)?)]);
+        let mut entry = Given::default();
+        entry.put(kind, parsed("descriptor", descriptor)?);
         self.add(kind, entry, callback, |_| ())
     }
 

@@ -15,6 +15,11 @@ pub(crate) fn parsed(argument: &str, json: &str) -> Result<Value, Failure> {
     serde_json::from_str(json).map_err(|reason| Failure::not_json(argument, &reason))
 }
 
+/// JSON that is looked into; empty text means none.
+pub(crate) fn parsed_or_none(argument: &str, json: &str) -> Result<Option<Value>, Failure> {
+    if json.is_empty() { Ok(None) } else { parsed(argument, json).map(Some) }
+}
+
 /// JSON that must be there and passes as it is.
 pub(crate) fn required<'a>(argument: &str, json: &'a str) -> Result<&'a RawValue, Failure> {
     raw(argument, json)?.ok_or_else(|| Failure::invalid(format!("the argument `{argument}` must be JSON; it is empty")))

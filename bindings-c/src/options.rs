@@ -68,9 +68,8 @@ options!(trunkline_client_options);
 pub(crate) struct Given(pub(crate) Map<String, Value>);
 
 impl Given {
-    pub(crate) fn put(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Failure> {
+    pub(crate) fn put(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
-        Ok(())
     }
 
     /// Adds an item to a list.

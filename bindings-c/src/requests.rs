@@ -2,13 +2,12 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use trunkline::protocol::RawJson;
-use trunkline_bridge::message::{self, Time};
+use trunkline_bridge::message;
 use trunkline_bridge::{Event, EventKind};
 
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
@@ -44,9 +43,8 @@ pub(crate) type ReplyCallback =
 /// a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
 #[derive(Default)]
 pub struct trunkline_request_options {
-    pub(crate) timeout_ms: Option<u64>,
-    pub(crate) max_timeout_ms: Option<u64>,
-    pub(crate) key: Option<String>,
+    /// The message, of which only options are set.
+    pub(crate) message: message::Request,
     pub(crate) progress: Option<Arc<ProgressCallback>>,
     wrong: Option<Failure>,
 }
@@ -56,7 +54,8 @@ options!(trunkline_request_options);
 impl trunkline_request_options {
     /// Nothing but a key, if it is not empty.
     pub(crate) fn with_key(key: &str) -> Self {
-        Self { key: (!key.is_empty()).then(|| key.to_owned()), ..Self::default() }
+        let key = (!key.is_empty()).then(|| key.to_owned());
+        Self { message: message::Request { key, ..message::Request::default() }, ..Self::default() }
     }
 }
 
@@ -71,16 +70,13 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     fn message(&self, wait: bool) -> message::Request {
-        let options = self.options;
         message::Request {
             method: self.method.to_owned(),
             params: self.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes()))),
-            key: options.and_then(|options| options.key.clone()),
             all: self.all,
-            timeout: options.and_then(|options| options.timeout_ms).map(time),
-            max_timeout: options.and_then(|options| options.max_timeout_ms).map(time),
             progress: self.progress().is_some(),
             wait,
+            ..self.options.map(|options| options.message.clone()).unwrap_or_default()
         }
     }
 
@@ -130,12 +126,6 @@ impl Request<'_> {
             Err(failure) => Err(failure),
         }
     }
-}
-
-/// A time of the host, bounded so that adding it to another one cannot overflow.
-fn time(milliseconds: u64) -> Time {
-    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-    Time(Duration::from_millis(milliseconds).min(CENTURY))
 }
 
 /// The function that gets the outcome of a started request.

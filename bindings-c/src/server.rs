@@ -43,8 +43,8 @@ struct ServerInfo {
 impl trunkline_server {
     pub(crate) fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
         let mut info = options.info.clone();
-        info.put("name", name)?;
-        info.put("version", version)?;
+        info.put("name", name);
+        info.put("version", version);
         let mut registration = json!({"info": info.0, "options": options.given.0});
         if let Some(instructions) = &options.instructions {
             registration["instructions"] = instructions.as_str().into();

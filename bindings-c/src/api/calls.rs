@@ -27,8 +27,7 @@ pub unsafe extern "C" fn trunkline_call_facts(
 ) -> trunkline_result {
     guard(error, || {
         let (call, facts) = (handle!(call), out!(facts));
-        facts.put(Text::new(call.port.core.describe(call.ticket)?).give());
-        Ok(())
+        facts.finish(Text::new(call.port.core.describe(call.ticket)?).give())
     })
 }
 
@@ -42,8 +41,7 @@ pub unsafe extern "C" fn trunkline_call_fact(
 ) -> trunkline_result {
     guard_result(|| {
         let (call, pointer, value) = (handle!(call), text!(pointer), out!(value));
-        value.put(call.info_at(pointer)?.give());
-        Ok(())
+        value.finish(call.info_at(pointer)?.give())
     })
 }
 

@@ -11,7 +11,7 @@ use crate::edge::ffi::{free, guard, handle, out, out_or_null, text, value_or};
 use crate::edge::options::settled;
 use crate::edge::text::{Text, trunkline_str, trunkline_text};
 use crate::edge::user_data::{UserData, trunkline_destructor};
-use crate::json::{parsed, raw};
+use crate::json::{parsed_or_none, raw};
 use crate::open_handle;
 use crate::options::trunkline_client_options;
 use crate::port::trunkline_port;
@@ -103,8 +103,7 @@ pub unsafe extern "C" fn trunkline_client_request(
         let (client, method, result) = (handle!(client).connection.clone(), text!(method), out!(result));
         let params = raw("params", text!(params))?;
         let json = client.request(method, params, settled!(options))?;
-        result.put(Text::copy(&json).give());
-        Ok(())
+        result.finish(Text::copy(&json).give())
     })
 }
 
@@ -159,8 +158,7 @@ pub unsafe extern "C" fn trunkline_client_notify(
 ) -> trunkline_result {
     guard(error, || {
         let (client, method) = (&handle!(client).connection, text!(method));
-        let params = text!(params);
-        let params = if params.is_empty() { None } else { Some(parsed("params", params)?) };
+        let params = parsed_or_none("params", text!(params))?;
         let notification = Notification::Connection(NotifyConnection { method: method.to_owned(), params });
         Ok(client.port.core.notify_message(client.handle, notification)?)
     })
@@ -176,8 +174,7 @@ pub unsafe extern "C" fn trunkline_client_facts(
 ) -> trunkline_result {
     guard(error, || {
         let (client, facts) = (&handle!(client).connection, out!(facts));
-        facts.put(Text::new(client.port.core.describe(client.handle)?).give());
-        Ok(())
+        facts.finish(Text::new(client.port.core.describe(client.handle)?).give())
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use trunkline_bridge::message::{NotifyCall, Once};
+use trunkline_bridge::message::{NEXT, NotifyCall, Once};
 
 use crate::calls::trunkline_call;
 use crate::context::{AnswerCallback, trunkline_answer_callback};
@@ -88,8 +88,7 @@ pub unsafe extern "C" fn trunkline_call_once(
     guard_result(|| {
         let (call, name, value) = (handle!(call), text!(name), out!(value));
         let pointer = format!("/once/{}", name.replace('~', "~0").replace('/', "~1"));
-        value.put(call.info_at(&pointer)?.give());
-        Ok(())
+        value.finish(call.info_at(&pointer)?.give())
     })
 }
 
@@ -164,6 +163,6 @@ pub unsafe extern "C" fn trunkline_call_next(
         let callback = AnswerCallback::new(callback, user_data);
         let (call, params) = (kept!(call), raw("params", text!(params))?);
         let completion = if callback.is_some() { call.answer_with(callback) } else { call.pass_on() };
-        call.request("next", params, None, completion)
+        call.request(NEXT, params, None, completion)
     })
 }

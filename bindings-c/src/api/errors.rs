@@ -37,8 +37,7 @@ pub unsafe extern "C" fn trunkline_error_json(
 ) -> trunkline_result {
     guard_result(|| {
         let (error, json) = (handle!(error), out!(json));
-        json.put(error.json.lend());
-        Ok(())
+        json.finish(error.json.lend())
     })
 }
 

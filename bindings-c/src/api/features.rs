@@ -1,9 +1,6 @@
-//! Features and hooks of a server, and notifications to its clients.
+//! Features and hooks of a server; `generated/features.rs` has those whose members are arguments.
 
 use std::ffi::c_void;
-
-use serde_json::Map;
-use trunkline_bridge::message::NotifyServer;
 
 use crate::calls::{CallCallback, trunkline_call_callback};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
@@ -12,7 +9,7 @@ use crate::edge::options::settled;
 use crate::edge::text::trunkline_str;
 use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::parsed;
-use crate::options::trunkline_tool_options;
+use crate::options::{Given, trunkline_tool_options};
 use crate::server::trunkline_server;
 
 /// Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
@@ -53,7 +50,7 @@ pub unsafe extern "C" fn trunkline_server_add(
         let callback = CallCallback::new(callback, user_data);
         let (server, kind, entry) = (handle!(server), text!(kind), text!(entry));
         let entry = serde_json::from_str(entry).map_err(|reason| Failure::not_json("entry", &reason))?;
-        server.add(kind, entry, callback, out_or_null!(registration))
+        server.add(kind, Given(entry), callback, out_or_null!(registration))
     })
 }
 
@@ -83,108 +80,8 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
         let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
-        let mut entry = settled!(options).map(|options| options.given.0.clone()).unwrap_or_default();
-        entry.insert("tool".to_owned(), descriptor);
+        let mut entry = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
+        entry.put("tool", descriptor);
         server.add("tool", entry, callback, |_| ())
-    })
-}
-
-/// Completes an argument of a prompt, or a variable of a resource template, as `trunkline_server_add` does. `reference` is
-/// `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", "uri": …}`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_completion(
-    server: *mut trunkline_server,
-    reference: trunkline_str,
-    argument: trunkline_str,
-    callback: trunkline_call_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        let mut entry = Map::from_iter([("ref".to_owned(), parsed("reference", text!(reference))?)]);
-        entry.insert("argument".to_owned(), text!(argument).into());
-        handle!(server).add("completion", entry, callback, |_| ())
-    })
-}
-
-/// Adds a provider, as `trunkline_server_add` does. `category` is "tools", "resources", "resourceTemplates" or "prompts".
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_provider(
-    server: *mut trunkline_server,
-    category: trunkline_str,
-    callback: trunkline_call_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        let entry = Map::from_iter([("of".to_owned(), text!(category).into())]);
-        handle!(server).add("provider", entry, callback, |_| ())
-    })
-}
-
-/// Adds middleware, as `trunkline_server_add` does. `methods` is a JSON array of methods; empty text: all that can be wrapped.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_add_middleware(
-    server: *mut trunkline_server,
-    methods: trunkline_str,
-    callback: trunkline_call_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        let (mut entry, methods) = (Map::new(), text!(methods));
-        if !methods.is_empty() {
-            entry.insert("methods".to_owned(), parsed("methods", methods)?);
-        }
-        handle!(server).add("middleware", entry, callback, |_| ())
-    })
-}
-
-/// Tells the clients that subscribed to the resource that it has changed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_resource_updated(
-    server: *mut trunkline_server,
-    uri: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let resource_updated = Some(text!(uri).to_owned());
-        handle!(server).notify(NotifyServer { resource_updated, ..NotifyServer::default() })
-    })
-}
-
-/// Tells clients that a list has changed that a provider gives: "tools", "resources", "resourceTemplates" or "prompts". Features that are
-/// added and removed here are reported without it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_list_changed(
-    server: *mut trunkline_server,
-    category: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let list_changed = Some(text!(category).to_owned());
-        handle!(server).notify(NotifyServer { list_changed, ..NotifyServer::default() })
-    })
-}
-
-/// Tells the client that was sent to a page that it is done there; `id` is the `elicitationId` of the elicitation.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_elicitation_complete(
-    server: *mut trunkline_server,
-    id: trunkline_str,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let elicitation_complete = Some(text!(id).to_owned());
-        handle!(server).notify(NotifyServer { elicitation_complete, ..NotifyServer::default() })
     })
 }

@@ -22,8 +22,7 @@ pub unsafe extern "C" fn trunkline_json_get(
 ) -> trunkline_result {
     guard_result(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
-        value.put(trunkline_str::slice(find(json, pointer)?));
-        Ok(())
+        value.finish(trunkline_str::slice(find(json, pointer)?))
     })
 }
 
@@ -38,8 +37,7 @@ pub unsafe extern "C" fn trunkline_json_get_text(
     guard_result(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
         let found: Text = typed::<Cow<'_, str>>(json, pointer, "a string").map(|text| Text::copy(text.as_bytes()))?;
-        value.put(found.give());
-        Ok(())
+        value.finish(found.give())
     })
 }
 
@@ -52,8 +50,7 @@ pub unsafe extern "C" fn trunkline_json_get_number(
 ) -> trunkline_result {
     guard_result(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
-        value.put(typed(json, pointer, "a number")?);
-        Ok(())
+        value.finish(typed(json, pointer, "a number")?)
     })
 }
 
@@ -67,8 +64,7 @@ pub unsafe extern "C" fn trunkline_json_get_bool(
 ) -> trunkline_result {
     guard_result(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
-        value.put(typed(json, pointer, "true or false")?);
-        Ok(())
+        value.finish(typed(json, pointer, "true or false")?)
     })
 }
 
@@ -83,8 +79,7 @@ pub unsafe extern "C" fn trunkline_json_string(
     guard(error, || {
         let (text, json) = (text!(text), out!(json));
         let written = serde_json::to_vec(text).map_err(|reason| Failure::internal(reason.to_string()))?;
-        json.put(Text::new(written).give());
-        Ok(())
+        json.finish(Text::new(written).give())
     })
 }
 
@@ -98,7 +93,6 @@ pub unsafe extern "C" fn trunkline_json_base64(
 ) -> trunkline_result {
     guard(error, || {
         let (data, json) = (trunkline_str { data: data.cast(), len }, out!(json));
-        json.put(Text::new(format!("\"{}\"", STANDARD.encode(bytes!(data))).into_bytes()).give());
-        Ok(())
+        json.finish(Text::new(format!("\"{}\"", STANDARD.encode(bytes!(data))).into_bytes()).give())
     })
 }

@@ -24,6 +24,4 @@ pub mod returns;
 
 pub mod context;
 
-pub mod requests;
-
 pub mod client;

@@ -13,6 +13,7 @@ use crate::json::parsed;
 use crate::open_handle::{NotificationCallback, trunkline_notification_callback};
 use crate::options::{trunkline_client_options, trunkline_http_options, trunkline_server_options};
 use crate::port::trunkline_port;
+use crate::requests::{ProgressCallback, trunkline_progress_callback, trunkline_request_options};
 
 /// Runs the server on a port of yours instead of one of its own.
 #[unsafe(no_mangle)]
@@ -20,10 +21,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_port(
     options: *mut trunkline_server_options,
     port: *mut trunkline_port,
 ) -> trunkline_result {
-    set!(options, {
-        options.port = Some(handle!(port).port.clone());
-        Ok(())
-    })
+    set!(options, options.port = Some(handle!(port).port.clone()))
 }
 
 /// Sets how the model should use the server.
@@ -32,10 +30,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_instructions(
     options: *mut trunkline_server_options,
     instructions: trunkline_str,
 ) -> trunkline_result {
-    set!(options, {
-        options.instructions = Some(text!(instructions).to_owned());
-        Ok(())
-    })
+    set!(options, options.instructions = Some(text!(instructions).to_owned()))
 }
 
 /// Sets a limit (one of `trunkline_limit`).
@@ -48,7 +43,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
     set!(options, {
         let name = (limit as usize).checked_sub(1).and_then(|index| LIMITS.get(index));
         let name = name.ok_or_else(|| Failure::invalid("the argument `limit` is not a trunkline_limit"))?;
-        options.given.put(name, value)
+        options.given.put(name, value);
     })
 }
 
@@ -62,8 +57,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_cache(
 ) -> trunkline_result {
     set!(options, {
         let scope = text!(scope);
-        options.given.put("ttlMs", ttl_ms)?;
-        options.given.put("cacheScope", scope)
+        options.given.put("ttlMs", ttl_ms);
+        options.given.put("cacheScope", scope);
     })
 }
 
@@ -85,8 +80,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_unix(
 ) -> trunkline_result {
     set!(options, {
         let (path, mode) = (text!(path), text!(mode));
-        options.given.put("unix", path)?;
-        if mode.is_empty() { Ok(()) } else { options.given.put("unixMode", mode) }
+        options.given.put("unix", path);
+        if !mode.is_empty() {
+            options.given.put("unixMode", mode);
+        }
     })
 }
 
@@ -101,10 +98,11 @@ pub unsafe extern "C" fn trunkline_http_options_set_sse(
     set!(options, {
         let (stream, messages) = (text!(stream), text!(messages));
         if stream.is_empty() {
-            return options.given.put("sse", false);
+            options.given.put("sse", false);
+        } else {
+            options.given.put("sse", stream);
+            options.given.put("messages", messages);
         }
-        options.given.put("sse", stream)?;
-        options.given.put("messages", messages)
     })
 }
 
@@ -117,8 +115,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_replay(
     bytes: u64,
 ) -> trunkline_result {
     set!(options, {
-        options.given.put("replayEvents", events)?;
-        options.given.put("replayBytes", bytes)
+        options.given.put("replayEvents", events);
+        options.given.put("replayBytes", bytes);
     })
 }
 
@@ -142,10 +140,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_port(
     options: *mut trunkline_client_options,
     port: *mut trunkline_port,
 ) -> trunkline_result {
-    set!(options, {
-        options.port = Some(handle!(port).port.clone());
-        Ok(())
-    })
+    set!(options, options.port = Some(handle!(port).port.clone()))
 }
 
 /// Sets what the client calls itself.
@@ -157,7 +152,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_info(
 ) -> trunkline_result {
     set!(options, {
         let (name, version) = (text!(name), text!(version));
-        options.given.put("info", serde_json::json!({"name": name, "version": version}))
+        options.given.put("info", serde_json::json!({"name": name, "version": version}));
     })
 }
 
@@ -169,10 +164,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_background(
     options: *mut trunkline_client_options,
     background: bool,
 ) -> trunkline_result {
-    set!(options, {
-        options.background = background;
-        Ok(())
-    })
+    set!(options, options.background = background)
 }
 
 /// Runs `callback` for each notification of the server. `destructor` fires exactly once, when
@@ -185,9 +177,19 @@ pub unsafe extern "C" fn trunkline_client_options_on_notification(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
-    set!(options, {
-        let callback = NotificationCallback::new(callback, user_data).ok_or_else(|| Failure::null("callback"))?;
-        options.notification = Some(Arc::new(callback));
-        Ok(())
-    })
+    set!(options, options.notification = Some(Arc::new(NotificationCallback::required(callback, user_data)?)))
+}
+
+/// Requests progress. `callback` runs before the outcome of the request: for a blocking request on the thread that made it.
+/// Progress that comes while a callback of the port runs is reduced to the latest; a blocking request that is answered
+/// meanwhile leaves it out. `destructor` fires exactly once, when neither the options nor a request uses `user_data`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_on_progress(
+    options: *mut trunkline_request_options,
+    callback: trunkline_progress_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.progress = Some(Arc::new(ProgressCallback::required(callback, user_data)?)))
 }

@@ -16,8 +16,7 @@ pub unsafe extern "C" fn trunkline_port_new(
 ) -> trunkline_result {
     guard(error, || {
         let port = out!(port);
-        port.put(give(trunkline_port { port: Port::new()? }));
-        Ok(())
+        port.finish(give(trunkline_port { port: Port::new()? }))
     })
 }
 

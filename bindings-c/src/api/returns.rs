@@ -7,7 +7,7 @@ use crate::calls::{failing, trunkline_call};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::ffi::{guard, guard_result, handle, text};
 use crate::edge::text::trunkline_str;
-use crate::json::parsed;
+use crate::json::parsed_or_none;
 
 /// Answers with a text: one text block of a tool, the text of a resource, or one message of the user.
 #[unsafe(no_mangle)]
@@ -102,8 +102,7 @@ pub unsafe extern "C" fn trunkline_call_fail_protocol(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (call, message, data) = (handle!(call), text!(message), text!(data));
-        let data = if data.is_empty() { None } else { Some(parsed("data", data)?) };
+        let (call, message, data) = (handle!(call), text!(message), parsed_or_none("data", text!(data))?);
         call.fail(Fail { code: Some(code), data, ..failing(FailKind::Protocol, message) })
     })
 }

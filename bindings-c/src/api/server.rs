@@ -38,8 +38,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
             Some(options) => trunkline_server::new(name, version, options)?,
             None => trunkline_server::new(name, version, &trunkline_server_options::default())?,
         };
-        server.put(give(made));
-        Ok(())
+        server.finish(give(made))
     })
 }
 
@@ -81,7 +80,7 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
 ) -> trunkline_result {
     guard(error, || {
         let mut transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
-        transport.put("type", "http")?;
+        transport.put("type", "http");
         handle!(server).inner.clone().open(&Value::Object(transport.0), out!(listener))
     })
 }
@@ -100,8 +99,8 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
 ) -> trunkline_result {
     guard(error, || {
         let mut transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
-        transport.put("type", "http")?;
-        transport.put("mounted", true)?;
+        transport.put("type", "http");
+        transport.put("mounted", true);
         handle!(server).inner.clone().open(&Value::Object(transport.0), out!(listener))
     })
 }

@@ -29,8 +29,7 @@ pub unsafe extern "C" fn trunkline_text_str(text: *const trunkline_text) -> trun
 pub unsafe extern "C" fn trunkline_text_copy(from: trunkline_str, text: *mut *mut trunkline_text) -> trunkline_result {
     guard_result(|| {
         let (from, text) = (text!(from), out!(text));
-        text.put(Text::copy(from.as_bytes()).give());
-        Ok(())
+        text.finish(Text::copy(from.as_bytes()).give())
     })
 }
 

@@ -54,6 +54,12 @@ impl<T> Out<T> {
         // function returns.
         unsafe { self.0.write(value) }
     }
+
+    /// Puts the value as the last step of an exported function.
+    pub(crate) fn finish(self, value: T) -> Result<(), Failure> {
+        self.put(value);
+        Ok(())
+    }
 }
 
 /// # Safety

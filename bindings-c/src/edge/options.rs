@@ -29,7 +29,10 @@ macro_rules! set {
         $crate::edge::ffi::guard_result(|| {
             // SAFETY: the conventions of the header: NULL, or an options object that no other thread uses meanwhile.
             let options = unsafe { $crate::edge::ffi::borrow_mut($options, stringify!($options)) }?;
-            $crate::edge::options::change(options, |$options| $change)
+            $crate::edge::options::change(options, |$options| {
+                $change;
+                Ok(())
+            })
         })
     };
 }

@@ -28,8 +28,7 @@ pub unsafe extern "C" fn trunkline_client_list_tools(
 ) -> trunkline_result {
     guard(error, || {
         let (client, tools) = (handle!(client).connection.clone(), out!(tools));
-        tools.put(client.list("tools/list", "/tools", settled!(options))?.give());
-        Ok(())
+        tools.finish(client.list("tools/list", "/tools", settled!(options))?.give())
     })
 }
 
@@ -78,8 +77,7 @@ pub unsafe extern "C" fn trunkline_client_call_tool(
         let params =
             Params::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
         let json = client.request("tools/call", params.raw()?.as_deref(), settled!(options))?;
-        result.put(Text::copy(&json).give());
-        Ok(())
+        result.finish(Text::copy(&json).give())
     })
 }
 
@@ -131,8 +129,7 @@ pub unsafe extern "C" fn trunkline_client_list_resources(
 ) -> trunkline_result {
     guard(error, || {
         let (client, resources) = (handle!(client).connection.clone(), out!(resources));
-        resources.put(client.list("resources/list", "/resources", settled!(options))?.give());
-        Ok(())
+        resources.finish(client.list("resources/list", "/resources", settled!(options))?.give())
     })
 }
 
@@ -177,8 +174,7 @@ pub unsafe extern "C" fn trunkline_client_list_resource_templates(
     guard(error, || {
         let (client, resource_templates) = (handle!(client).connection.clone(), out!(resource_templates));
         resource_templates
-            .put(client.list("resources/templates/list", "/resourceTemplates", settled!(options))?.give());
-        Ok(())
+            .finish(client.list("resources/templates/list", "/resourceTemplates", settled!(options))?.give())
     })
 }
 
@@ -224,8 +220,7 @@ pub unsafe extern "C" fn trunkline_client_read_resource(
         let (client, result) = (handle!(client).connection.clone(), out!(result));
         let params = Params::default().text("uri", text!(uri));
         let json = client.request("resources/read", params.raw()?.as_deref(), settled!(options))?;
-        result.put(Text::copy(&json).give());
-        Ok(())
+        result.finish(Text::copy(&json).give())
     })
 }
 
@@ -274,8 +269,7 @@ pub unsafe extern "C" fn trunkline_client_list_prompts(
 ) -> trunkline_result {
     guard(error, || {
         let (client, prompts) = (handle!(client).connection.clone(), out!(prompts));
-        prompts.put(client.list("prompts/list", "/prompts", settled!(options))?.give());
-        Ok(())
+        prompts.finish(client.list("prompts/list", "/prompts", settled!(options))?.give())
     })
 }
 
@@ -323,8 +317,7 @@ pub unsafe extern "C" fn trunkline_client_get_prompt(
         let params =
             Params::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
         let json = client.request("prompts/get", params.raw()?.as_deref(), settled!(options))?;
-        result.put(Text::copy(&json).give());
-        Ok(())
+        result.finish(Text::copy(&json).give())
     })
 }
 
@@ -388,8 +381,7 @@ pub unsafe extern "C" fn trunkline_client_complete(
             .required("argument", "argument", text!(argument))?
             .optional("context", "context", text!(context))?;
         let json = client.request("completion/complete", params.raw()?.as_deref(), settled!(options))?;
-        result.put(Text::copy(&json).give());
-        Ok(())
+        result.finish(Text::copy(&json).give())
     })
 }
 

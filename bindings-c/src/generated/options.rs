@@ -2,6 +2,8 @@
 //!
 //! The setters of options that follow from their declaration.
 
+use trunkline_bridge::message::Time;
+
 use crate::edge::failure::{trunkline_error, trunkline_result};
 use crate::edge::ffi::{free, give, guard, out, text};
 use crate::edge::options::set;
@@ -10,6 +12,7 @@ use crate::json::parsed;
 use crate::options::{
     trunkline_client_options, trunkline_http_options, trunkline_server_options, trunkline_tool_options,
 };
+use crate::requests::trunkline_request_options;
 
 /// The limits of a server; see `trunkline_server_options_set_limit`.
 #[repr(C)]
@@ -85,10 +88,7 @@ pub unsafe extern "C" fn trunkline_server_options_new(
     options: *mut *mut trunkline_server_options,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        out!(options).put(give(trunkline_server_options::default()));
-        Ok(())
-    })
+    guard(error, || out!(options).finish(give(trunkline_server_options::default())))
 }
 
 /// Sets the name for people.
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     options: *mut trunkline_server_options,
     state_key: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.push("stateKeys", text!(state_key)))
+    set!(options, options.given.push("stateKeys", text!(state_key))?)
 }
 
 /// Sets whether to run handlers again from the top for each answer in the legacy era too, as
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_extension(
     name: trunkline_str,
     settings: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.put_in("extensions", text!(name), parsed("settings", text!(settings))?))
+    set!(options, options.given.put_in("extensions", text!(name), parsed("settings", text!(settings))?)?)
 }
 
 /// Adds one of the capabilities that are declared outside of the specification, by name, with
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     name: trunkline_str,
     settings: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?))
+    set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?)?)
 }
 
 /// Frees options. NULL is allowed.
@@ -192,10 +192,7 @@ pub unsafe extern "C" fn trunkline_tool_options_new(
     options: *mut *mut trunkline_tool_options,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        out!(options).put(give(trunkline_tool_options::default()));
-        Ok(())
-    })
+    guard(error, || out!(options).finish(give(trunkline_tool_options::default())))
 }
 
 /// Sets whether the output schema describes `{"result": value}`.
@@ -247,10 +244,7 @@ pub unsafe extern "C" fn trunkline_http_options_new(
     options: *mut *mut trunkline_http_options,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        out!(options).put(give(trunkline_http_options::default()));
-        Ok(())
-    })
+    guard(error, || out!(options).finish(give(trunkline_http_options::default())))
 }
 
 /// Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
@@ -298,7 +292,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_host(
     options: *mut trunkline_http_options,
     allowed_host: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.push("allowedHosts", text!(allowed_host)))
+    set!(options, options.given.push("allowedHosts", text!(allowed_host))?)
 }
 
 /// Adds one of the values of `Origin` that are allowed beside those of this machine, such as
@@ -308,7 +302,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_origin(
     options: *mut trunkline_http_options,
     allowed_origin: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.push("allowedOrigins", text!(allowed_origin)))
+    set!(options, options.given.push("allowedOrigins", text!(allowed_origin))?)
 }
 
 /// Sets the time after which a client comes back when its connection was closed early. In
@@ -363,10 +357,7 @@ pub unsafe extern "C" fn trunkline_client_options_new(
     options: *mut *mut trunkline_client_options,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        out!(options).put(give(trunkline_client_options::default()));
-        Ok(())
-    })
+    guard(error, || out!(options).finish(give(trunkline_client_options::default())))
 }
 
 /// Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
@@ -445,7 +436,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.endpoint.put_in("headers", text!(name), text!(value)))
+    set!(options, options.endpoint.put_in("headers", text!(name), text!(value))?)
 }
 
 /// Adds one of the environment variables for the child process. For child processes only.
@@ -455,11 +446,11 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.child.put_in("env", text!(name), text!(value)))
+    set!(options, options.child.put_in("env", text!(name), text!(value))?)
 }
 
-/// Sets whether the child process gets the environment of this process too; it does by default.
-/// For child processes only.
+/// Sets whether the child process gets the environment of this process too. Without this option,
+/// it does. For child processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,
@@ -481,5 +472,50 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
 /// Frees options. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_free(options: *mut trunkline_client_options) {
+    free!(options)
+}
+
+/// Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_new(
+    options: *mut *mut trunkline_request_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || out!(options).finish(give(trunkline_request_options::default())))
+}
+
+/// Sets the name of the question that an answer of the client belongs to, in a request of a
+/// handler. Without it, questions are counted by kind.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_key(
+    options: *mut trunkline_request_options,
+    key: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.message.key = Some(text!(key).to_owned()))
+}
+
+/// Sets the longest time of the request, or of each page; progress starts it anew. The
+/// connection's option by default. In milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_timeout_ms(
+    options: *mut trunkline_request_options,
+    timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.message.timeout = Some(Time::from_millis(timeout_ms)))
+}
+
+/// Sets the longest time however much it progresses, or of all pages. The connection's option by
+/// default. In milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
+    options: *mut trunkline_request_options,
+    max_timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.message.max_timeout = Some(Time::from_millis(max_timeout_ms)))
+}
+
+/// Frees options. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_free(options: *mut trunkline_request_options) {
     free!(options)
 }

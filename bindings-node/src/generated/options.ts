@@ -266,7 +266,10 @@ export interface AuthOptions {
 export interface ChildOptions {
   /** Environment variables for the child process. */
   env?: Readonly<Record<string, string>>;
-  /** `true` if the child process gets the environment of this process too; it does by default. */
+  /**
+   * Whether the child process gets the environment of this process too. Without this option, it
+   * does.
+   */
   inheritEnv?: boolean;
   /** The folder that the child process runs in; this process's own by default. */
   cwd?: string;

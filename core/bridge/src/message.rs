@@ -77,6 +77,13 @@ pub(crate) use message;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Time(pub Duration);
 
+impl Time {
+    /// The time of so many milliseconds, within the bound.
+    pub fn from_millis(milliseconds: u64) -> Self {
+        Self(config::millis(Some(milliseconds), Duration::ZERO))
+    }
+}
+
 impl Described for Time {
     const TYPE: Type = Type::Duration;
 }
@@ -350,7 +357,7 @@ message! {
         ;
         /// Environment variables for the child process.
         env: BTreeMap<String, String> = "env",
-        /// `true` if the child process gets the environment of this process too; it does by default.
+        /// Whether the child process gets the environment of this process too. Without this option, it does.
         inherit_env: Option<bool> = "inheritEnv",
         /// The folder that the child process runs in; this process's own by default.
         cwd: Option<String> = "cwd",
@@ -376,6 +383,9 @@ message! {
     }
 }
 
+/// The method by which middleware runs the rest of the request.
+pub const NEXT: &str = "next";
+
 message! {
     /// A request to the server of a connection, or to the client of a call.
     pub struct Request {
@@ -384,7 +394,8 @@ message! {
         ;
         /// The parameters. `_meta`, tokens, ids and headers are the core's business.
         params: Option<RawJson> = "params",
-        /// To the client of a call: names the question that an answer belongs to; without it questions are counted by kind.
+        /// Name of the question that an answer of the client belongs to, in a request of a handler. Without it, questions are
+        /// counted by kind.
         key: Option<String> = "key",
         /// All pages of a list as one.
         all: bool = "all",

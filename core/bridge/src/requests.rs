@@ -3,7 +3,7 @@
 use super::{
     BridgeError, ErrorKind, Event, EventKind, Lane, Reply,
     entries::{Entry, HostReply, MAX_WAITING, Sent, Slot, Waiting},
-    message::{Request, Time},
+    message::{NEXT, Request, Time},
     notifications,
     port::{PortInner, full},
     queue::Latest,
@@ -16,9 +16,6 @@ use trunkline::{
     protocol::{RawJson, RpcError},
     server::{CallInfo, ClientRequestError},
 };
-
-/// The method by which middleware runs the rest of the request.
-const NEXT: &str = "next";
 
 /// The receiver of a request.
 enum Peer {

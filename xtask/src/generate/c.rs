@@ -1,6 +1,8 @@
 //! The files of the C library that follow from the surface: result codes, options, operations. Their comments become the
 //! header's.
 
+use std::collections::BTreeMap;
+
 use super::surface::{Caller, ErrorKind, Field, Model, Operation, Presence, Surface, Type, Unit};
 use super::text::{prefixed, snake, wrapped};
 use super::{File, MARK};
@@ -16,11 +18,30 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("errors", errors(&surface.errors)),
         ("client", client(&surface.operations)),
         ("context", context(&surface.operations)),
-        ("features", features()),
+        ("features", features(surface)),
         ("options", options(surface)),
     ]
     .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
-    .into()
+    .into_iter()
+    .chain([(format!("{FOLDER}/methods.h"), methods(&surface.operations))])
+    .collect()
+}
+
+/// The macros of methods, which the header has after its first lines.
+fn methods(operations: &[Operation]) -> String {
+    let mut names = BTreeMap::new();
+    for Operation { name, method, fixed, .. } in operations {
+        if fixed.is_empty() {
+            names.entry(name.to_uppercase()).or_insert(method);
+        }
+    }
+    let macros: String =
+        names.iter().map(|(name, method)| format!("#define TRUNKLINE_METHOD_{name} \"{method}\"\n")).collect();
+    format!(
+        "/* {MARK} */\n\n\
+         /** Methods that have functions of their own here, for `trunkline_client_request` and \
+         `trunkline_call_start_request`. */\n{macros}"
+    )
 }
 
 fn modules() -> String {
@@ -126,7 +147,7 @@ fn blocking(operation: &Operation) -> String {
                  is yours: `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.",
                 lists(doc)
             );
-            let body = format!("{output}.put(client.list(\"{method}\", \"/{list}\", settled!(options))?.give());");
+            let body = format!("{output}.finish(client.list(\"{method}\", \"/{list}\", settled!(options))?.give())");
             (doc, Some(output), body)
         }
         (_, _, Some(result)) => {
@@ -136,13 +157,13 @@ fn blocking(operation: &Operation) -> String {
             );
             let body = format!(
                 "let json = client.request(\"{method}\", params.raw()?.as_deref(), settled!(options))?;\n\
-                 result.put(Text::copy(&json).give());"
+                 result.finish(Text::copy(&json).give())"
             );
             (doc, Some("result".to_owned()), body)
         }
         (_, _, None) => {
             let doc = format!("{doc} Blocks until the answer is there {BLOCKS}\n\n{params}`options` may be NULL.");
-            let body = format!("client.request(\"{method}\", params.raw()?.as_deref(), settled!(options))?;");
+            let body = format!("client.request(\"{method}\", params.raw()?.as_deref(), settled!(options))?;\nOk(())");
             (doc, None, body)
         }
     };
@@ -161,7 +182,7 @@ fn blocking(operation: &Operation) -> String {
          options: *const trunkline_request_options,\n{declared}\
          error: *mut *mut trunkline_error,\n\
          ) -> trunkline_result {{\n\
-         guard(error, || {{\n{first}\n{params}{body}\nOk(())\n}})\n}}\n",
+         guard(error, || {{\n{first}\n{params}{body}\n}})\n}}\n",
         comment(&doc, ""),
         declarations(operation),
     )
@@ -340,7 +361,7 @@ struct Source {
     note: &'static str,
 }
 
-const OBJECTS: [Object; 4] = [
+const OBJECTS: [Object; 5] = [
     Object {
         name: "server",
         sources: &[
@@ -388,7 +409,20 @@ const OBJECTS: [Object; 4] = [
             },
         ],
     },
+    Object {
+        name: "request",
+        sources: &[Source {
+            record: "Request",
+            place: "message",
+            except: &["method", "params", "all", "progress", "wait"],
+            limits: false,
+            note: "",
+        }],
+    },
 ];
+
+/// The place that is a message with typed members; the others hold JSON.
+const TYPED: &str = "message";
 
 /// Lists that are given as a whole, as a JSON array.
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
@@ -429,13 +463,15 @@ fn options(surface: &Surface) -> String {
     }
     format!(
         "//! The setters of options that follow from their declaration.\n\n\
+         use trunkline_bridge::message::Time;\n\n\
          use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
          use crate::edge::ffi::{{free, give, guard, out, text}};\n\
          use crate::edge::options::set;\n\
          use crate::edge::text::trunkline_str;\n\
          use crate::json::parsed;\n\
          use crate::options::{{trunkline_client_options, trunkline_http_options, trunkline_server_options, \
-         trunkline_tool_options}};\n\n\
+         trunkline_tool_options}};\n\
+         use crate::requests::trunkline_request_options;\n\n\
          {}{functions}",
         numbered(&limits)
     )
@@ -491,8 +527,7 @@ fn made(object: &str) -> String {
          error: *mut *mut trunkline_error,\n\
          ) -> trunkline_result {{\n\
          guard(error, || {{\n\
-         out!(options).put(give(trunkline_{object}_options::default()));\n\
-         Ok(())\n}})\n}}\n"
+         out!(options).finish(give(trunkline_{object}_options::default()))\n}})\n}}\n"
     )
 }
 
@@ -512,6 +547,15 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
     let singular = member.strip_suffix('s').unwrap_or(&member);
     let is_whole = WHOLE_LISTS.contains(&&**json);
     let (function, doc, arguments, change) = match &field.ty {
+        Type::Duration if *place == TYPED => {
+            let doc = with_default(field, &sets(doc));
+            let change = format!("{} = Some(Time::from_millis({member}))", field.name);
+            (format!("set_{member}"), doc, format!("{member}: u64,"), change)
+        }
+        Type::String if *place == TYPED => {
+            let change = format!("{} = Some(text!({member}).to_owned())", field.name);
+            (format!("set_{member}"), sets(doc), format!("{member}: trunkline_str,"), change)
+        }
         Type::Boolean => {
             let stated = ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start));
             let sentence = match stated {
@@ -531,7 +575,7 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
                 Some(allowed) => format!("allow_{allowed}"),
                 None => format!("add_{singular}"),
             };
-            let change = format!("push(\"{json}\", text!({singular}))");
+            let change = format!("push(\"{json}\", text!({singular}))?");
             (function, adds(doc), format!("{singular}: trunkline_str,"), change)
         }
         // Settings by name.
@@ -542,7 +586,7 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
             };
             let more = if value == "settings" { " The settings are a JSON object." } else { "" };
             let doc = format!("{}{more}", adds(doc));
-            let change = format!("put_in(\"{json}\", text!(name), {text})");
+            let change = format!("put_in(\"{json}\", text!(name), {text})?");
             (format!("set_{singular}"), doc, format!("name: trunkline_str,\n{value}: trunkline_str,"), change)
         }
         Type::String | Type::Values(_) => {
@@ -623,7 +667,9 @@ struct Feature {
     kind: &'static str,
     /// The model of the descriptor.
     model: &'static str,
-    /// The member that names the feature, and a word for it.
+    /// The member that names the feature.
+    member: &'static str,
+    /// The argument that names the feature, and a word for it.
     named_by: (&'static str, &'static str),
     /// The members that most descriptors have.
     example: &'static str,
@@ -634,6 +680,7 @@ const FEATURES: [Feature; 4] = [
         name: "tool",
         kind: "tool",
         model: "Tool",
+        member: "name",
         named_by: ("name", "name"),
         example: r#"{"name": …, "description": …, "inputSchema": …}"#,
     },
@@ -641,6 +688,7 @@ const FEATURES: [Feature; 4] = [
         name: "resource",
         kind: "resource",
         model: "Resource",
+        member: "uri",
         named_by: ("uri", "URI"),
         example: r#"{"uri": …, "name": …, "mimeType": …}"#,
     },
@@ -648,6 +696,7 @@ const FEATURES: [Feature; 4] = [
         name: "resource_template",
         kind: "resourceTemplate",
         model: "ResourceTemplate",
+        member: "uriTemplate",
         named_by: ("uri_template", "text"),
         example: r#"{"uriTemplate": …, "name": …, "mimeType": …}"#,
     },
@@ -655,57 +704,138 @@ const FEATURES: [Feature; 4] = [
         name: "prompt",
         kind: "prompt",
         model: "Prompt",
+        member: "name",
         named_by: ("name", "name"),
         example: r#"{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}"#,
     },
 ];
 
-fn features() -> String {
-    let functions: String = FEATURES
-        .iter()
-        .map(|Feature { name, kind, model, named_by: (argument, word), example }| {
-            let words = name.replace('_', " ");
-            let add = format!(
-                "Adds a {words}, as `trunkline_server_add` does. `descriptor` is the specification's {model} as JSON: \
-                 `{example}`."
-            );
-            let remove = format!("Removes the {words} of that {word}, as `trunkline_server_remove` does.");
-            format!(
-                "\n{}#[unsafe(no_mangle)]\n\
-                 pub unsafe extern \"C\" fn trunkline_server_add_{name}(\n\
-                 server: *mut trunkline_server,\n\
-                 descriptor: trunkline_str,\n\
-                 callback: trunkline_call_callback,\n\
-                 user_data: *mut c_void,\n\
-                 destructor: trunkline_destructor,\n\
-                 error: *mut *mut trunkline_error,\n\
-                 ) -> trunkline_result {{\n\
-                 let user_data = UserData::new(user_data, destructor);\n\
-                 guard(error, || {{\n\
-                 let callback = CallCallback::new(callback, user_data);\n\
-                 handle!(server).add_described(\"{kind}\", text!(descriptor), callback)\n\
-                 }})\n}}\n\n\
-                 {}#[unsafe(no_mangle)]\n\
-                 pub unsafe extern \"C\" fn trunkline_server_remove_{name}(\n\
-                 server: *mut trunkline_server,\n\
-                 {argument}: trunkline_str,\n\
-                 error: *mut *mut trunkline_error,\n\
-                 ) -> trunkline_result {{\n\
-                 guard(error, || handle!(server).remove_named(\"{kind}\", text!({argument})))\n}}\n",
-                comment(&add, ""),
-                comment(&remove, ""),
-            )
-        })
-        .collect();
+/// A feature or hook whose registration has members of its own: its name, on the waist too, and its message.
+const HOOKS: [(&str, &str); 3] =
+    [("completion", "RegisterCompletion"), ("provider", "RegisterProvider"), ("middleware", "RegisterMiddleware")];
+
+/// The members of registrations that are not arguments.
+const IMPLIED: [&str; 2] = ["server", "lane"];
+
+/// The members whose names say too little, or too much, as names of arguments in C.
+const ARGUMENTS: [(&str, &str); 4] =
+    [("of", "category"), ("list_changed", "category"), ("resource_updated", "uri"), ("elicitation_complete", "id")];
+
+fn argument(field: &Field) -> &str {
+    let named = ARGUMENTS.iter().find(|(name, _)| *name == field.name);
+    named.map_or(&field.name, |(_, argument)| argument)
+}
+
+fn features(surface: &Surface) -> String {
+    let described: String = FEATURES.iter().map(described).collect();
+    let hooks: String = HOOKS.iter().map(|(name, record)| hook(name, fields(surface, record))).collect();
+    let notified: String = fields(surface, "NotifyServer").iter().map(notified).collect();
+    let names: String =
+        FEATURES.iter().map(|Feature { kind, member, .. }| format!("(\"{kind}\", \"{member}\"),\n")).collect();
     format!(
-        "//! The features that a descriptor describes: adding and removing them.\n\n\
+        "//! The features and hooks of servers: adding and removing them, and notifications about them.\n\n\
          use std::ffi::c_void;\n\n\
+         use trunkline_bridge::message::NotifyServer;\n\n\
          use crate::calls::{{CallCallback, trunkline_call_callback}};\n\
          use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
          use crate::edge::ffi::{{guard, handle, text}};\n\
          use crate::edge::text::trunkline_str;\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
-         use crate::server::trunkline_server;\n\
-         {functions}"
+         use crate::json::{{parsed, parsed_or_none}};\n\
+         use crate::options::Given;\n\
+         use crate::server::trunkline_server;\n\n\
+         /// The member of a descriptor that names a feature of that kind.\n\
+         pub(crate) const NAMED_BY: [(&str, &str); {}] = [{names}];\n\
+         {described}{hooks}{notified}",
+        FEATURES.len()
+    )
+}
+
+/// The functions of a feature that a descriptor describes.
+fn described(feature: &Feature) -> String {
+    let Feature { name, kind, model, named_by: (argument, word), example, .. } = feature;
+    let words = name.replace('_', " ");
+    let add = format!(
+        "Adds a {words}, as `trunkline_server_add` does. `descriptor` is the specification's {model} as JSON: `{example}`."
+    );
+    let remove = format!("Removes the {words} of that {word}, as `trunkline_server_remove` does.");
+    let body = format!("handle!(server).add_described(\"{kind}\", text!(descriptor), callback)");
+    format!(
+        "{}\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_server_remove_{name}(\n\
+         server: *mut trunkline_server,\n\
+         {argument}: trunkline_str,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || handle!(server).remove_named(\"{kind}\", text!({argument})))\n}}\n",
+        added(name, &add, "descriptor: trunkline_str,\n", &body),
+        comment(&remove, ""),
+    )
+}
+
+/// The function that adds a feature or hook with the members of its registration as arguments.
+fn hook(name: &str, fields: &[Field]) -> String {
+    let given = || fields.iter().filter(|field| !IMPLIED.contains(&&*field.json));
+    let (mut documented, mut declared, mut members) = (String::new(), String::new(), String::new());
+    for field in given() {
+        let Field { json, doc, .. } = field;
+        let argument = argument(field);
+        declared += &format!("{argument}: trunkline_str,\n");
+        let (form, member) = match (is_text(field), field.presence) {
+            (true, _) => ("", format!("entry.put(\"{json}\", text!({argument}));\n")),
+            (false, Presence::Required) => {
+                (" JSON.", format!("entry.put(\"{json}\", parsed(\"{argument}\", text!({argument}))?);\n"))
+            }
+            (false, _) => {
+                let parsed = format!("parsed_or_none(\"{argument}\", text!({argument}))?");
+                let put = format!("entry.put(\"{json}\", {argument});");
+                (" JSON, or empty for none.", format!("if let Some({argument}) = {parsed} {{\n{put}\n}}\n"))
+            }
+        };
+        documented += &format!("\n- `{argument}`: {doc}{form}");
+        members += &member;
+    }
+    let doc = format!("Adds a {name}, as `trunkline_server_add` does.\n{documented}");
+    let body =
+        format!("let mut entry = Given::default();\n{members}handle!(server).add(\"{name}\", entry, callback, |_| ())");
+    added(name, &doc, &declared, &body)
+}
+
+/// A function that adds something to a server.
+fn added(name: &str, doc: &str, declared: &str, body: &str) -> String {
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_server_add_{name}(\n\
+         server: *mut trunkline_server,\n{declared}\
+         callback: trunkline_call_callback,\n\
+         user_data: *mut c_void,\n\
+         destructor: trunkline_destructor,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         let user_data = UserData::new(user_data, destructor);\n\
+         guard(error, || {{\n\
+         let callback = CallCallback::new(callback, user_data);\n{body}\n\
+         }})\n}}\n",
+        comment(doc, ""),
+    )
+}
+
+/// The function that sends one of the notifications of a server.
+fn notified(field: &Field) -> String {
+    let Field { name, json, doc, .. } = field;
+    let argument = argument(field);
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_server_{}(\n\
+         server: *mut trunkline_server,\n\
+         {argument}: trunkline_str,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || {{\n\
+         let {name} = Some(text!({argument}).to_owned());\n\
+         handle!(server).notify(NotifyServer {{ {name}, ..NotifyServer::default() }})\n\
+         }})\n}}\n",
+        comment(&format!("Notifies the clients of the server.\n\n- `{argument}`: {doc}"), ""),
+        snake(json),
     )
 }
