@@ -145,7 +145,8 @@ impl Server {
     }
 
     /// Notifies the client that was sent this elicitation by URL of its completion (2025-11-25 only; other revisions have no
-    /// such notification). `false`: no connected client was sent it.
+    /// such notification). Ids are unique; if several clients were sent one id, all of them are notified, each once.
+    /// `false`: no connected client was sent it.
     pub fn elicitation_complete(&self, elicitation_id: &str) -> bool {
         self.state().listeners().elicitation_complete(elicitation_id)
     }

@@ -64,7 +64,8 @@ impl Listeners {
     }
 
     pub(in crate::server) fn elicitation_complete(&self, id: &str) -> bool {
-        self.all().iter().any(|listener| listener.elicitation_complete(id))
+        // Each client that was sent it, and no other: an id that a host gave to several is told to them all.
+        self.all().iter().fold(false, |any, listener| listener.elicitation_complete(id) | any)
     }
 
     pub(in crate::server) fn task_changed(&self, change: &TaskChange<'_>) {

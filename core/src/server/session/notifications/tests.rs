@@ -1,10 +1,13 @@
 //! Receivers of notifications.
 
 use crate::{
-    protocol::Revision,
+    protocol::{
+        Revision,
+        model::{ElicitParams, ElicitUrlParams},
+    },
     server::{
-        Resource, Server,
-        tests::{Peer, modern, server},
+        Context, Resource, Server, Tool,
+        tests::{Peer, accept, modern, server, text_of},
     },
 };
 use serde_json::{Value, json};
@@ -70,4 +73,48 @@ async fn only_what_is_watched_is_kept() {
     }
     let kept = |peer: &Peer| peer.connection.notifications().pending.lock().resources.len();
     assert_eq!((kept(&before), kept(&after)), (1, 0));
+}
+
+/// Opens a page under the id that its argument names.
+fn opens_pages() -> Server {
+    let open = |ctx: Context| async move {
+        let arguments: Value = ctx.arguments().parse()?;
+        let page = ElicitUrlParams {
+            mode: "url".to_owned(),
+            message: "Sign in".to_owned(),
+            url: "https://example.com/".to_owned(),
+            elicitation_id: arguments["id"].as_str().map(str::to_owned),
+            ..ElicitUrlParams::default()
+        };
+        ctx.elicit(ElicitParams::Url(page)).await?;
+        crate::Ok("opened")
+    };
+    let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+    server().add_tool(Tool::new("open", "Opens a page.", open).input_schema(schema)).build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn eli_28_completion_is_told_to_those_that_were_sent_the_id_and_to_no_other() {
+    let server = opens_pages();
+    let peer = async || Peer::of(&server).in_session(Revision::V2025_11_25, json!({"elicitation": {"url": {}}})).await;
+    let (bystander, one, two, other) = (peer().await, peer().await, peer().await, peer().await);
+    for (peer, id) in [(&one, "shared"), (&two, "shared"), (&other, "alone")] {
+        let call = peer.request("tools/call", json!({"name": "open", "arguments": {"id": id}}));
+        let asked = peer.told("elicitation/create").await;
+        assert_eq!(asked["params"]["elicitationId"], id);
+        peer.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept(json!({}))}));
+        assert_eq!(text_of(&peer.answer(call).await), "opened");
+    }
+    let notification =
+        |id| json!({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}});
+    assert!(!server.elicitation_complete("unknown"));
+    assert!(server.elicitation_complete("shared"));
+    assert_eq!(one.rest().await, [notification("shared")]);
+    assert_eq!(two.rest().await, [notification("shared")], "the first of them is not the only one");
+    assert!(!server.elicitation_complete("shared"), "it is complete once");
+    assert!(server.elicitation_complete("alone"));
+    assert_eq!(other.rest().await, [notification("alone")]);
+    for peer in [&bystander, &one, &two] {
+        assert_eq!(peer.rest().await, [] as [Value; 0]);
+    }
 }
