@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -34,6 +36,20 @@ after(() => server.close());
 
 test("a listener knows where it is", () => {
   assert.deepEqual([listener.host, listener.url], ["127.0.0.1", `http://127.0.0.1:${listener.port}/mcp`]);
+});
+
+test("HTTP-05: a server listens on loopback unless it is told otherwise", async () => {
+  const others = Object.values(networkInterfaces()).flat().filter(({ family, internal }) => family === "IPv4" && !internal);
+  const reach = async (host) => {
+    const socket = connect({ host, port: listener.port });
+    try {
+      await once(socket, "connect", { signal: AbortSignal.timeout(5_000) });
+    } finally {
+      socket.destroy();
+    }
+  };
+  await reach("127.0.0.1");
+  for (const { address } of others) await assert.rejects(reach(address), { code: "ECONNREFUSED" }, address);
 });
 
 for (const revision of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "auto"]) {

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
+import ipaddress
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -40,6 +43,24 @@ def test_every_revision(revision: str, json: bool, stateless: bool) -> None:
                 assert len(await client.list_tools()) == 4
                 results = await asyncio.gather(*[client.call_tool("steps") for _ in range(20)])
                 assert {result.text for result in results} == {"done"}
+
+    run(check())
+
+
+def test_http_05_a_server_listens_on_loopback_unless_told_otherwise() -> None:
+    async def check() -> None:
+        async with Slow().server.serve("http", port=0) as listener:
+            assert ipaddress.ip_address(listener.host).is_loopback
+            socket.create_connection((listener.host, listener.port), 5).close()
+            # A socket without a peer has the address that leads outside; nothing is sent.
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
+                with contextlib.suppress(OSError):
+                    outward.connect(("192.0.2.1", 9))
+                address = outward.getsockname()[0]
+            # Without a network there is no other address.
+            if address != "0.0.0.0":
+                with pytest.raises(ConnectionRefusedError):
+                    socket.create_connection((address, listener.port), 5)
 
     run(check())
 

@@ -117,6 +117,11 @@ fn server() -> Server {
             let auth = ctx.auth();
             serde_json::to_string(&auth).unwrap()
         })
+        .tool("steps", "Reports two steps.", |ctx: Context| async move {
+            ctx.progress(1.0, Some(2.0)).await;
+            ctx.progress(2.0, Some(2.0)).await;
+            serde_json::to_string(&ctx.auth()).unwrap()
+        })
         .add_tool(
             Tool::new("write", "Needs more.", |_: Context| async move { "written".to_owned() }).scopes(["files:write"]),
         )
@@ -235,7 +240,7 @@ async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_says_what_is_nee
         assert_eq!(answer.status(), 401, "{method} {path}");
         assert_eq!(challenges(&answer), std::slice::from_ref(&challenge));
     }
-    // SEC-01, HTTP-06, DISC-29: also what opens nothing, and what is no message.
+    // SEC-01, DISC-29: also what opens nothing, and what is no message.
     let answer = fixture.send(Method::POST, "/mcp", &[], Some(&json!("nonsense"))).await;
     assert_eq!(answer.status(), 401);
     // Browsers ask before they send, and have no token then.
@@ -369,6 +374,54 @@ async fn sec_02_and_sec_04_a_session_is_its_openers() {
     assert_eq!(fixture.send(Method::POST, "/mcp", &headers, Some(&ping)).await.status(), 404);
 }
 
+/// The events of a stream that has ended: their ids, and the messages of those that hold one.
+async fn events_of(response: Response) -> (Vec<String>, Vec<Value>) {
+    assert_eq!(response.status(), 200);
+    let text = response.text().await.unwrap();
+    let ids = text.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned).collect();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
+    (ids, data.map(|data| serde_json::from_str(data).unwrap()).collect())
+}
+
+#[tokio::test]
+async fn sec_04_events_are_resumed_by_the_principal_that_they_were_sent_to() {
+    let issuer = Issuer::start().await;
+    let fixture = Fixture::new(issuer.authorization()).await;
+    let [alice, bob] = ["alice", "bob"].map(|name| bearer(&issuer.token(json!({"sub": name}))));
+    let [of_alice, of_bob] = [fixture.session(&alice).await, fixture.session(&bob).await];
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "steps", "arguments": {}, "_meta": {"progressToken": "t"}}});
+    let post = async |token: &str, session: &str| {
+        let headers = [("authorization", token), ("mcp-session-id", session)];
+        events_of(fixture.send(Method::POST, "/mcp", &headers, Some(&call)).await).await
+    };
+    let (ids, sent) = post(&alice, &of_alice).await;
+    // An event that opens the stream, two reports of progress and the response.
+    assert_eq!((ids.len(), sent.len()), (4, 3), "{ids:?} {sent:?}");
+    assert!(sent[2].to_string().contains("alice"), "{sent:?}");
+    let resume = async |token: &str, session: &str, last: &str| {
+        let headers = [("authorization", token), ("mcp-session-id", session), ("last-event-id", last)];
+        fixture.send(Method::GET, "/mcp", &headers, None).await
+    };
+    for last in &ids {
+        // In the session of the other, and in one's own: before it has events, where the id is unknown.
+        assert_eq!(resume(&bob, &of_alice, last).await.status(), 404, "{last}");
+        assert_eq!(resume(&bob, &of_bob, last).await.status(), 400, "{last}");
+    }
+    // With events under the same ids: those are one's own.
+    let (same_ids, of_his_own) = post(&bob, &of_bob).await;
+    assert_eq!(same_ids, ids);
+    assert!(of_his_own[2].to_string().contains("bob"));
+    let (_, again) = events_of(resume(&bob, &of_bob, &ids[0]).await).await;
+    assert_eq!(again, of_his_own);
+    // A later token of the principal itself gets them.
+    let later = bearer(&issuer.token(json!({"jti": "2"})));
+    for (position, last) in ids.iter().enumerate() {
+        let (_, again) = events_of(resume(&later, &of_alice, last).await).await;
+        assert_eq!(again, sent[position..], "{last}");
+    }
+}
+
 #[tokio::test]
 async fn sec_04_a_stream_of_http_sse_is_its_openers() {
     let issuer = Issuer::start().await;
@@ -475,6 +528,37 @@ async fn xau_67_and_xau_68_and_xau_69_nonces() {
 }
 
 // ---- verifiers of one's own ----
+
+/// On loopback every local user can connect: a secret that only one of them has keeps the others out.
+#[tokio::test]
+async fn sec_20_a_local_server_is_guarded_with_a_token() {
+    let verifier = |verification: Verification| {
+        let identity = Identity::default().with_subject("me");
+        let is_mine = verification.token() == "the-secret-of-this-user";
+        verification.complete(if is_mine { Ok(identity) } else { Err(Refusal::InvalidToken("Unknown".to_owned())) });
+    };
+    let builder = Authorization::builder("http://127.0.0.1/mcp", Arc::new(verifier));
+    let fixture = Fixture::new(builder.authorization_server("https://auth.example")).await;
+    assert!(fixture.url("/mcp").starts_with("http://127.0.0.1:"));
+    let mine = "Bearer the-secret-of-this-user";
+    for wrong in [&[] as &[_], &[("authorization", "Bearer the-secret-of-another")], &[("authorization", "Basic eDp5")]]
+    {
+        assert_eq!(fixture.call("who", wrong).await.status(), 401, "{wrong:?}");
+        for (method, path) in [
+            (Method::POST, "/mcp"),
+            (Method::GET, "/mcp"),
+            (Method::DELETE, "/mcp"),
+            (Method::GET, "/sse"),
+            (Method::POST, "/messages?sessionId=x"),
+        ] {
+            let body = (method == Method::POST).then(initialize);
+            let answer = fixture.send(method.clone(), path, wrong, body.as_ref()).await;
+            assert_eq!(answer.status(), 401, "{method} {path} {wrong:?}");
+        }
+    }
+    assert_eq!(auth_of(fixture.call("who", &[("authorization", mine)]).await).await["principal"], "me");
+    fixture.session(mine).await;
+}
 
 #[tokio::test]
 async fn verifiers_may_answer_later_and_their_failures_let_nobody_in() {

@@ -774,6 +774,7 @@ static trunkline_listener *listen_http(trunkline_server *server) {
   CHECK(trunkline_http_options_set_port(options, 0) == TRUNKLINE_OK);
   OK(trunkline_server_listen_http(server, options, &listener, &error));
   trunkline_http_options_free(options);
+  /* HTTP-05: nobody named an address. */
   CHECK(strncmp(trunkline_listener_url(listener).data, "http://127.0.0.1:", 17) == 0);
   return listener;
 }

@@ -90,7 +90,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     #[test]
-    fn http_42_and_43_ids_are_long_and_visible() {
+    fn http_43_ids_are_long_and_visible() {
         let mut sessions = Sessions::new(10, MINUTE);
         let id = sessions.insert(Instant::now(), [0xff; ID_BYTES], "s");
         assert!(id.len() >= 22 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{id}");

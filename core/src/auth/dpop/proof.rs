@@ -49,7 +49,7 @@ pub(in crate::auth) fn read(headers: &HeaderMap, expected: &Expected<'_>) -> Res
     verify(value.to_str().map_err(|_| "The DPoP proof is not ASCII")?, expected)
 }
 
-fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'static str> {
+pub(super) fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'static str> {
     let jws = Jws::parse(proof).map_err(|_| "The DPoP proof is no signed JWT")?;
     if jws.header.typ.as_deref() != Some("dpop+jwt") {
         return Err("The DPoP proof is not of the type dpop+jwt");

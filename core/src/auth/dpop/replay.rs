@@ -41,7 +41,13 @@ impl Replays {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::proof::{Expected, verify},
+        *,
+    };
+    use crate::auth::{Algorithm, jwk, tests::Key};
+    use serde_json::json;
+    use url::Url;
 
     fn proof(key: &str, id: &str) -> Proof {
         Proof { key: key.into(), id: id.into(), nonce: None }
@@ -60,6 +66,34 @@ mod tests {
         }
         // After that its date refuses it.
         assert!(replays.note(1000 + 3 * GENERATION, &proof("k", "1")));
+    }
+
+    /// A server under so many proofs that it forgets: the `iat` window alone then limits how long one may be used again.
+    #[test]
+    fn xau_70_a_forgotten_proof_is_refused_by_its_age() {
+        let key = Key::es256();
+        let mut replays = Replays::default();
+        let made = 1_800_000_000;
+        let text = key.sign(
+            &json!({"typ": "dpop+jwt", "alg": key.alg(), "jwk": key.public()}),
+            &json!({"jti": "1", "htm": "POST", "htu": "https://mcp.example/mcp", "iat": made,
+                "ath": jwk::sha256(b"the-token")}),
+        );
+        let url = Url::parse("https://mcp.example/mcp").unwrap();
+        let accepts = |now: u64, replays: &mut Replays| {
+            let expected =
+                Expected { method: "POST", url: &url, token: "the-token", algorithms: &[Algorithm::Es256], now };
+            verify(&text, &expected).is_ok_and(|proof| replays.note(now, &proof))
+        };
+        assert!(accepts(made, &mut replays));
+        assert!(!accepts(made + 1, &mut replays));
+        for id in 0..2 * MAX {
+            replays.note(made + 2, &proof("other", &id.to_string()));
+        }
+        assert!(accepts(made + WINDOW, &mut replays), "it was not forgotten: this test shows nothing");
+        let mut forgetful = Replays::default();
+        assert!(!accepts(made + WINDOW + 1, &mut forgetful));
+        assert!(!accepts(made - WINDOW - 1, &mut forgetful));
     }
 
     #[test]

@@ -44,6 +44,16 @@ impl Session {
     }
 }
 
+/// Takes the bytes of a session id from a source of randomness, all of them and as they come (HTTP-42). `None`: it failed.
+fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Option<[u8; ID_BYTES]> {
+    let mut random = [0; ID_BYTES];
+    if let Err(error) = fill(&mut random) {
+        tracing::error!(target: "trunkline", "no session can be opened, for the system gives no random bytes: {error}");
+        return None;
+    }
+    Some(random)
+}
+
 /// All of them.
 pub(super) struct SessionTable {
     sessions: Mutex<Sessions<Session>>,
@@ -58,11 +68,7 @@ impl SessionTable {
 
     /// Opens a session: its id, or `None` if there is no room or no randomness.
     pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: Session) -> Option<String> {
-        let mut random = [0; ID_BYTES];
-        if let Err(error) = getrandom::fill(&mut random) {
-            tracing::error!(target: "trunkline", "no session can be opened, for the system gives no random bytes: {error}");
-            return None;
-        }
+        let random = new_id(getrandom::fill)?;
         self.sweep_from_now_on(runtime);
         let now = runtime.now();
         if !self.sessions.lock().has_room() {
@@ -135,5 +141,32 @@ impl SessionEnd {
 impl Drop for SessionEnd {
     fn drop(&mut self) {
         self.sessions.remove(&self.id).iter().for_each(Session::end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn http_42_ids_are_made_of_the_systems_random_bytes_and_of_nothing_else() {
+        let counted = new_id(|bytes| {
+            bytes.iter_mut().zip(1..).for_each(|(byte, number)| *byte = number);
+            Ok(())
+        });
+        let numbers: Vec<u8> = counted.unwrap().to_vec();
+        assert_eq!(numbers, (1..=24).collect::<Vec<u8>>(), "192 bits, none of them made here");
+        // Without randomness there is no session, rather than one with an id that can be guessed.
+        assert_eq!(new_id(|_| Err(getrandom::Error::UNSUPPORTED)), None);
+
+        // Each bit of the system's bytes is set about as often as not: no counter, no clock, no fixed part. A count
+        // outside of these bounds is twelve standard deviations away from the mean.
+        const IDS: usize = 4096;
+        let ids: std::collections::HashSet<_> = (0..IDS).map(|_| new_id(getrandom::fill).unwrap()).collect();
+        assert_eq!(ids.len(), IDS);
+        for bit in 0..ID_BYTES * 8 {
+            let set = ids.iter().filter(|id| id[bit / 8] >> (bit % 8) & 1 == 1).count();
+            assert!(set.abs_diff(IDS / 2) < 12 * 32, "bit {bit} was set in {set} of {IDS}");
+        }
     }
 }

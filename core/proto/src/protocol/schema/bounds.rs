@@ -311,6 +311,16 @@ mod tests {
     }
 
     #[test]
+    fn sch_10_a_pattern_that_backtracks_without_end_is_given_up() {
+        // The look-behind keeps it from an engine that takes linear time.
+        let schema = Schema::compile(&json!({"items": {"pattern": "^(?:(a+)+)+(?<!a)b$"}})).unwrap();
+        let started = Instant::now();
+        assert!(schema.validate(&json!(vec!["a".repeat(40); 10])).is_err());
+        assert!(schema.validate(&json!(["a".repeat(100_000)])).is_err());
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    }
+
+    #[test]
     fn sch_10_ambiguous_recursion_is_decided_and_explained_in_time() {
         let branch = json!({"properties": {"x": {"$ref": "#/$defs/n"}}, "required": ["z"]});
         let schema = json!({"$defs": {"n": {"anyOf": [branch, branch, branch]}}, "$ref": "#/$defs/n"});
