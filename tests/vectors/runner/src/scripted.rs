@@ -154,6 +154,12 @@ fn check_headers(message: &Value, headers: &HashMap<String, String>) -> Result<(
     if version.is_string() {
         is("mcp-protocol-version", version)?;
         is("mcp-method", &message["method"])?;
+        // H26-03; the names and URIs of vectors need no encoding.
+        match message["method"].as_str() {
+            Some("tools/call" | "prompts/get") => is("mcp-name", &message["params"]["name"])?,
+            Some("resources/read") => is("mcp-name", &message["params"]["uri"])?,
+            _ => is("mcp-name", &Value::Null)?,
+        }
     } else if message["method"] == "initialize" {
         is("mcp-session-id", &Value::Null)?;
     } else {
