@@ -90,7 +90,8 @@
 //!
 //! Signatures name types of `bytes`, `http`, `http-body`, `schemars`, `serde_json` and `tower-service` only. `schemars` and
 //! `serde_json` are re-exported, so that a program can use the versions that this crate uses. Structs of the protocol are built
-//! with their constructors or with `..Default::default()`, because later revisions add fields.
+//! with their constructors or with `..Default::default()`, because later revisions add fields. Structs of options are built with
+//! their setters, such as [`ServerOptions::with_page_size`], because later releases add options.
 //!
 //! [`protocol`] and [`engine`] are re-exported from the pure crate `trunkline-proto`. [`server`] and [`client`] are async over
 //! traits, and [`transport`] drives them with tokio.
@@ -115,7 +116,7 @@ use trunkline_proto::http;
 pub use trunkline_proto::{engine, protocol};
 
 pub use client::{Client, ClientError, ClientEvents, ClientOptions, RequestOptions};
-pub use engine::RevisionChoice;
+pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
 pub use server::{
     CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,

@@ -640,7 +640,7 @@ async fn a_subscription_needs_a_client_that_takes_a_stream() {
 
 #[tokio::test]
 async fn what_is_no_message_gets_its_status() {
-    let limits = trunkline::engine::Limits::default().with_max_message_bytes(1000);
+    let limits = trunkline::Limits::default().with_max_message_bytes(1000);
     let fixture = Fixture::with(HttpOptions::default(), ServerOptions::default().with_limits(limits)).await;
     let post = || fixture.ask("POST").json(&json!({}));
     for (ask, status) in [

@@ -1,6 +1,7 @@
 //! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON Schema checks. Pure.
 
 mod annotations;
+#[doc(hidden)]
 pub mod describe;
 pub mod envelope;
 pub mod error;
@@ -11,6 +12,7 @@ pub mod meta;
 pub mod method;
 pub mod model;
 pub mod operation;
+#[doc(hidden)]
 pub mod options;
 pub mod project;
 mod raw;
