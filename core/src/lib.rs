@@ -97,30 +97,45 @@
 //! traits, and [`transport`] drives them with tokio.
 
 #![forbid(unsafe_code)]
+// Parts of a module that only another feature uses are no mistake; with all features on, they would be.
+#![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "auth")]
 pub mod auth;
+#[cfg(feature = "full")]
 #[doc(hidden)]
 pub mod bridge_support;
+#[cfg(feature = "client")]
 pub mod client;
 pub mod prelude;
 pub mod runtime;
+#[cfg(feature = "server")]
 pub mod server;
 mod sync;
+#[cfg(feature = "tokio")]
 pub mod transport;
 pub mod wire_log;
 
+#[cfg(feature = "server")]
 pub use schemars;
 pub use serde_json;
 
 use trunkline_proto::http;
 pub use trunkline_proto::{engine, protocol};
 
+#[cfg(feature = "client")]
 pub use client::{Client, ClientError, ClientEvents, ClientOptions, RequestOptions};
 pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
+#[cfg(feature = "server")]
 pub use server::{
     CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,
     Tool, ToolError,
     typed::result::{Ok, Result},
 };
-pub use transport::{ChildCommand, HttpOptions, Listener};
+#[cfg(feature = "child-process")]
+pub use transport::ChildCommand;
+#[cfg(feature = "http-server")]
+pub use transport::HttpOptions;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
+pub use transport::Listener;

@@ -2,8 +2,14 @@
 //!
 //! [`crate::Result`] and [`crate::Ok`] are not among them: they would hide those of the standard library.
 
+#[cfg(feature = "child-process")]
+pub use crate::ChildCommand;
+#[cfg(feature = "server")]
 pub use crate::{
-    CallError, ChildCommand, Client, ClientError, ClientOptions, ContentBlock, Context, Json, Params, Prompt,
-    RequestOptions, Resource, ResourceTemplate, RpcError, Server, ServerOptions, State, Tool, ToolError,
+    CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerOptions, State, Tool,
+    ToolError,
     server::{IntoPromptResult, IntoResourceResult, IntoToolResult, TaskSupport},
 };
+#[cfg(feature = "client")]
+pub use crate::{Client, ClientError, ClientOptions, RequestOptions};
+pub use crate::{ContentBlock, RpcError};

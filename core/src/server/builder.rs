@@ -4,7 +4,7 @@ use super::{
     AsyncHandler, CallError, CompletionEntry, CompletionTarget, Context, IntoCompletionResult, IntoEntry,
     IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareEntry, Next, Prompt, PromptEntry, Provider,
     ProviderEntry, RegisterError, Resource, ResourceEntry, ResourceTemplate, ResourceTemplateEntry, Server,
-    ServerOptions, SkillEntry, Tool, ToolEntry, typed,
+    ServerOptions, Tool, ToolEntry, typed,
 };
 use crate::protocol::model::Implementation;
 use std::future::Future;
@@ -191,8 +191,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_middleware(entry).map(drop))
     }
 
+    #[cfg(feature = "skills")]
     /// Adds an agent skill.
-    pub fn add_skill(self, entry: SkillEntry) -> Self {
+    pub fn add_skill(self, entry: super::SkillEntry) -> Self {
         self.adding(|server| server.add_skill(entry).map(drop))
     }
 

@@ -109,6 +109,7 @@ impl Server {
         self.state().add(Addition::Middleware(middleware)).map(|()| Registration::Hook(number))
     }
 
+    #[cfg(feature = "skills")]
     /// Registers an agent skill, as resources and by the skills extension; as [`Self::add_tool`].
     ///
     /// # Errors

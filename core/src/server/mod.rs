@@ -24,8 +24,10 @@ pub use handlers::{
 pub use options::ServerOptions;
 pub use registry::{
     Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
-    Registration, ResourceEntry, ResourceTemplateEntry, SkillEntry, SkillFile, TaskSupport, ToolEntry,
+    Registration, ResourceEntry, ResourceTemplateEntry, TaskSupport, ToolEntry,
 };
+#[cfg(feature = "skills")]
+pub use registry::{SkillEntry, SkillFile};
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{Failure, Outbound, Outgoing};

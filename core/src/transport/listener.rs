@@ -1,13 +1,15 @@
 //! A listening server, on any transport.
 
-use super::{
-    closing::{Closing, Deadline},
-    http_server::{HttpListener, HttpOptions, MountedListener},
-    stdio::{Direct, PipeServer, ReadHandoff, take_stdio},
-};
+use super::closing::{Closing, Deadline};
+#[cfg(feature = "http-server")]
+use super::http_server::{HttpListener, HttpOptions, MountedListener};
+#[cfg(feature = "stdio")]
+use super::stdio::{Direct, PipeServer, ReadHandoff, take_stdio};
 use crate::{runtime::Runtime, server::Server};
 use serde_json::{Value, json};
-use std::{fs::File, io, sync::Arc, time::Duration};
+#[cfg(feature = "stdio")]
+use std::fs::File;
+use std::{io, sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
 /// A running listener. Dropping it does not end it.
@@ -17,25 +19,29 @@ pub struct Listener {
 }
 
 enum Kind {
+    #[cfg(feature = "stdio")]
     Pipe(PipeServer),
+    #[cfg(feature = "http-server")]
     Http(HttpListener),
+    #[cfg(feature = "http-server")]
     Mounted(Arc<MountedListener>),
 }
 
 /// Returns whether two files are one, a socket for both directions say.
-#[cfg(unix)]
+#[cfg(all(unix, feature = "stdio"))]
 fn is_same(one: &File, other: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
     identity(one) == identity(other)
 }
 
-#[cfg(not(unix))]
+#[cfg(all(not(unix), feature = "stdio"))]
 fn is_same(_: &File, _: &File) -> bool {
     false
 }
 
 impl Listener {
+    #[cfg(feature = "stdio")]
     /// Serves this process's standard input and output, which nothing else can use from now on.
     /// `handoff`: for a host that reads the input itself at times.
     #[doc(hidden)]
@@ -47,17 +53,20 @@ impl Listener {
         Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, handoff)?)))
     }
 
+    #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {
         Ok(Self::of(Kind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
     }
 
+    #[cfg(feature = "http-server")]
     /// An endpoint inside a web framework; `path`: the only one that is served, if the framework has not chosen it already.
     #[doc(hidden)]
     pub fn mounted(server: &Server, runtime: Arc<dyn Runtime>, options: &HttpOptions, path: Option<&str>) -> Self {
         Self::of(Kind::Mounted(Arc::new(MountedListener::new(server.clone(), options, path, runtime))))
     }
 
+    #[cfg(feature = "http-server")]
     /// The endpoint, if it is inside a web framework.
     #[doc(hidden)]
     pub fn as_mounted(&self) -> Option<&Arc<MountedListener>> {
@@ -74,7 +83,11 @@ impl Listener {
     /// The URL of the endpoint, if it listens on HTTP.
     pub fn url(&self) -> Option<String> {
         match &*self.kind {
-            Kind::Pipe(_) | Kind::Mounted(_) => None,
+            #[cfg(feature = "stdio")]
+            Kind::Pipe(_) => None,
+            #[cfg(feature = "http-server")]
+            Kind::Mounted(_) => None,
+            #[cfg(feature = "http-server")]
             Kind::Http(listener) => Some(listener.url()),
         }
     }
@@ -83,7 +96,11 @@ impl Listener {
     #[doc(hidden)]
     pub fn facts(&self) -> Value {
         match &*self.kind {
-            Kind::Pipe(_) | Kind::Mounted(_) => json!({}),
+            #[cfg(feature = "stdio")]
+            Kind::Pipe(_) => json!({}),
+            #[cfg(feature = "http-server")]
+            Kind::Mounted(_) => json!({}),
+            #[cfg(feature = "http-server")]
             Kind::Http(listener) => listener.facts(),
         }
     }
@@ -91,7 +108,9 @@ impl Listener {
     /// Completes when the listener has ended: it was closed, or (standard input) its input ended.
     pub async fn ended(&self) {
         match &*self.kind {
+            #[cfg(feature = "stdio")]
             Kind::Pipe(pipe) => pipe.ended().await,
+            #[cfg(feature = "http-server")]
             Kind::Http(_) | Kind::Mounted(_) => self.closing.ended().await,
         }
     }
@@ -110,8 +129,11 @@ impl Listener {
 impl Kind {
     async fn close(&self, deadline: Deadline) {
         match self {
+            #[cfg(feature = "stdio")]
             Self::Pipe(pipe) => pipe.close(deadline).await,
+            #[cfg(feature = "http-server")]
             Self::Http(listener) => listener.close(deadline).await,
+            #[cfg(feature = "http-server")]
             Self::Mounted(listener) => listener.close(deadline).await,
         }
     }

@@ -1,26 +1,49 @@
 //! Transports: tokio drivers for each of them, and the entry points that need one.
 
+#[cfg(feature = "child-process")]
 mod child;
+#[cfg(feature = "child-process")]
 pub(crate) mod child_link;
+#[cfg(any(feature = "stdio", feature = "http-server", feature = "http-client"))]
 pub(crate) mod closing;
+#[cfg(any(feature = "server", feature = "client"))]
 mod entry;
+#[cfg(feature = "http-client")]
 mod http_client;
+#[cfg(feature = "auth")]
 mod http_fetch;
+#[cfg(feature = "http-server")]
 pub(crate) mod http_server;
+#[cfg(feature = "http-server")]
+mod listen_address;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
 mod listener;
+#[cfg(all(feature = "server", feature = "client"))]
 pub(crate) mod memory;
+#[cfg(feature = "skills")]
 mod skill_folder;
+#[cfg(any(feature = "stdio", feature = "child-process", feature = "http-server"))]
 pub(crate) mod stdio;
 mod tokio_runtime;
 mod wire_file;
 
+#[cfg(feature = "child-process")]
 pub use child::{ChildCommand, ChildStderr};
-pub use entry::{ListenAddress, Target};
+#[cfg(feature = "client")]
+pub use entry::Target;
+#[cfg(feature = "http-client")]
 pub use http_client::HttpConnector;
+#[cfg(feature = "auth")]
 pub use http_fetch::HttpFetch;
+#[cfg(feature = "http-server")]
 pub use http_server::{HttpBody, HttpOptions, HttpService};
+#[cfg(feature = "http-server")]
+pub use listen_address::ListenAddress;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
 pub use listener::Listener;
 pub use tokio_runtime::TokioRuntime;
 
+#[cfg(feature = "child-process")]
 pub(crate) use child_link::ChildConnector;
+#[cfg(all(feature = "server", feature = "client"))]
 pub(crate) use memory::MemoryConnector;

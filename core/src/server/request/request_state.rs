@@ -1,5 +1,7 @@
 //! `requestState`: what one round leaves for the next, sealed so that the client can carry it and nothing else (MRTR-06, MRTR-07).
 
+mod cipher;
+
 use crate::{
     protocol::{RawJson, RpcError},
     server::{
@@ -7,11 +9,8 @@ use crate::{
         random,
     },
 };
-use aws_lc_rs::{
-    aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey},
-    digest::{SHA256, digest},
-};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use cipher::{Cipher, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -88,13 +87,12 @@ pub(super) struct Binding<'a> {
 /// The format's version; the first byte of every state.
 const VERSION: u8 = 1;
 const KEY_ID: usize = 8;
-const NONCE: usize = 12;
 /// More than this does not belong into a message that goes back and forth.
 const MAX_SEALED: usize = 256 * 1024;
 
 /// Seals and opens.
 pub(super) struct Sealer {
-    keys: Vec<(RandomizedNonceKey, [u8; KEY_ID])>,
+    keys: Vec<(Cipher, [u8; KEY_ID])>,
     /// The key lives and dies with this process, and nobody has been told yet.
     warn: AtomicBool,
 }
@@ -108,8 +106,8 @@ impl Sealer {
         let keys = if keys.is_empty() { &random } else { keys };
         let prepared = |key: &StateKey| {
             let mut id = [0; KEY_ID];
-            id.copy_from_slice(&digest(&SHA256, &key.0).as_ref()[..KEY_ID]);
-            RandomizedNonceKey::new(&AES_256_GCM, &key.0).ok().map(|sealing| (sealing, id))
+            id.copy_from_slice(&sha256(&key.0)[..KEY_ID]);
+            Cipher::new(&key.0).map(|cipher| (cipher, id))
         };
         Self { keys: keys.iter().filter_map(prepared).collect(), warn }
     }
@@ -136,24 +134,25 @@ impl Sealer {
             contents: contents.clone(),
         };
         self.seal_text(&sealed).ok_or_else(|| {
-            tracing::error!(target: "trunkline", "the state of {} is larger than {MAX_SEALED} bytes, or cannot be sealed", binding.method);
+            let reason = match cfg!(feature = "request-state") {
+                true => format!("is larger than {MAX_SEALED} bytes, or cannot be sealed"),
+                false => "cannot be sealed: the feature request-state of the crate is off".to_owned(),
+            };
+            tracing::error!(target: "trunkline", "the state of {} {reason}", binding.method);
             RpcError::internal()
         })
     }
 
     fn seal_text(&self, sealed: &Sealed) -> Option<String> {
         let (key, id) = self.keys.first()?;
-        let mut text = serde_json::to_vec(sealed).ok()?;
+        let text = serde_json::to_vec(sealed).ok()?;
         if text.len() > MAX_SEALED {
             return None;
         }
         let mut head = vec![VERSION];
         head.extend_from_slice(id);
-        let nonce = key.seal_in_place_append_tag(Aad::from(&head[..]), &mut text).ok()?;
-        let mut out = head;
-        out.extend_from_slice(nonce.as_ref());
-        out.extend_from_slice(&text);
-        Some(URL_SAFE_NO_PAD.encode(out))
+        let sealed = key.seal(&head, &text)?;
+        Some(URL_SAFE_NO_PAD.encode([head, sealed].concat()))
     }
 
     /// Opens what an earlier round sealed, if it belongs to this request.
@@ -178,15 +177,11 @@ impl Sealer {
         }
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (head, rest) = bytes.split_at_checked(1 + KEY_ID)?;
-        let (nonce, rest) = rest.split_at_checked(NONCE)?;
         if head[0] != VERSION {
             return None;
         }
         let (key, _) = self.keys.iter().find(|(_, id)| id == &head[1..])?;
-        let mut text = rest.to_vec();
-        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let plain = key.open_in_place(nonce, Aad::from(head), &mut text).ok()?;
-        serde_json::from_slice(plain).ok()
+        serde_json::from_slice(&key.open(head, rest)?).ok()
     }
 }
 
@@ -205,7 +200,7 @@ fn digest_of(binding: &Binding<'_>) -> String {
         }
         canonical(&Value::Object(members), &mut text);
     }
-    URL_SAFE_NO_PAD.encode(digest(&SHA256, &text))
+    URL_SAFE_NO_PAD.encode(sha256(&text))
 }
 
 /// The same text for the same value, whatever the order of its members.
@@ -235,7 +230,7 @@ fn canonical(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "request-state"))]
 mod tests {
     use super::*;
     use serde_json::json;

@@ -2,7 +2,6 @@
 
 use crate::server::{CallInfo, ClientRequestError, handlers::ResponseCallback};
 use crate::{
-    auth::Identity,
     engine::RequestInfo,
     protocol::{
         RawJson, Revision, method,
@@ -271,8 +270,9 @@ impl Context {
         self.facts.name()
     }
 
+    #[cfg(feature = "auth")]
     /// The verified identity of the caller; `None` where no access tokens are needed.
-    pub fn auth(&self) -> Option<Identity> {
+    pub fn auth(&self) -> Option<crate::auth::Identity> {
         self.scope().auth.as_ref()?.parse().ok()
     }
 

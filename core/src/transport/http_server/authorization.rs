@@ -1,7 +1,7 @@
 //! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host` and `Origin` and before
 //! anything of the message (docs/versions.md, 2.2).
 
-use super::{body::HttpBody, reply};
+use super::{body::HttpBody, options::HttpOptions, reply};
 use crate::{
     auth::{self, Authorization, Identity, Refusal, Refused, Scheme},
     http::{classify, rejection::Rejection},
@@ -9,7 +9,6 @@ use crate::{
     runtime::Runtime,
     server::{Outbound, Outgoing, Server},
 };
-use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Response, header, request::Parts};
 use serde_json::json;
 use std::{
@@ -20,6 +19,47 @@ use std::{
 /// How long a verifier may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
+/// The authorization of an endpoint, if it has one.
+pub(super) struct AccessControl(Option<Authorization>);
+
+impl AccessControl {
+    pub(super) fn of(options: &HttpOptions) -> Self {
+        Self(options.auth.clone())
+    }
+
+    /// Finds out who sent a request, as [`Caller::of`].
+    pub(super) async fn caller(&self, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
+        Caller::of(self.0.as_ref(), parts, runtime).await
+    }
+
+    /// Whether the metadata document is at this path.
+    pub(super) fn has_metadata(&self, path: &str, endpoint: Option<&str>) -> bool {
+        self.0.as_ref().is_some_and(|authorization| authorization.metadata(path, endpoint).is_some())
+    }
+
+    /// The metadata document (RFC 9728), which needs no token, if the request is for it.
+    pub(super) fn metadata(&self, parts: &Parts, endpoint: Option<&str>) -> Option<Response<HttpBody>> {
+        let document = self.0.as_ref()?.metadata(parts.uri.path(), endpoint)?;
+        if !matches!(parts.method, Method::GET | Method::HEAD) {
+            return Some(reply::not_allowed("This document is read with GET", "GET, HEAD, OPTIONS"));
+        }
+        let mut response = reply::json(document);
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+        // A cache must not answer a page with a response to a request that had no origin.
+        headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+        Some(response)
+    }
+
+    /// Tells the nonce for the next proof, with every response long before the old one ends (XAU-67, XAU-69).
+    pub(super) fn add_nonce(&self, response: &mut Response<HttpBody>) {
+        let nonce = self.0.as_ref().and_then(|authorization| authorization.nonce(now()));
+        if let Some(nonce) = nonce.and_then(|nonce| HeaderValue::try_from(nonce).ok()) {
+            response.headers_mut().insert(NONCE, nonce);
+        }
+    }
+}
 
 /// The sender of a request. Cheap to clone.
 #[derive(Clone, Default)]
@@ -38,7 +78,7 @@ impl Caller {
     /// # Errors
     /// If the request has no good token, or if it is not a POST, which may need more, and the token does not grant what
     /// everything needs.
-    pub(super) async fn of(
+    async fn of(
         authorization: Option<&Authorization>,
         parts: &Parts,
         runtime: &Arc<dyn Runtime>,
@@ -136,26 +176,6 @@ fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused
         rejection.headers.extend(HeaderValue::try_from(challenge).map(|value| (header::WWW_AUTHENTICATE, value)));
     }
     rejection
-}
-
-/// The metadata document (RFC 9728), which needs no token.
-pub(super) fn metadata(document: Bytes, parts: &Parts) -> Response<HttpBody> {
-    if !matches!(parts.method, Method::GET | Method::HEAD) {
-        return reply::not_allowed("This document is read with GET", "GET, HEAD, OPTIONS");
-    }
-    let mut response = reply::json(document);
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-    // For every caller: a cached answer to a request without an origin is not an answer for a page.
-    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-    response
-}
-
-/// Tells the nonce for the next proof, with every response long before the old one ends (XAU-67, XAU-69).
-pub(super) fn add_nonce(authorization: &Authorization, response: &mut Response<HttpBody>) {
-    if let Some(nonce) = authorization.nonce(now()).and_then(|nonce| HeaderValue::try_from(nonce).ok()) {
-        response.headers_mut().insert(NONCE, nonce);
-    }
 }
 
 /// In seconds since 1970, as dates in tokens are.

@@ -1,5 +1,9 @@
 //! Streamable HTTP, served by hyper: every revision on one endpoint, and HTTP+SSE beside it.
 
+#[cfg(feature = "auth")]
+mod authorization;
+#[cfg(not(feature = "auth"))]
+#[path = "no_authorization.rs"]
 mod authorization;
 mod body;
 mod cors;

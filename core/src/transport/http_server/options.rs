@@ -1,7 +1,10 @@
 //! The options of an HTTP endpoint.
 
+#[cfg(not(feature = "auth"))]
+use super::authorization::Authorization;
+#[cfg(feature = "auth")]
+use crate::auth::Authorization;
 use crate::{
-    auth::Authorization,
     protocol::options::{Bytes, Millis, OrFalse, Permissions, Port},
 };
 use std::{path::PathBuf, time::Duration};

@@ -1,7 +1,7 @@
 //! A server as a service: authorization and routing.
 
 use super::{
-    authorization::{self, Caller},
+    authorization::AccessControl,
     body::HttpBody,
     cors,
     gate::{Bounds, Gate},
@@ -11,7 +11,6 @@ use super::{
     state::Shared,
 };
 use crate::{
-    auth::Authorization,
     http::{
         guard::Guard,
         headers,
@@ -82,7 +81,7 @@ impl HttpService {
         Self {
             shared: Arc::new(Shared {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
-                auth: options.auth.clone(),
+                access: AccessControl::of(options),
                 routes: if below { routes.below() } else { routes },
                 stateless: options.stateless,
                 json: options.json,
@@ -111,9 +110,7 @@ impl HttpService {
                 rejected(rejection)
             }
         };
-        if let Some(auth) = &shared.auth {
-            authorization::add_nonce(auth, &mut response);
-        }
+        shared.access.add_nonce(&mut response);
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
             cors::allow(&mut response, origin, &parts.headers);
         }
@@ -123,8 +120,7 @@ impl HttpService {
     /// Returns whether there is anything for a request at its path.
     pub(super) fn serves<B>(&self, request: &Request<B>) -> bool {
         let shared = &self.shared;
-        let metadata = |auth: &Authorization| auth.metadata(request.uri().path(), shared.routes.endpoint()).is_some();
-        shared.auth.as_ref().is_some_and(metadata)
+        shared.access.has_metadata(request.uri().path(), shared.routes.endpoint())
             || shared.place(request.method(), request.uri(), request.headers()) != Place::Nowhere
     }
 
@@ -162,11 +158,10 @@ impl Shared {
             // Browsers ask before they send; the guard has answered already.
             return Ok(empty(StatusCode::NO_CONTENT));
         }
-        let document = |auth: &Authorization| auth.metadata(parts.uri.path(), self.routes.endpoint());
-        if let Some(document) = self.auth.as_ref().and_then(document) {
-            return Ok(authorization::metadata(document, parts));
+        if let Some(response) = self.access.metadata(parts, self.routes.endpoint()) {
+            return Ok(response);
         }
-        let caller = Caller::of(self.auth.as_ref(), parts, &self.runtime).await?;
+        let caller = self.access.caller(parts, &self.runtime).await?;
         let place = self.place(&parts.method, &parts.uri, &parts.headers);
         if place == Place::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());

@@ -1,11 +1,11 @@
 //! The state of one endpoint.
 
 use super::{
+    authorization::AccessControl,
     gate::Gate,
     session::{SessionEnd, SessionTable},
 };
 use crate::{
-    auth::Authorization,
     http::{guard::Guard, routes::Routes},
     runtime::Runtime,
     server::{Outbound, Server},
@@ -20,7 +20,7 @@ pub(super) struct Shared {
     pub(super) server: Server,
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) guard: Guard,
-    pub(super) auth: Option<Authorization>,
+    pub(super) access: AccessControl,
     pub(super) routes: Routes,
     pub(super) stateless: bool,
     pub(super) json: bool,

@@ -1,83 +1,29 @@
 //! Saying in one sentence why a value does not match its schema.
 
 use super::bounds::{Bounds, Search};
+use super::failure::{Failure, Invalid, brief};
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 /// Failures told at once: enough to correct a call, few enough to read.
 const MAX_FAILURES: usize = 3;
 /// Characters of one failure.
 const MAX_TEXT: usize = 300;
 
-/// Why a value does not match its schema. Displays as one line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invalid {
-    failures: Vec<Failure>,
-    more: bool,
-}
-
-/// One place where a value does not match.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// JSON pointer to the part of the value; empty for all of it.
-    pub path: String,
-    /// The problem there.
-    pub text: String,
-}
-
-impl Invalid {
-    /// The first failures; never empty.
-    pub fn failures(&self) -> &[Failure] {
-        &self.failures
-    }
-
-    pub(super) fn too_deep() -> Self {
-        Self::one("the value nests deeper than its recursive schema can be checked")
-    }
-
-    fn one(text: &str) -> Self {
-        Self { failures: vec![Failure { path: String::new(), text: text.to_owned() }], more: false }
-    }
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, failure) in self.failures.iter().enumerate() {
-            if index > 0 {
-                f.write_str("; ")?;
-            }
-            failure.fmt(f)?;
-        }
-        f.write_str(if self.more { "; and more" } else { "" })
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Invalid {}
-
-impl Failure {
-    pub(super) fn of(error: &ValidationError<'_>) -> Self {
-        let error = innermost(error);
-        Self { path: error.instance_path().to_string(), text: shortened(describe(error)) }
-    }
+/// The place of an error, and the problem there.
+pub(super) fn failure_of(error: &ValidationError<'_>) -> Failure {
+    let error = innermost(error);
+    Failure { path: error.instance_path().to_string(), text: shortened(describe(error)) }
 }
 
 /// Finds the first failures of a value that is not valid.
 pub(super) fn explain(validator: &jsonschema::Validator, bounds: &Bounds, value: &Value) -> Invalid {
     let mut failures: Vec<_> = match bounds.search(value) {
-        Search::All => validator.iter_errors(value).take(MAX_FAILURES + 1).map(|error| Failure::of(&error)).collect(),
-        Search::First => validator.validate(value).err().iter().map(Failure::of).collect(),
+        Search::All => validator.iter_errors(value).take(MAX_FAILURES + 1).map(|error| failure_of(&error)).collect(),
+        Search::First => validator.validate(value).err().iter().map(failure_of).collect(),
         Search::Nothing => Vec::new(),
     };
     if failures.is_empty() {
@@ -86,19 +32,6 @@ pub(super) fn explain(validator: &jsonschema::Validator, bounds: &Bounds, value:
     let more = failures.len() > MAX_FAILURES;
     failures.truncate(MAX_FAILURES);
     Invalid { failures, more }
-}
-
-/// A value in a few characters.
-pub(super) fn brief(value: &Value) -> String {
-    match value {
-        Value::Array(_) => "an array".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        Value::String(text) if text.chars().nth(40).is_some() => {
-            let start: String = text.chars().take(40).collect();
-            format!("{}…", Value::String(start))
-        }
-        scalar => scalar.to_string(),
-    }
 }
 
 /// The error to tell: of a union, the one in the branch that came furthest into the value.

@@ -1,6 +1,6 @@
 //! `x-mcp-header`: parameters of a tool that travel in HTTP headers too, so that others can route by them (2026-07-28).
 
-use super::explain::brief;
+use super::failure::brief;
 use super::keywords::{Subschema, subschemas};
 use serde_json::Value;
 use std::collections::HashMap;

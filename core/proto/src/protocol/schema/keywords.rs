@@ -51,6 +51,7 @@ const APPLICATORS: &[(&str, Place, Holds)] = &[
 /// A schema inside another.
 pub(super) struct Subschema<'a> {
     pub(super) keyword: &'static str,
+    #[cfg_attr(not(feature = "schema-validation"), allow(dead_code, reason = "the bounds of validation are off"))]
     pub(super) place: Place,
     /// The name or the index under the keyword, if it holds several schemas.
     pub(super) key: Option<Cow<'a, str>>,

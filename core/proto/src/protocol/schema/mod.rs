@@ -3,20 +3,32 @@
 //! Dialects: 2020-12, which is meant when `$schema` is absent (SCH-01), 2019-09, draft-07, draft-06 and draft-04. References
 //! are never fetched. `format` is an assertion up to draft-07 and an annotation after, as those dialects say.
 
+#[cfg(feature = "schema-validation")]
 mod bounds;
+#[cfg(feature = "schema-validation")]
 mod explain;
+mod failure;
 mod header_parameters;
 mod keywords;
+#[cfg(not(feature = "schema-validation"))]
+mod unchecked;
 
-pub use explain::{Failure, Invalid};
+pub use failure::{Failure, Invalid};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
 
+#[cfg(feature = "schema-validation")]
 use bounds::Bounds;
+#[cfg(feature = "schema-validation")]
 use jsonschema::error::ValidationErrorKind;
+#[cfg(feature = "schema-validation")]
 use jsonschema::{PatternOptions, ReferencingError, Retrieve, Uri, ValidationError, Validator};
 use serde_json::Value;
 
+#[cfg(not(feature = "schema-validation"))]
+pub use unchecked::Schema;
+
 /// A compiled JSON Schema. Compiling takes microseconds for a usual schema; do it once.
+#[cfg(feature = "schema-validation")]
 pub struct Schema {
     validator: Validator,
     bounds: Bounds,
@@ -47,6 +59,7 @@ pub enum SchemaError {
     NotAnObjectSchema(String),
 }
 
+#[cfg(feature = "schema-validation")]
 impl Schema {
     /// Compiles a schema.
     ///
@@ -81,12 +94,14 @@ impl Schema {
     }
 }
 
+#[cfg(feature = "schema-validation")]
 impl std::fmt::Debug for Schema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Schema").field("draft", &self.validator.draft()).finish_non_exhaustive()
     }
 }
 
+#[cfg(feature = "schema-validation")]
 impl SchemaError {
     fn from_build(error: ValidationError<'_>) -> Self {
         match error.kind() {
@@ -97,7 +112,7 @@ impl SchemaError {
                 ReferencingError::NoSuchAnchor { anchor } => Self::UnresolvedReference(format!("#{anchor}")),
                 other => Self::Invalid(Failure { path: String::new(), text: other.to_string() }),
             },
-            _ => Self::Invalid(Failure::of(&error)),
+            _ => Self::Invalid(explain::failure_of(&error)),
         }
     }
 }
@@ -111,22 +126,24 @@ pub fn check_input_root(schema: &Value) -> Result<(), SchemaError> {
     match schema {
         Value::Object(root) => match root.get("type") {
             Some(Value::String(kind)) if kind == "object" => Ok(()),
-            Some(kind) => Err(SchemaError::NotAnObjectSchema(format!("\"type\": {}", explain::brief(kind)))),
+            Some(kind) => Err(SchemaError::NotAnObjectSchema(format!("\"type\": {}", failure::brief(kind)))),
             None => Err(SchemaError::NotAnObjectSchema("one without \"type\"".to_owned())),
         },
-        other => Err(SchemaError::NotAnObjectSchema(explain::brief(other))),
+        other => Err(SchemaError::NotAnObjectSchema(failure::brief(other))),
     }
 }
 
+#[cfg(feature = "schema-validation")]
 struct NeverFetch;
 
+#[cfg(feature = "schema-validation")]
 impl Retrieve for NeverFetch {
     fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
         Err("references are never fetched".into())
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "schema-validation"))]
 mod tests {
     use super::*;
     use serde_json::json;

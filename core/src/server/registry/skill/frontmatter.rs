@@ -16,8 +16,7 @@ pub(in crate::server) struct Frontmatter {
 /// A missing or invalid member.
 pub(in crate::server) fn read(text: &str) -> Result<Frontmatter, String> {
     let yaml = block(text).ok_or("SKILL.md must begin with YAML frontmatter between two lines of ---")?;
-    let fields: Value =
-        serde_saphyr::from_str(yaml).map_err(|error| format!("the frontmatter of SKILL.md is no YAML: {error}"))?;
+    let fields = parse(yaml).map_err(|error| format!("the frontmatter of SKILL.md is no YAML: {error}"))?;
     let Value::Object(fields) = fields else { return Err("the frontmatter of SKILL.md must be a mapping".into()) };
     let text_of = |field: &str| {
         let text = fields.get(field).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
@@ -29,6 +28,16 @@ pub(in crate::server) fn read(text: &str) -> Result<Frontmatter, String> {
         return Err("the description of a skill has at most 1024 characters".into());
     }
     Ok(Frontmatter { name, description, fields })
+}
+
+#[cfg(feature = "skills")]
+fn parse(yaml: &str) -> Result<Value, serde_saphyr::Error> {
+    serde_saphyr::from_str(yaml)
+}
+
+#[cfg(not(feature = "skills"))]
+fn parse(_: &str) -> Result<Value, &'static str> {
+    Err("the feature skills of the crate is off")
 }
 
 fn block(text: &str) -> Option<&str> {

@@ -1,0 +1,73 @@
+//! Failures of validation, and values in a few characters.
+
+use serde_json::Value;
+use std::fmt;
+
+/// Why a value does not match its schema. Displays as one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    pub(super) failures: Vec<Failure>,
+    pub(super) more: bool,
+}
+
+/// One place where a value does not match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// JSON pointer to the part of the value; empty for all of it.
+    pub path: String,
+    /// The problem there.
+    pub text: String,
+}
+
+impl Invalid {
+    /// The first failures; never empty.
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    #[cfg(feature = "schema-validation")]
+    pub(super) fn too_deep() -> Self {
+        Self::one("the value nests deeper than its recursive schema can be checked")
+    }
+
+    #[cfg(feature = "schema-validation")]
+    pub(super) fn one(text: &str) -> Self {
+        Self { failures: vec![Failure { path: String::new(), text: text.to_owned() }], more: false }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, failure) in self.failures.iter().enumerate() {
+            if index > 0 {
+                f.write_str("; ")?;
+            }
+            failure.fmt(f)?;
+        }
+        f.write_str(if self.more { "; and more" } else { "" })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// A value in a few characters.
+pub(super) fn brief(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::String(text) if text.chars().nth(40).is_some() => {
+            let start: String = text.chars().take(40).collect();
+            format!("{}…", Value::String(start))
+        }
+        scalar => scalar.to_string(),
+    }
+}

@@ -1,0 +1,71 @@
+//! AES-256-GCM and SHA-256 for `requestState`, in Rust alone: a server over stdio needs no compiler for C.
+
+#[cfg(not(feature = "request-state"))]
+pub(super) use off::{Cipher, sha256};
+#[cfg(feature = "request-state")]
+pub(super) use on::{Cipher, sha256};
+
+/// The bytes of a nonce, which stands before the sealed text.
+pub(super) const NONCE: usize = 12;
+
+#[cfg(feature = "request-state")]
+mod on {
+    use super::NONCE;
+    use crate::server::random;
+    use aes_gcm::{
+        Aes256Gcm, KeyInit,
+        aead::{Aead, Payload},
+    };
+    use sha2::{Digest, Sha256};
+
+    /// A key that seals and opens.
+    pub(in crate::server::request::request_state) struct Cipher(Aes256Gcm);
+
+    impl Cipher {
+        pub(in crate::server::request::request_state) fn new(key: &[u8; 32]) -> Option<Self> {
+            Aes256Gcm::new_from_slice(key).ok().map(Self)
+        }
+
+        /// The nonce and the sealed text. `None`: the system has no random bytes now.
+        pub(in crate::server::request::request_state) fn seal(&self, head: &[u8], text: &[u8]) -> Option<Vec<u8>> {
+            let nonce = random::bytes::<NONCE>()?;
+            let sealed = self.0.encrypt(&nonce.into(), Payload { msg: text, aad: head }).ok()?;
+            Some([&nonce[..], &sealed].concat())
+        }
+
+        /// The text, if it was sealed by this key with this head.
+        pub(in crate::server::request::request_state) fn open(&self, head: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+            let (nonce, sealed) = sealed.split_first_chunk::<NONCE>()?;
+            self.0.decrypt(&(*nonce).into(), Payload { msg: sealed, aad: head }).ok()
+        }
+    }
+
+    pub(in crate::server::request::request_state) fn sha256(bytes: &[u8]) -> [u8; 32] {
+        Sha256::digest(bytes).into()
+    }
+}
+
+#[cfg(not(feature = "request-state"))]
+mod off {
+    /// No key: the feature `request-state` is off, so nothing can be sealed or opened.
+    pub(in crate::server::request::request_state) enum Cipher {}
+
+    impl Cipher {
+        pub(in crate::server::request::request_state) fn new(_: &[u8; 32]) -> Option<Self> {
+            None
+        }
+
+        pub(in crate::server::request::request_state) fn seal(&self, _: &[u8], _: &[u8]) -> Option<Vec<u8>> {
+            match *self {}
+        }
+
+        pub(in crate::server::request::request_state) fn open(&self, _: &[u8], _: &[u8]) -> Option<Vec<u8>> {
+            match *self {}
+        }
+    }
+
+    /// Stands in where nothing is compared: without a key, no state is sealed or opened.
+    pub(in crate::server::request::request_state) fn sha256(_: &[u8]) -> [u8; 32] {
+        [0; 32]
+    }
+}

@@ -1,0 +1,63 @@
+//! Stands in for `authorization.rs` where the feature `auth` is off: every caller is unknown and may come in.
+
+use super::{body::HttpBody, options::HttpOptions};
+use crate::{
+    http::rejection::Rejection,
+    protocol::envelope::Frame,
+    runtime::Runtime,
+    server::{Outbound, Server},
+};
+use http::{Response, request::Parts};
+use std::sync::Arc;
+
+/// The authorization of an endpoint, of which there is no value: the feature `auth` is off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authorization {}
+
+/// The authorization of an endpoint: none.
+pub(super) struct AccessControl;
+
+impl AccessControl {
+    pub(super) fn of(_: &HttpOptions) -> Self {
+        Self
+    }
+
+    /// Asks nobody for a token.
+    pub(super) async fn caller(&self, _: &Parts, _: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
+        Ok(Caller)
+    }
+
+    /// There is no metadata document.
+    pub(super) fn has_metadata(&self, _: &str, _: Option<&str>) -> bool {
+        false
+    }
+
+    /// There is no metadata document.
+    pub(super) fn metadata(&self, _: &Parts, _: Option<&str>) -> Option<Response<HttpBody>> {
+        None
+    }
+
+    /// There are no proofs, so there is no nonce for them.
+    pub(super) fn add_nonce(&self, _: &mut Response<HttpBody>) {}
+}
+
+/// The sender of a request, of whom nothing is known.
+#[derive(Clone, Default)]
+pub(super) struct Caller;
+
+impl Caller {
+    /// Lets every message in.
+    pub(super) fn enter(
+        &self,
+        _: &Server,
+        _: &Frame,
+        reply: Arc<dyn Outbound>,
+    ) -> Result<Arc<dyn Outbound>, Rejection> {
+        Ok(reply)
+    }
+
+    /// The name that sessions belong to: none.
+    pub(super) fn principal(&self) -> Option<&str> {
+        None
+    }
+}
