@@ -97,6 +97,8 @@
 //! traits, and [`transport`] drives them with tokio.
 
 #![forbid(unsafe_code)]
+// Only `transport` and tests may use what clippy.toml forbids.
+#![cfg_attr(test, allow(clippy::disallowed_types))]
 // Parts of a module that only another feature uses are no mistake; with all features on, they would be.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 

@@ -1,5 +1,7 @@
 //! Access tokens at an HTTP server: a real authorization server's keys, a real server, requests as clients send them.
 
+#![allow(clippy::disallowed_types)]
+
 use aws_lc_rs::{
     digest,
     rand::SystemRandom,

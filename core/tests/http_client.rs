@@ -1,5 +1,7 @@
 //! The client over Streamable HTTP: against servers of ours, and against scripted ones that do what real ones do wrong.
 
+#![allow(clippy::disallowed_types)]
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

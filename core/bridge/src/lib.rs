@@ -1,6 +1,8 @@
 //! The one waist that every binding uses: event queue, bell, commands. The contract is `docs/bridge.md`.
 
 #![forbid(unsafe_code)]
+// The bridge runs the one runtime of the process.
+#![allow(clippy::disallowed_types)]
 
 mod auth;
 mod config;

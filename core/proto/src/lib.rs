@@ -10,6 +10,8 @@
 //! [`trunkline`]: https://docs.rs/trunkline
 
 #![forbid(unsafe_code)]
+// Only tests may use what clippy.toml forbids.
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod engine;
 pub mod http;

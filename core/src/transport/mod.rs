@@ -1,5 +1,7 @@
 //! Transports: tokio drivers for each of them, and the entry points that need one.
 
+#![allow(clippy::disallowed_types)]
+
 #[cfg(feature = "child-process")]
 mod child;
 #[cfg(feature = "child-process")]

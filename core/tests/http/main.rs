@@ -1,5 +1,7 @@
 //! HTTP as it goes over the wire: a real server, and a client that writes its bytes by hand.
 
+#![allow(clippy::disallowed_types)]
+
 mod admission;
 mod resumption;
 mod sse;

@@ -1,5 +1,7 @@
 //! The core from outside: real processes, raw wires and scripted peers. One binary, so that it links once.
 
+#![allow(clippy::disallowed_types)]
+
 mod apps;
 mod client;
 mod features;

@@ -4,8 +4,9 @@ mod circles;
 mod counts;
 mod duplicates;
 mod examples;
-mod layers;
+mod features;
 mod lint;
+mod methods;
 mod prose;
 mod rooms;
 mod snippets;
@@ -55,13 +56,14 @@ pub(crate) struct Choice {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 25] = {
+const STEPS: [Step; 26] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
         Step { name: "rust clippy", languages: &[Rust], work: lint::rust_clippy },
         Step { name: "rust doc", languages: &[Rust], work: lint::rust_doc },
-        Step { name: "layers of the core", languages: &[Rust], work: layers::check },
+        Step { name: "cargo features", languages: &[Rust], work: features::check },
+        Step { name: "methods in bindings", languages: &[Rust], work: methods::check },
         Step { name: "import circles", languages: &[Rust, C], work: circles::check },
         Step { name: "requirements", languages: &[], work: |house, _| requirements::check(house) },
         Step { name: "prose", languages: &[], work: prose::check },
@@ -269,9 +271,9 @@ mod tests {
     #[test]
     fn words_choose_steps_and_each_must_find_one() {
         assert_eq!(chosen(&[]).unwrap().len(), STEPS.len());
-        assert_eq!(chosen(&["--only", "matrix,layers"]).unwrap(), ["layers of the core", "matrix"]);
+        assert_eq!(chosen(&["--only", "matrix,methods"]).unwrap(), ["methods in bindings", "matrix"]);
         let error = chosen(&["--only", "matrix,matirx"]).unwrap_err().to_string();
-        assert!(error.starts_with("--only \"matirx\"") && error.contains("layers of the core, "), "{error}");
+        assert!(error.starts_with("--only \"matirx\"") && error.contains("methods in bindings, "), "{error}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The bridge from outside, under a host and in processes of its own. One binary, so that it links once.
 
+#![allow(clippy::disallowed_types)]
+
 mod bridge;
 
 // The processes are the same as in the tests of the crate `trunkline`.

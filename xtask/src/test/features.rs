@@ -1,0 +1,89 @@
+//! Compiles the crate `trunkline` with the combinations of its cargo features that make sense, as clippy sees them.
+//!
+//! The combinations without `tokio` prove layers, too: `server`, `client` and `auth` alone have no runtime to import, and not each
+//! other. The list stands here, and not in a tool that tries every subset: most of the 2,048 subsets differ in nothing, and each
+//! costs seconds.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::house::House;
+use crate::process::run;
+use crate::test::{Choice, Count, counts};
+
+const DEADLINE: Duration = Duration::from_secs(600);
+
+/// The rest of the command builds with the feature `full`.
+const COMBINATIONS: [&str; 12] = [
+    "server",
+    "client",
+    "auth",
+    "server,client,tokio",
+    "server,stdio",
+    "server,stdio,request-state,schema-validation",
+    "server,http-server",
+    "http-server,auth",
+    "skills",
+    "client,child-process",
+    "client,http-client",
+    "child-process,http-client,schema-validation",
+];
+/// The features as `Cargo.toml` lists them.
+const MANIFEST: &str = "core/Cargo.toml";
+/// Features that stand for others, or for what the crate needs beside itself.
+const COLLECTIONS: [&str; 2] = ["default", "full"];
+
+pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+    let manifest = house.path(MANIFEST);
+    let text = std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+    let forgotten = forgotten(&text);
+    let said =
+        forgotten.iter().map(|feature| format!("no combination in xtask/src/test/features.rs has `{feature}`\n"));
+    let mut count = Count { passed: 0, failed: forgotten.len(), said: said.collect(), note: String::new() };
+    for lost in lost_rules(house)? {
+        count.failed += 1;
+        count.said.push_str(&lost);
+    }
+    for features in COMBINATIONS {
+        let mut cargo = house.cargo();
+        cargo.args(["clippy", "--quiet", "--package", "trunkline", "--no-default-features", "--features", features]);
+        cargo.args(["--", "-D", "warnings"]);
+        count = count.and(counts::of_one(&run(cargo, DEADLINE)?));
+    }
+    Ok(count)
+}
+
+/// Rules of `clippy.toml` that a nearer file lacks: clippy reads the nearest one only.
+fn lost_rules(house: &House) -> Result<Vec<String>> {
+    let read = |file: &str| std::fs::read_to_string(house.path(file)).with_context(|| format!("cannot read {file}"));
+    let all = read("clippy.toml")?;
+    let rules = || all.lines().map(str::trim).filter(|line| !line.starts_with('#') && line.len() > 1);
+    let mut lost = Vec::new();
+    for file in ["core/clippy.toml", "core/proto/clippy.toml"] {
+        let text = read(file)?;
+        let has = |rule: &str| text.lines().any(|line| line.trim() == rule);
+        lost.extend(rules().filter(|rule| !has(rule)).map(|rule| format!("{file} lacks `{rule}` of clippy.toml\n")));
+    }
+    Ok(lost)
+}
+
+/// Features of the manifest that no combination has.
+fn forgotten(manifest: &str) -> Vec<&str> {
+    let table = manifest.split("\n[features]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();
+    let names = table.lines().filter_map(|line| line.split_once(" = [").map(|(name, _)| name));
+    let is_tried =
+        |name: &&str| COMBINATIONS.iter().any(|features| features.split(',').any(|feature| feature == *name));
+    names.filter(|name| !COLLECTIONS.contains(name) && !is_tried(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feature_that_nothing_tries_is_found() {
+        let manifest = "[package]\n\n[features]\ndefault = [\"full\"]\nserver = [\n    \"dep:x\",\n]\nnew-one = []\n\n[dependencies]\nx = [1]\n";
+        assert_eq!(forgotten(manifest), ["new-one"]);
+    }
+}

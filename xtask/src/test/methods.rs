@@ -1,0 +1,86 @@
+//! Proves that the native parts of bindings know no method of the protocol.
+//!
+//! The `Cargo.toml` files, the cargo features and `clippy.toml` prove the layers of the core (`docs/architecture.md`).
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::house::House;
+use crate::stamp::files_under;
+use crate::test::{Choice, Count};
+
+/// The native parts of bindings, which pass methods through and name none (the charter in `docs/bridge.md`).
+const NATIVES: [&str; 3] = ["bindings-python/src", "bindings-node/native", "bindings-c/src"];
+/// Where the methods stand.
+const METHODS: &str = "core/proto/src/protocol/method.rs";
+
+pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let table = house.path(METHODS);
+    let table = std::fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
+    let methods = methods_in(&table);
+    if methods.is_empty() {
+        count.failed += 1;
+        count.said.push_str(&format!("{METHODS} names no method that xtask/src/test/methods.rs could find\n"));
+    }
+    for folder in NATIVES {
+        // Generated operations follow from the rows of the core.
+        let generated = house.path(folder).join("generated");
+        for file in
+            files_under(&house.path(folder))?.iter().filter(|file| is_code(file) && !file.starts_with(&generated))
+        {
+            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+            let words = protocol_words(&methods, &text);
+            match words.is_empty() {
+                true => count.passed += 1,
+                false => count.failed += 1,
+            }
+            let place = file.strip_prefix(house.path(""))?;
+            for (line, word) in words {
+                let fault =
+                    format!("{}:{line}: `{word}` is a word of the protocol, for the core to know\n", place.display());
+                count.said.push_str(&fault);
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// The methods whose names are of the wire alone: with a slash.
+fn methods_in(table: &str) -> Vec<&str> {
+    let rows = table.lines().filter_map(|line| line.trim().strip_suffix("\",")?.split_once(" = \""));
+    rows.map(|(_, name)| name).filter(|name| name.contains('/') && !name.contains(' ')).collect()
+}
+
+/// The methods that stand in the code of a file; every notification counts, known or put together.
+fn protocol_words(methods: &[&str], text: &str) -> Vec<(usize, String)> {
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default()).enumerate();
+    let words = methods.iter().copied().chain(["notifications/"]);
+    lines
+        .flat_map(|(index, line)| {
+            let found: Vec<_> = words.clone().filter(|word| line.contains(word)).collect();
+            found.into_iter().take(1).map(move |word| (index + 1, word.to_owned()))
+        })
+        .collect()
+}
+
+/// Rust, but not the tests of a module in a file of their own.
+fn is_code(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "rs") && !file.ends_with("tests.rs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_of_the_protocol_are_found_in_native_code() {
+        let table = "names! {\n    PING = \"ping\",\n    TOOLS_LIST = \"tools/list\",\n}\n";
+        assert_eq!(methods_in(table), ["tools/list"]);
+        let text = "// tools/list\nask(\"tools/list\");\nformat!(\"notifications/{}\", x);\nask(\"ping\");";
+        let words: Vec<_> = protocol_words(&methods_in(table), text).into_iter().map(|(line, _)| line).collect();
+        assert_eq!(words, [2, 3]);
+    }
+}
