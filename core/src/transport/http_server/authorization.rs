@@ -28,12 +28,12 @@ impl AccessControl {
         Self(options.auth.clone())
     }
 
-    /// Finds out who sent a request, as [`Caller::of`].
+    /// Finds the sender of a request, as [`Caller::of`].
     pub(super) async fn caller(&self, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
         Caller::of(self.0.as_ref(), parts, runtime).await
     }
 
-    /// Whether the metadata document is at this path.
+    /// Returns whether the metadata document is at this path.
     pub(super) fn has_metadata(&self, path: &str, endpoint: Option<&str>) -> bool {
         self.0.as_ref().is_some_and(|authorization| authorization.metadata(path, endpoint).is_some())
     }

@@ -23,6 +23,8 @@ mod session;
 mod socket;
 mod state;
 mod stream;
+#[cfg(not(feature = "auth"))]
+mod uninhabited;
 
 pub use body::HttpBody;
 pub use options::HttpOptions;

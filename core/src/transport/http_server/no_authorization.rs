@@ -1,4 +1,4 @@
-//! Stands in for `authorization.rs` where the feature `auth` is off: every caller is unknown and may come in.
+//! Stands in for `authorization.rs` where the feature `auth` is off: every caller is unknown and is let in.
 
 use super::{body::HttpBody, options::HttpOptions};
 use crate::{
@@ -9,10 +9,6 @@ use crate::{
 };
 use http::{Response, request::Parts};
 use std::sync::Arc;
-
-/// The authorization of an endpoint, of which there is no value: the feature `auth` is off.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Authorization {}
 
 /// The authorization of an endpoint: none.
 pub(super) struct AccessControl;
@@ -27,17 +23,17 @@ impl AccessControl {
         Ok(Caller)
     }
 
-    /// There is no metadata document.
+    /// Returns false: there is no metadata document.
     pub(super) fn has_metadata(&self, _: &str, _: Option<&str>) -> bool {
         false
     }
 
-    /// There is no metadata document.
+    /// Returns `None`: there is no metadata document.
     pub(super) fn metadata(&self, _: &Parts, _: Option<&str>) -> Option<Response<HttpBody>> {
         None
     }
 
-    /// There are no proofs, so there is no nonce for them.
+    /// Adds nothing: without proofs, there is no nonce.
     pub(super) fn add_nonce(&self, _: &mut Response<HttpBody>) {}
 }
 

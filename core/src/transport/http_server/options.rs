@@ -1,7 +1,7 @@
 //! The options of an HTTP endpoint.
 
 #[cfg(not(feature = "auth"))]
-use super::authorization::Authorization;
+use super::uninhabited::Authorization;
 #[cfg(feature = "auth")]
 use crate::auth::Authorization;
 use crate::{
