@@ -661,6 +661,7 @@ pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
 
 /// The target of `open`.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
 pub enum Open {
     /// A listener of a server.
     Listener(OpenListener),

@@ -191,8 +191,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_middleware(entry).map(drop))
     }
 
-    #[cfg(feature = "skills")]
     /// Adds an agent skill.
+    #[cfg(feature = "skills")]
     pub fn add_skill(self, entry: super::SkillEntry) -> Self {
         self.adding(|server| server.add_skill(entry).map(drop))
     }

@@ -109,11 +109,11 @@ impl Server {
         self.state().add(Addition::Middleware(middleware)).map(|()| Registration::Hook(number))
     }
 
-    #[cfg(feature = "skills")]
     /// Registers an agent skill, as resources and by the skills extension; as [`Self::add_tool`].
     ///
     /// # Errors
     /// If its URI is taken, or its files are not a valid skill.
+    #[cfg(feature = "skills")]
     pub fn add_skill(&self, entry: SkillEntry) -> Result<Registration, RegisterError> {
         let skill = entry.compile()?;
         let registration = Registration::Skill(Listed::key(&skill).to_owned());

@@ -41,9 +41,9 @@ fn is_same(_: &File, _: &File) -> bool {
 }
 
 impl Listener {
-    #[cfg(feature = "stdio")]
     /// Serves this process's standard input and output, which nothing else can use from now on.
     /// `handoff`: for a host that reads the input itself at times.
+    #[cfg(feature = "stdio")]
     #[doc(hidden)]
     pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, handoff: Option<Arc<ReadHandoff>>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
@@ -59,15 +59,15 @@ impl Listener {
         Ok(Self::of(Kind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
     }
 
-    #[cfg(feature = "http-server")]
     /// An endpoint inside a web framework; `path`: the only one that is served, if the framework has not chosen it already.
+    #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub fn mounted(server: &Server, runtime: Arc<dyn Runtime>, options: &HttpOptions, path: Option<&str>) -> Self {
         Self::of(Kind::Mounted(Arc::new(MountedListener::new(server.clone(), options, path, runtime))))
     }
 
-    #[cfg(feature = "http-server")]
     /// The endpoint, if it is inside a web framework.
+    #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub fn as_mounted(&self) -> Option<&Arc<MountedListener>> {
         match &*self.kind {

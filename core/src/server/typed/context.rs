@@ -270,8 +270,8 @@ impl Context {
         self.facts.name()
     }
 
-    #[cfg(feature = "auth")]
     /// The verified identity of the caller; `None` where no access tokens are needed.
+    #[cfg(feature = "auth")]
     pub fn auth(&self) -> Option<crate::auth::Identity> {
         self.scope().auth.as_ref()?.parse().ok()
     }
