@@ -4,9 +4,7 @@
 use super::uninhabited::Authorization;
 #[cfg(feature = "auth")]
 use crate::auth::Authorization;
-use crate::{
-    protocol::options::{Bytes, Millis, OrFalse, Permissions, Port},
-};
+use crate::protocol::options::{Bytes, Millis, OrFalse, Permissions, Port};
 use std::{path::PathBuf, time::Duration};
 
 trunkline_proto::options! {
