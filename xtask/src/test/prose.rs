@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn docstrings_are_prose_and_code_is_not() {
-        let code = "\"\"\"What it is.\"\"\"\n# Who calls.\nWhat = 1\n\"\"\"A noun.\n\nWhether it is so.\n\"\"\"\nWho = 2";
+        let code =
+            "\"\"\"What it is.\"\"\"\n# Who calls.\nWhat = 1\n\"\"\"A noun.\n\nWhether it is so.\n\"\"\"\nWho = 2";
         assert_eq!(lines(Language::Python, code), [1, 2, 6]);
     }
 

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn a_room_has_a_place_of_its_name_in_every_language() {
-        let row = "| `http_mount` | Requests of a framework. | `server/http_mount.py` | `http-mount.ts` | `http_mount/` |";
+        let row =
+            "| `http_mount` | Requests of a framework. | `server/http_mount.py` | `http-mount.ts` | `http_mount/` |";
         assert!(faults_of(row, true).is_empty());
         assert_eq!(faults_of(row, false).len(), 3);
     }
