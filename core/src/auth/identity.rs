@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn sec_04_the_principal_is_given_or_the_subject_or_the_client() {
+    fn the_principal_is_given_or_the_subject_or_the_client() {
         assert_eq!(read(json!({"principal": "p", "subject": "s"})).unwrap().principal, "p");
         assert_eq!(read(json!({"subject": "s", "clientId": "c"})).unwrap().principal, "s");
         assert_eq!(read(json!({"clientId": "c"})).unwrap().principal, "c");
