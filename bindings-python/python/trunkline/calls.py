@@ -12,8 +12,8 @@ from .requests import request_json
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
+    from ._generated.models import LoggingLevel
     from .client_requests import InputRequest
-    from .model.types import LogLevel
     from .port.port import Port
 
 # Every request has a timeout in the core: this is only how long one look lasts.
@@ -110,7 +110,7 @@ class Call:
             update["message"] = message
         self._notify(update)
 
-    def _log(self, level: LogLevel, data: Any, logger: str | None) -> None:
+    def _log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
         said: dict[str, Any] = {"level": level, "data": jsonable(data)}
         self._notify({"log": said if logger is None else {**said, "logger": logger}})
 

@@ -17,12 +17,11 @@ const PACKAGE: &str = "bindings-python/python/trunkline";
 const PROSE: usize = 100;
 
 /// Models that people write as literals: they are `TypedDict`s, with the names that the protocol uses.
-const DICTS: [&str; 12] = [
+const DICTS: [&str; 11] = [
     "Annotations",
     "CompleteArgument",
     "CompleteContext",
     "Icon",
-    "Implementation",
     "ModelHint",
     "ModelPreferences",
     "PromptReference",
@@ -54,6 +53,10 @@ const WITHOUT_CLASS: [&str; 10] = [
     "ToolResultContent",
     "ToolUseContent",
 ];
+
+/// Models of the waist alone, and choices that Python takes as any text: nothing here imports them.
+const NOT_IN_PYTHON: [&str; 8] =
+    ["FailKind", "Implementation", "InputRequest", "Lane", "LogMessage", "Once", "RevisionChoice", "SkillFile"];
 
 /// Unions that Python has no alias for.
 const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
@@ -272,6 +275,7 @@ fn models(surface: &Surface) -> String {
     let plain: Vec<&str> = literals.chain(DICTS).collect();
     for model in &surface.models {
         match model {
+            Model::Values(values) if NOT_IN_PYTHON.contains(&values.name.as_str()) => {}
             Model::Values(values) => {
                 let literal: Vec<_> = values.values.iter().map(|value| format!("\"{value}\"")).collect();
                 let _ = write!(text, "\n{}: TypeAlias = Literal[{}]\n", values.name, literal.join(", "));
@@ -307,7 +311,9 @@ fn models(surface: &Surface) -> String {
 }
 
 fn has_class(name: &str) -> bool {
-    !WITHOUT_CLASS.contains(&name) && !DICTS.contains(&name) && BY_HAND.iter().all(|(by_hand, _)| *by_hand != name)
+    ![&WITHOUT_CLASS[..], &NOT_IN_PYTHON].concat().contains(&name)
+        && !DICTS.contains(&name)
+        && BY_HAND.iter().all(|(by_hand, _)| *by_hand != name)
 }
 
 fn typed_dict(object: &ObjectModel) -> String {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError
@@ -84,6 +83,8 @@ class Skills(Registry):
 
 def _contents(files: str | os.PathLike[str] | Mapping[str, str | bytes]) -> dict[str, Any]:
     if isinstance(files, (str, os.PathLike)):
+        from pathlib import Path
+
         # The skill may be registered again later, when the working directory is another.
         return {"folder": str(Path(files).absolute())}
     if not isinstance(files, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..._generated.models import Root
+from ..._generated.models import LoggingLevel, Root
 from ...calls import SyncCall
 from ...client_requests import ElicitResult, InputRequest, Messages, elicit, elicit_url, list_roots, sample
 from ...messages import CreateMessageResult
-from ...model.types import LogLevel
 from ...requests import read_answer, request_json
 from ...schema.jsonable import jsonable
 
@@ -31,7 +30,7 @@ class SyncContext(SyncCall):
         """Tells the caller how far the work is. Values must rise; nothing is sent if the caller did not ask."""
         self._progress(progress, total, message)
 
-    def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
+    def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
         """Sends a log message to the client, if it wants messages of that level.
 
         Args:
