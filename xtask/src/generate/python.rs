@@ -78,13 +78,39 @@ const OPTIONS: [(&str, &str, &[&str]); 5] = [
 /// The options of servers stand apart, because of the width of the line above.
 const SERVER_OPTIONS: (&str, &str, &[&str]) = ("ServerOptions", "ServerOptions", &[]);
 
+/// Options of a feature that is added to a server: their name, the descriptor, the registration, and the members of
+/// the descriptor that are no options, because they are required or because functions give them.
+const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
+    ("PromptOptions", "Prompt", "RegisterPrompt", &["arguments"]),
+    ("ResourceOptions", "Resource", "RegisterResource", &["uri"]),
+    ("ToolOptions", "Tool", "RegisterTool", &["execution"]),
+];
+
+/// Options of features that have another default, meaning or type than in the core.
+const FEATURE_DOCS: [(&str, &str); 10] = [
+    ("name", "The name for programs. Default: that of the function."),
+    ("description", "The purpose. Default: the docstring."),
+    ("input_schema", "Replaces the schema made from the parameters; arguments are then passed as JSON has them."),
+    ("output_schema", "Replaces the schema made from the return annotation."),
+    ("size", "The size in bytes. Not for templates."),
+    ("ttl", "The time for which clients may keep the contents."),
+    ("defer_task", "On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."),
+    ("requires", "Client capabilities without which a call is refused, such as `{\"sampling\": {}}`."),
+    ("task", "Calls may or must run as tasks, where client and revision have those. Default: `\"forbidden\"`."),
+    ("ui", "The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in `meta`."),
+];
+
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 6] = [
+const OPTION_TYPES: [(&str, &str); 10] = [
     ("cwd", "str | os.PathLike[str]"),
     ("dpop_nonce", "bool | bytes | str"),
+    ("input_schema", "Mapping[str, Any]"),
     ("jwks", "Mapping[str, Any]"),
+    ("output_schema", "Mapping[str, Any]"),
+    ("requires", "Mapping[str, Any]"),
     ("revision", "str"),
     ("state_keys", "Sequence[bytes | str]"),
+    ("task", "Literal[\"forbidden\", \"optional\", \"required\"]"),
     ("unix", "str | os.PathLike[str]"),
 ];
 
@@ -205,7 +231,7 @@ fn errors(surface: &Surface) -> String {
 fn options(surface: &Surface) -> (String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import CacheScope, DpopPolicy, ModelPreferences, Tool, ToolChoice\n",
+        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, ModelPreferences, Tool, ToolAnnotations, ToolChoice)\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
@@ -218,6 +244,33 @@ fn options(surface: &Surface) -> (String, String) {
         let fields: Vec<_> = operation.params.iter().filter(is_option).collect();
         let doc = format!("Options of `{}`: {}", operation.name, operation.doc);
         option_dict((&mut text, &mut tables), &format!("{}Options", pascal(&operation.name)), &doc, &fields, true);
+    }
+    for (name, descriptor, registration, without) in FEATURE_OPTIONS {
+        let found = surface.models.iter().find_map(|model| match model {
+            Model::Object(object) if object.name == descriptor => Some(object),
+            _ => None,
+        });
+        let Some(descriptor) = found else { continue };
+        let Some(registration) = surface.messages.iter().find(|record| record.name == registration) else { continue };
+        let mut fields: Vec<Field> =
+            descriptor.fields.iter().filter(|field| !without.contains(&field.name.as_str())).cloned().collect();
+        let internal = ["server", "lane", "wrap_output", "tool", "resource", "prompt"];
+        let registered = registration.fields.iter().filter(|field| !internal.contains(&field.name.as_str()));
+        fields.extend(registered.cloned());
+        if name == "ToolOptions" {
+            // Parts of `execution` and `_meta`, by names of their own.
+            let title = fields.iter().find(|field| field.name == "title").cloned();
+            fields.extend(title.iter().flat_map(|text| {
+                ["task", "ui"].map(|part| Field { name: part.into(), json: part.into(), ..text.clone() })
+            }));
+        }
+        for field in &mut fields {
+            if let Some((_, doc)) = FEATURE_DOCS.iter().find(|(name, _)| *name == field.name) {
+                field.doc = (*doc).into();
+            }
+        }
+        let doc = format!("Options of `add_{}`. {}", snake(&descriptor.name), descriptor.doc);
+        option_dict((&mut text, &mut tables), name, &doc, &fields.iter().collect::<Vec<_>>(), true);
     }
     (text, tables)
 }
@@ -232,7 +285,10 @@ fn option_dict(
     let _ = write!(*text, "\n\nclass {name}(TypedDict, total=False):\n{}", docstring("    ", doc));
     let _ = write!(*table, "\n{}: Final = {{\n", snake(name).to_uppercase());
     for field in fields {
-        let option = snake(field.json.strip_suffix("Ms").unwrap_or(&field.json));
+        let option = match field.json.as_str() {
+            "_meta" => "meta".into(),
+            json => snake(json.strip_suffix("Ms").unwrap_or(json)),
+        };
         let ty = OPTION_TYPES.iter().find(|(name, _)| *name == option).map(|(_, ty)| (*ty).to_owned());
         let ty = ty.unwrap_or_else(|| given(&field.ty).replace("[Tool]", "[Tool | Mapping[str, Any]]"));
         let none = if ty == "Any" { "" } else { " | None" };

@@ -122,7 +122,7 @@ pub(crate) enum Caller {
     Handler,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Field {
     /// In snake case.
     pub(crate) name: String,

@@ -109,3 +109,40 @@ SAMPLE_OPTIONS: Final = {
     "tools": "tools",
     "tool_choice": "toolChoice",
 }
+
+PROMPT_OPTIONS: Final = {
+    "name": "name",
+    "title": "title",
+    "description": "description",
+    "icons": "icons",
+    "meta": "_meta",
+}
+
+RESOURCE_OPTIONS: Final = {
+    "name": "name",
+    "title": "title",
+    "description": "description",
+    "mime_type": "mimeType",
+    "size": "size",
+    "icons": "icons",
+    "annotations": "annotations",
+    "meta": "_meta",
+    "ttl": "ttlMs",
+    "cache_scope": "cacheScope",
+}
+
+TOOL_OPTIONS: Final = {
+    "name": "name",
+    "title": "title",
+    "description": "description",
+    "input_schema": "inputSchema",
+    "output_schema": "outputSchema",
+    "annotations": "annotations",
+    "icons": "icons",
+    "meta": "_meta",
+    "requires": "requires",
+    "defer_task": "deferTask",
+    "scopes": "scopes",
+    "task": "task",
+    "ui": "ui",
+}

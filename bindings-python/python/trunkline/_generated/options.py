@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-from .models import CacheScope, DpopPolicy, ModelPreferences, Tool, ToolChoice
+from .models import Annotations, CacheScope, DpopPolicy, Icon, ModelPreferences, Tool, ToolAnnotations, ToolChoice
 
 
 class AuthOptions(TypedDict, total=False):
@@ -353,3 +353,99 @@ class SampleOptions(TypedDict, total=False):
 
     tool_choice: ToolChoice | None
     """The constraint on the use of tools (2025-11-25 and later)."""
+
+
+class PromptOptions(TypedDict, total=False):
+    """Options of `add_prompt`. A prompt that a user can pick."""
+
+    name: str | None
+    """The name for programs. Default: that of the function."""
+
+    title: str | None
+    """The name for people."""
+
+    description: str | None
+    """The purpose. Default: the docstring."""
+
+    icons: Sequence[Icon] | None
+    """Icons for a user interface."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+
+class ResourceOptions(TypedDict, total=False):
+    """Options of `add_resource`. A resource that a client can read."""
+
+    name: str | None
+    """The name for programs. Default: that of the function."""
+
+    title: str | None
+    """The name for people."""
+
+    description: str | None
+    """The purpose. Default: the docstring."""
+
+    mime_type: str | None
+    """MIME type."""
+
+    size: int | None
+    """The size in bytes. Not for templates."""
+
+    icons: Sequence[Icon] | None
+    """Icons for a user interface."""
+
+    annotations: Annotations | None
+    """Hints for the client: audience, priority, time of the last change."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    ttl: float | None
+    """The time for which clients may keep the contents. In seconds."""
+
+    cache_scope: CacheScope | None
+    """The callers that may share cached contents."""
+
+
+class ToolOptions(TypedDict, total=False):
+    """Options of `add_tool`. A tool that a client can call."""
+
+    name: str | None
+    """The name for programs. Default: that of the function."""
+
+    title: str | None
+    """The name for people."""
+
+    description: str | None
+    """The purpose. Default: the docstring."""
+
+    input_schema: Mapping[str, Any] | None
+    """Replaces the schema made from the parameters; arguments are then passed as JSON has them."""
+
+    output_schema: Mapping[str, Any] | None
+    """Replaces the schema made from the return annotation."""
+
+    annotations: ToolAnnotations | None
+    """Hints about the behaviour of the tool."""
+
+    icons: Sequence[Icon] | None
+    """Icons for a user interface."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    requires: Mapping[str, Any] | None
+    """Client capabilities without which a call is refused, such as `{"sampling": {}}`."""
+
+    defer_task: bool | None
+    """On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."""
+
+    scopes: Sequence[str] | None
+    """Scopes that the access token of a call must grant beside those of the endpoint."""
+
+    task: Literal["forbidden", "optional", "required"] | None
+    """Calls may or must run as tasks, where client and revision have those. Default: `"forbidden"`."""
+
+    ui: str | None
+    """The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in `meta`."""

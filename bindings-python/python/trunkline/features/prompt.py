@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from .._generated.option_names import PROMPT_OPTIONS
 from ..errors import InvalidArgumentError
-from ..options import camel_case
+from ..options import camel_case, encoded
 from ..returns import Answer, render_messages
-from ..signature.parameters import describe
 from ..signature.string_arguments import TextSignature
 from .function import FunctionHandler
-from .registry import Registry, own_name, with_meta
+from .registry import Registry, described
 
 if TYPE_CHECKING:
-    from .._generated.models import Icon
+    from typing_extensions import Unpack
+
+    from .._generated.options import PromptOptions
 
 
 class PromptHandler(FunctionHandler):
@@ -47,18 +49,10 @@ class Prompts(Registry):
     def prompt(self, function: F, /) -> F: ...
 
     @overload
-    def prompt(
-        self,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Sequence[Icon] | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> Callable[[F], F]: ...
+    def prompt(self, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
 
-    def prompt(self, function: Any = None, **options: Any) -> Any:
-        """Registers the decorated function as a prompt, and leaves it as it is. Options: see `add_prompt`."""
+    def prompt(self, function: Any = None, **options: Unpack[PromptOptions]) -> Any:
+        """Registers the decorated function as a prompt, and leaves it as it is. Options: see `PromptOptions`."""
 
         def decorate(decorated: F) -> F:
             self.add_prompt(decorated, **options)
@@ -68,17 +62,8 @@ class Prompts(Registry):
             raise InvalidArgumentError(f"the name of a prompt goes by keyword: @server.prompt(name={function!r})")
         return decorate if function is None else decorate(function)
 
-    def add_prompt(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Sequence[Icon] | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Adds a prompt; clients that are connected are told.
+    def add_prompt(self, function: Callable[..., Any], **options: Unpack[PromptOptions]) -> None:
+        """Adds a prompt, and notifies the clients that are connected.
 
         The parameters are the prompt's arguments. Clients fill them with texts; annotations say what those become
         (`int`, `float`, `bool`, enums, dates and the like). The function returns text of the user, a message made by
@@ -86,16 +71,12 @@ class Prompts(Registry):
 
         Args:
             function: `async def` runs on the event loop, `def` on a thread of the pool.
-            name: the name of the prompt (default: the function's).
-            title: the name for people.
-            description: what it is for (default: the docstring).
-            icons: icons for user interfaces.
-            meta: its `_meta`.
+            options: see `PromptOptions`.
 
         Raises:
             InvalidArgumentError: if a parameter cannot be filled with text, or the name is taken.
         """
-        name = own_name(function, name)
+        prompt = described(function, encoded(PROMPT_OPTIONS, options))
         signature = TextSignature(function, "a prompt")
         arguments = [
             camel_case(
@@ -106,14 +87,8 @@ class Prompts(Registry):
             )
             for argument in signature.arguments
         ]
-        prompt = camel_case(
-            name=name,
-            title=title,
-            description=describe(function) if description is None else description,
-            arguments=arguments or None,
-            icons=icons,
-        )
-        registration = {"prompt": with_meta(prompt, meta)}
+        registration = {"prompt": prompt | camel_case(arguments=arguments or None)}
+        name = prompt["name"]
         self._add(PromptHandler(name, function, signature, registration), f"a prompt named {name!r}")
 
     def remove_prompt(self, name: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..errors import InvalidArgumentError, reraise
+from ..options import camel_case
 from ..port.port import Port
+from ..signature.parameters import describe
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -210,9 +212,17 @@ def own_name(function: Callable[..., Any], name: str | None) -> str:
     return name
 
 
-def with_meta(descriptor: dict[str, Any], meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The descriptor of a thing with its `_meta`."""
-    return descriptor if meta is None else {**descriptor, "_meta": meta}
+def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The descriptor of a thing with these options. Its function gives name and description where there are none."""
+    name, meta = own_name(function, options.pop("name", None)), taken(options, "_meta")
+    if options.get("description") is None:
+        options["description"] = describe(function)
+    return {"name": name, **camel_case(**options), **meta}
+
+
+def taken(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Some of the options, which are no longer there then."""
+    return {name: options.pop(name) for name in names if name in options}
 
 
 def running_loop() -> object | None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from .._generated.option_names import RESOURCE_OPTIONS
 from ..errors import InvalidArgumentError
-from ..options import camel_case, in_ms
+from ..options import encoded
 from ..returns import Answer, render_contents
-from ..signature.parameters import describe
 from ..signature.string_arguments import TextSignature
 from .function import FunctionHandler
-from .registry import Registry, own_name, with_meta
+from .registry import Registry, described, taken
 
 if TYPE_CHECKING:
-    from .._generated.models import Annotations, CacheScope, Icon
+    from typing_extensions import Unpack
+
+    from .._generated.options import ResourceOptions
 
 
 class ResourceHandler(FunctionHandler):
@@ -55,63 +57,21 @@ _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 class Resources(Registry):
     """The resource methods of a server."""
 
-    def resource(
-        self,
-        uri: str,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        size: int | None = None,
-        annotations: Annotations | None = None,
-        icons: Sequence[Icon] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
-    ) -> Callable[[F], F]:
+    def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Registers the decorated function as a resource, or as a template if the URI holds `{...}`, and leaves it as
-        it is. Options: see `add_resource`.
+        it is. Options: see `ResourceOptions`.
         """
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgumentError('a resource needs its URI: @server.resource("notes://today")')
 
         def decorate(function: F) -> F:
-            self.add_resource(
-                uri,
-                function,
-                name=name,
-                title=title,
-                description=description,
-                mime_type=mime_type,
-                size=size,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
-                ttl=ttl,
-                cache_scope=cache_scope,
-            )
+            self.add_resource(uri, function, **options)
             return function
 
         return decorate
 
-    def add_resource(
-        self,
-        uri: str,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        size: int | None = None,
-        annotations: Annotations | None = None,
-        icons: Sequence[Icon] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
-    ) -> None:
-        """Adds a resource, or a template if the URI holds `{...}`; clients that are connected are told.
+    def add_resource(self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]) -> None:
+        """Adds a resource, or a template if the URI holds `{...}`, and notifies the clients that are connected.
 
         The function returns text, bytes, `ResourceContents` or a list of them, a `ReadResourceResult`, or any other
         value, which becomes JSON. The variables of a template are its parameters, by name; annotations say what the
@@ -121,16 +81,7 @@ class Resources(Registry):
         Args:
             uri: the URI, or a URI template (RFC 6570) such as `notes://{name}`.
             function: `async def` runs on the event loop, `def` on a thread of the pool.
-            name: the name of the resource (default: the function's).
-            title: the name for people.
-            description: what it is (default: the docstring).
-            mime_type: what it holds.
-            size: how many bytes that is; not for templates.
-            annotations: for whom it is, and how important.
-            icons: icons for user interfaces.
-            meta: its `_meta`.
-            ttl: for how many seconds clients may keep what they read.
-            cache_scope: whether others than the caller may be given what was kept.
+            options: see `ResourceOptions`.
 
         Raises:
             InvalidArgumentError: if the URI is wrong or taken, or the function does not fit it.
@@ -139,19 +90,11 @@ class Resources(Registry):
         lists = frozenset(name for name, variable in variables.items() if variable.is_list)
         signature = TextSignature(function, "a resource", lists)
         _check(uri, variables, signature)
-        descriptor = camel_case(
-            name=own_name(function, name),
-            title=title,
-            description=describe(function) if description is None else description,
-            mime_type=mime_type,
-            annotations=annotations,
-            icons=icons,
-            size=size,
-        )
-        hints = camel_case(cache_scope=cache_scope, **in_ms(ttl=ttl))
-        descriptor = with_meta(descriptor, meta)
+        given = encoded(RESOURCE_OPTIONS, options)
+        hints = taken(given, "ttlMs", "cacheScope")
+        descriptor = described(function, given)
         if is_template:
-            if size is not None:
+            if "size" in given:
                 raise InvalidArgumentError(f"{uri}: what a template stands for has no one size")
             template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **hints}
             self._add(ResourceTemplateHandler(uri, function, signature, template), f"the resource template {uri!r}")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from .._generated.option_names import TOOL_OPTIONS
 from ..client_requests import InputRequired
 from ..errors import InvalidArgumentError
-from ..options import camel_case
+from ..options import camel_case, encoded
 from ..returns import INPUT, Answer
-from ..signature.parameters import describe
 from ..signature.tool_signature import Signature
 from .function import FunctionHandler
-from .registry import Registry, own_name, with_meta
+from .registry import Registry, described, taken
 
 if TYPE_CHECKING:
-    from .._generated.models import Icon, ToolAnnotations
-    from ..model.types import TaskSupport
+    from typing_extensions import Unpack
+
+    from .._generated.options import ToolOptions
 
 
 class ToolHandler(FunctionHandler):
@@ -51,26 +52,10 @@ class Tools(Registry):
     def tool(self, function: F, /) -> F: ...
 
     @overload
-    def tool(
-        self,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        input_schema: Mapping[str, Any] | None = None,
-        output_schema: Mapping[str, Any] | None = None,
-        annotations: ToolAnnotations | None = None,
-        icons: Sequence[Icon] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        requires: Mapping[str, Any] | None = None,
-        scopes: Sequence[str] | None = None,
-        task: TaskSupport | None = None,
-        defer_task: bool | None = None,
-        ui: str | None = None,
-    ) -> Callable[[F], F]: ...
+    def tool(self, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 
-    def tool(self, function: Any = None, **options: Any) -> Any:
-        """Registers the decorated function as a tool, and leaves it as it is. Options: see `add_tool`."""
+    def tool(self, function: Any = None, **options: Unpack[ToolOptions]) -> Any:
+        """Registers the decorated function as a tool, and leaves it as it is. Options: see `ToolOptions`."""
 
         def decorate(decorated: F) -> F:
             self.add_tool(decorated, **options)
@@ -80,64 +65,31 @@ class Tools(Registry):
             raise InvalidArgumentError(f"the name of a tool goes by keyword: @server.tool(name={function!r})")
         return decorate if function is None else decorate(function)
 
-    def add_tool(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        input_schema: Mapping[str, Any] | None = None,
-        output_schema: Mapping[str, Any] | None = None,
-        annotations: ToolAnnotations | None = None,
-        icons: Sequence[Icon] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        requires: Mapping[str, Any] | None = None,
-        scopes: Sequence[str] | None = None,
-        task: TaskSupport | None = None,
-        defer_task: bool | None = None,
-        ui: str | None = None,
-    ) -> None:
-        """Adds a tool; clients that are connected are told.
+    def add_tool(self, function: Callable[..., Any], **options: Unpack[ToolOptions]) -> None:
+        """Adds a tool, and notifies the clients that are connected.
 
         Args:
             function: `async def` runs on the event loop, `def` on a thread of the pool.
-            name: the name of the tool (default: the function's).
-            title: the name for people.
-            description: what the tool does (default: the docstring).
-            input_schema: replaces the schema made from the parameters; arguments are then passed as JSON has them.
-            output_schema: replaces the schema made from the return annotation.
-            annotations: hints for clients.
-            icons: icons for user interfaces.
-            meta: the `_meta` of the tool.
-            requires: client capabilities without which a call is refused, such as `{"sampling": {}}`.
-            scopes: what the access token of a call must grant beside what the endpoint needs.
-            task: whether calls may or must run as tasks, where client and revision have those (default: they do not).
-            defer_task: on 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`.
-            ui: the `ui://` URI of a resource that shows what the tool does (MCP Apps): `ui.resourceUri` in `meta`.
+            options: see `ToolOptions`.
 
         Raises:
             InvalidArgumentError: if an annotation has no JSON Schema, a schema is wrong, or the name is taken.
         """
-        name = own_name(function, name)
+        given = encoded(TOOL_OPTIONS, options)
+        registration = taken(given, "requires", "scopes", "deferTask")
+        input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
+        task, ui = given.pop("task", None), given.pop("ui", None)
+        if ui is not None:
+            given["_meta"] = _shown_by(ui, given.get("_meta", {}))
+        tool = described(function, given)
         signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
-        tool = camel_case(
-            name=name,
-            title=title,
-            description=describe(function) if description is None else description,
+        tool |= camel_case(
             input_schema=signature.input_schema,
             output_schema=signature.returns.schema,
-            annotations=annotations,
-            icons=icons,
             execution=camel_case(task_support=task),
         )
-        registration = camel_case(
-            tool=with_meta(tool, meta if ui is None else _shown_by(ui, meta or {})),
-            wrap_output=signature.returns.wrap or None,
-            requires=requires,
-            scopes=scopes,
-            defer_task=defer_task,
-        )
+        registration |= camel_case(tool=tool, wrap_output=signature.returns.wrap or None)
+        name = tool["name"]
         self._add(ToolHandler(name, function, signature, registration), f"a tool named {name!r}")
 
     def remove_tool(self, name: str) -> None:
