@@ -134,8 +134,9 @@ typedef enum trunkline_result {
 } trunkline_result;
 
 /**
- * How the JSON given to `trunkline_call_return_json` becomes a result of a tool, a resource or a prompt. Completions and the
- * lists of providers are `TRUNKLINE_SHAPE_VALUE`, what middleware answers is `TRUNKLINE_SHAPE_RESULT`.
+ * The way from the JSON of `trunkline_call_return_json` to a result of a tool, a resource or a
+ * prompt. Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, the answers of
+ * middleware are `TRUNKLINE_SHAPE_RESULT`.
  */
 typedef enum trunkline_shape {
   /**
@@ -267,7 +268,7 @@ typedef struct trunkline_client trunkline_client;
 typedef struct trunkline_client_options trunkline_client_options;
 
 /**
- * Why a function failed. Owned by whoever received it; freed with `trunkline_error_free`.
+ * The failure of a function. Owned by its receiver; freed with `trunkline_error_free`.
  */
 typedef struct trunkline_error trunkline_error;
 
@@ -369,8 +370,8 @@ typedef void (*trunkline_notification_callback)(struct trunkline_str method,
                                                 void *user_data);
 
 /**
- * How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
- * until the callback returns.
+ * Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
+ * borrowed until the callback returns.
  */
 typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
 
@@ -418,7 +419,7 @@ typedef void (*trunkline_http_end_callback)(enum trunkline_result result,
                                             void *user_data);
 
 /**
- * A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
+ * Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback returns.
  */
 typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *user_data);
 
@@ -436,9 +437,9 @@ typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
                                           void *user_data);
 
 /**
- * The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
- * error. Both are borrowed until the callback returns; `error` is NULL on success, `json` empty on
- * failure.
+ * Takes the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
+ * with its error. Both are borrowed until the callback returns; `error` is NULL on success, `json`
+ * empty on failure.
  */
 typedef void (*trunkline_reply_callback)(enum trunkline_result result,
                                          struct trunkline_str json,
@@ -507,8 +508,9 @@ const char *trunkline_result_name(uint32_t result);
 void trunkline_error_free(struct trunkline_error *error);
 
 /**
- * Why the last function of the library that failed on this thread did so, among those that have no `error` or were given NULL for
- * it; success changes nothing. Borrowed: valid until this function is called again on this thread. NULL if none failed.
+ * The failure of the last function that failed on this thread and had no `error`, or NULL for it.
+ * Success changes nothing. Borrowed: valid until this function is called again on this thread.
+ * NULL if no function failed.
  */
 const struct trunkline_error *trunkline_last_error(void);
 
@@ -787,7 +789,7 @@ struct trunkline_port *trunkline_server_port(const struct trunkline_server *serv
 void trunkline_server_free(struct trunkline_server *server);
 
 /**
- * Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
+ * Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
  * the specification's objects of the newest revision. The arguments of `callback`, and the answers that it may give,
  * (`trunkline_call_return_json` has the shapes):
  *
@@ -850,11 +852,10 @@ struct trunkline_str trunkline_listener_url(const struct trunkline_listener *lis
 bool trunkline_listener_closed(const struct trunkline_listener *listener);
 
 /**
- * How the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open (`trunkline_listener_closed`),
- * otherwise what broke it.
+ * The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
+ * (`trunkline_listener_closed`), otherwise the failure that ended it.
  */
-enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener,
-                                             struct trunkline_error **error);
+enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener, struct trunkline_error **error);
 
 /**
  * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
@@ -937,7 +938,7 @@ enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
                                            struct trunkline_error **error);
 
 /**
- * One of these facts, by JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+ * The member of these facts at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
  * and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
  */
 enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
@@ -1040,7 +1041,7 @@ enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
                                                const struct trunkline_error *failure);
 
 /**
- * Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
+ * Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped; `total` of
  * 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
  * Never waits.
  */
@@ -1058,7 +1059,8 @@ enum trunkline_result trunkline_call_log(struct trunkline_call *call,
                                          struct trunkline_str message);
 
 /**
- * The same with any JSON instead of a text, and with the name of a logger (may be empty).
+ * Sends a log message with any JSON as data and the name of a logger, which may be empty. Otherwise
+ * as `trunkline_call_log`.
  */
 enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
                                               struct trunkline_str level,
@@ -1082,21 +1084,6 @@ enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
 enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
                                           struct trunkline_str name,
                                           struct trunkline_text **value);
-
-/**
- * Closes the HTTP response of the call early, where the client can come back for the answer; otherwise it does nothing.
- */
-enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
-
-/**
- * Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
- */
-enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
-
-/**
- * Says what the task of a call does now. Nothing happens if it is none.
- */
-enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call, struct trunkline_str message);
 
 /**
  * Makes any request to the client of the call. The outcome comes to `callback`, inside `trunkline_dispatch` or another blocking
@@ -1221,11 +1208,11 @@ enum trunkline_result trunkline_client_facts(const struct trunkline_client *clie
 bool trunkline_client_closed(const struct trunkline_client *client);
 
 /**
- * How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
- * it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
+ * The end of the connection: `TRUNKLINE_OK` if it was closed or is still open
+ * (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made, such
+ * as `TRUNKLINE_TRANSPORT` with the last output of a child process.
  */
-enum trunkline_result trunkline_client_end(const struct trunkline_client *client,
-                                           struct trunkline_error **error);
+enum trunkline_result trunkline_client_end(const struct trunkline_client *client, struct trunkline_error **error);
 
 /**
  * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
@@ -1518,6 +1505,21 @@ enum trunkline_result trunkline_client_start_ping(struct trunkline_client *clien
                                                   trunkline_destructor destructor,
                                                   uint64_t *ticket,
                                                   struct trunkline_error **error);
+
+/**
+ * Closes the HTTP response early, where the client can come back for the answer.
+ */
+enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
+
+/**
+ * Makes a task of the call from here on, where it may be one.
+ */
+enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
+
+/**
+ * Sets the current step of the task, if the call is one.
+ */
+enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call, struct trunkline_str task_message);
 
 /**
  * Asks the client's user to fill in a form. `params` is a JSON object, the params of

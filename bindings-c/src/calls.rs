@@ -21,14 +21,15 @@ use crate::port::{Port, Receiver};
 pub type trunkline_call_callback =
     Option<unsafe extern "C" fn(call: *mut trunkline_call, arguments: trunkline_str, user_data: *mut c_void)>;
 
-/// A call is no longer wanted. `reason` may be empty; it is borrowed until the callback returns.
+/// Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback returns.
 pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: trunkline_str, user_data: *mut c_void)>;
 
 pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void)>;
 pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(trunkline_str, *mut c_void)>;
 
-/// How the JSON given to `trunkline_call_return_json` becomes a result of a tool, a resource or a prompt. Completions and the
-/// lists of providers are `TRUNKLINE_SHAPE_VALUE`, what middleware answers is `TRUNKLINE_SHAPE_RESULT`.
+/// The way from the JSON of `trunkline_call_return_json` to a result of a tool, a resource or a
+/// prompt. Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, the answers of
+/// middleware are `TRUNKLINE_SHAPE_RESULT`.
 #[repr(C)]
 #[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
 pub enum trunkline_shape {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
 use crate::edge::text::Text;
 use crate::json::find;
 use crate::open_handle::{self, OpenHandle};
-use crate::options::trunkline_client_options;
+use crate::options::{Given, trunkline_client_options};
 use crate::port::{Port, trunkline_port};
 use crate::requests::{ReplyCallback, Request, completion, trunkline_request_options};
 
@@ -33,14 +33,14 @@ pub(crate) struct Connection {
 pub(crate) fn connect(
     options: Option<&trunkline_client_options>,
     port: Option<&Arc<Port>>,
-    transport: impl FnOnce(&trunkline_client_options) -> Value,
+    transport: impl FnOnce(&trunkline_client_options) -> Given,
     client: Out<*mut trunkline_client>,
 ) -> Result<(), Failure> {
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
     let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
     let wait = !options.background;
-    let json = json!({"client": options.given.0, "transport": transport(options), "wait": wait}).to_string();
+    let json = json!({"client": options.given.0, "transport": transport(options).0, "wait": wait}).to_string();
     let open = OpenHandle::new(options.notification.clone());
     let made = |handle| trunkline_client {
         port: trunkline_port { port: port.clone() },

@@ -46,8 +46,7 @@ impl trunkline_server {
         descriptor: &str,
         callback: Option<CallCallback>,
     ) -> Result<(), Failure> {
-        let mut entry = Given::default();
-        entry.put(kind, parsed("descriptor", descriptor)?);
+        let entry = Given::default().with(kind, parsed("descriptor", descriptor)?);
         self.add(kind, entry, callback, |_| ())
     }
 

@@ -47,12 +47,6 @@ impl Params {
         self.member(name, &Value::from(text).to_string())
     }
 
-    /// A text that is absent if it is empty.
-    #[allow(dead_code, reason = "used as soon as an operation has such a parameter")]
-    pub(crate) fn optional_text(self, name: &str, text: &str) -> Self {
-        if text.is_empty() { self } else { self.text(name, text) }
-    }
-
     /// A member that must be there; `argument` is its name in C.
     pub(crate) fn required(self, name: &str, argument: &str, json: &str) -> Result<Self, Failure> {
         Ok(self.member(name, required(argument, json)?.get()))

@@ -72,6 +72,11 @@ impl Given {
         self.0.insert(name.to_owned(), value.into());
     }
 
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.put(name, value);
+        self
+    }
+
     /// Adds an item to a list.
     pub(crate) fn push(&mut self, name: &str, item: &str) -> Result<(), Failure> {
         let list = self.0.entry(name).or_insert_with(|| json!([]));

@@ -17,14 +17,14 @@ use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 use crate::port::{Port, Receiver, Report};
 
-/// How far a request is. `total` is 0 if it is unknown; `message` may be empty and is borrowed
-/// until the callback returns.
+/// Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
+/// borrowed until the callback returns.
 pub type trunkline_progress_callback =
     Option<unsafe extern "C" fn(progress: f64, total: f64, message: trunkline_str, user_data: *mut c_void)>;
 
-/// The outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure with its
-/// error. Both are borrowed until the callback returns; `error` is NULL on success, `json` empty on
-/// failure.
+/// Takes the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
+/// with its error. Both are borrowed until the callback returns; `error` is NULL on success, `json`
+/// empty on failure.
 pub type trunkline_reply_callback = Option<
     unsafe extern "C" fn(
         result: trunkline_result,

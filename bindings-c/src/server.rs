@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
 use crate::edge::sync::Mutex;
 use crate::listener::{Listener, trunkline_listener};
 use crate::open_handle;
-use crate::options::trunkline_server_options;
+use crate::options::{Given, trunkline_server_options};
 use crate::port::{Port, trunkline_port};
 
 /// A server: one set of tools, resources and prompts, reachable over any number of transports. Freed with
@@ -42,9 +42,7 @@ struct ServerInfo {
 
 impl trunkline_server {
     pub(crate) fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
-        let mut info = options.info.clone();
-        info.put("name", name);
-        info.put("version", version);
+        let info = options.info.clone().with("name", name).with("version", version);
         let mut registration = json!({"info": info.0, "options": options.given.0});
         if let Some(instructions) = &options.instructions {
             registration["instructions"] = instructions.as_str().into();
@@ -73,8 +71,8 @@ impl trunkline_server {
 }
 
 impl Server {
-    pub(crate) fn listen(&self, transport: &Value) -> Result<Arc<Listener>, Failure> {
-        let json = json!({"server": self.handle, "transport": transport, "wait": true});
+    pub(crate) fn listen(&self, transport: Given) -> Result<Arc<Listener>, Failure> {
+        let json = json!({"server": self.handle, "transport": transport.0, "wait": true});
         let listener = Listener::open(&self.port, json.to_string().as_bytes())?;
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.open.is_closed());
@@ -82,7 +80,7 @@ impl Server {
         Ok(listener)
     }
 
-    pub(crate) fn open(&self, transport: &Value, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
+    pub(crate) fn open(&self, transport: Given, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
         let inner = self.listen(transport)?;
         listener.put(give(trunkline_listener { inner }));
         Ok(())

@@ -46,7 +46,7 @@ impl Waiting {
         }
     }
 
-    /// The same from a signal handler: the leader, now or the next one, passes it on.
+    /// Wakes from a signal handler: the leader, now or the next one, passes it on.
     pub(crate) fn wake_in_signal_handler(&self) {
         self.leader.set();
     }

@@ -4,10 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::calls::{CancelCallback, trunkline_call, trunkline_cancel_callback};
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{contain, guard, guard_result, handle, kept, out, text, value_or};
-use crate::edge::text::{Text, trunkline_str, trunkline_text};
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 
 /// The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for NULL.
 #[unsafe(no_mangle)]
@@ -31,7 +28,7 @@ pub unsafe extern "C" fn trunkline_call_facts(
     })
 }
 
-/// One of these facts, by JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+/// The member of these facts at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
 /// and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fact(

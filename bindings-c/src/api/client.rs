@@ -2,18 +2,13 @@
 
 use std::ffi::c_void;
 
-use serde_json::json;
 use trunkline_bridge::message::{Notification, NotifyConnection};
 
 use crate::client::{connect, trunkline_client};
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::ffi::{free, guard, handle, out, out_or_null, text, value_or};
-use crate::edge::options::settled;
-use crate::edge::text::{Text, trunkline_str, trunkline_text};
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::json::{parsed_or_none, raw};
 use crate::open_handle;
-use crate::options::trunkline_client_options;
+use crate::options::{Given, trunkline_client_options};
 use crate::port::trunkline_port;
 use crate::requests::{ReplyCallback, trunkline_reply_callback, trunkline_request_options};
 use crate::server::trunkline_server;
@@ -38,13 +33,7 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
             (false, count) => unsafe { std::slice::from_raw_parts(command, count) },
         };
         let command = command.iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
-        let transport = |options: &trunkline_client_options| {
-            let mut transport = options.child.0.clone();
-            transport.insert("type".to_owned(), "child".into());
-            transport.insert("command".to_owned(), command.into());
-            transport.into()
-        };
-        connect(options, None, transport, client)
+        connect(options, None, |options| options.child.clone().with("type", "child").with("command", command), client)
     })
 }
 
@@ -59,13 +48,7 @@ pub unsafe extern "C" fn trunkline_client_connect_http(
 ) -> trunkline_result {
     guard(error, || {
         let (url, options, client) = (text!(url), settled!(options), out!(client));
-        let transport = |options: &trunkline_client_options| {
-            let mut transport = options.endpoint.0.clone();
-            transport.insert("type".to_owned(), "http".into());
-            transport.insert("url".to_owned(), url.into());
-            transport.into()
-        };
-        connect(options, None, transport, client)
+        connect(options, None, |options| options.endpoint.clone().with("type", "http").with("url", url), client)
     })
 }
 
@@ -82,7 +65,7 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
 ) -> trunkline_result {
     guard(error, || {
         let (server, options, client) = (handle!(server), settled!(options), out!(client));
-        let transport = json!({"type": "memory", "server": server.handle()});
+        let transport = Given::default().with("type", "memory").with("server", server.handle());
         connect(options, Some(server.port()), |_| transport, client)
     })
 }
@@ -185,8 +168,9 @@ pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client
     value_or(true, || Ok(handle!(client).connection.open.is_closed()))
 }
 
-/// How the connection ended: `TRUNKLINE_OK` if it was closed or is still open (`trunkline_client_closed`), otherwise what broke
-/// it or why it could not be made, such as `TRUNKLINE_TRANSPORT` with the last words of a child process.
+/// The end of the connection: `TRUNKLINE_OK` if it was closed or is still open
+/// (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made, such
+/// as `TRUNKLINE_TRANSPORT` with the last output of a child process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_end(
     client: *const trunkline_client,

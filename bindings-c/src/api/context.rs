@@ -6,15 +6,11 @@ use trunkline_bridge::message::{NEXT, NotifyCall, Once};
 
 use crate::calls::trunkline_call;
 use crate::context::{AnswerCallback, trunkline_answer_callback};
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, guard_result, handle, kept, out, text};
-use crate::edge::options::settled;
-use crate::edge::text::{trunkline_str, trunkline_text};
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::json::{parsed, raw};
 use crate::requests::trunkline_request_options;
 
-/// Tells the caller how far the call is. `progress` must rise, otherwise it is dropped; `total` of
+/// Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped; `total` of
 /// 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
 /// Never waits.
 #[unsafe(no_mangle)]
@@ -46,7 +42,8 @@ pub unsafe extern "C" fn trunkline_call_log(
     })
 }
 
-/// The same with any JSON instead of a text, and with the name of a logger (may be empty).
+/// Sends a log message with any JSON as data and the name of a logger, which may be empty. Otherwise
+/// as `trunkline_call_log`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_log_json(
     call: *mut trunkline_call,
@@ -89,30 +86,6 @@ pub unsafe extern "C" fn trunkline_call_once(
         let (call, name, value) = (handle!(call), text!(name), out!(value));
         let pointer = format!("/once/{}", name.replace('~', "~0").replace('/', "~1"));
         value.finish(call.info_at(&pointer)?.give())
-    })
-}
-
-/// Closes the HTTP response of the call early, where the client can come back for the answer; otherwise it does nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_close_stream(call: *mut trunkline_call) -> trunkline_result {
-    guard_result(|| handle!(call).notify(NotifyCall { close_stream: true, ..NotifyCall::default() }))
-}
-
-/// Makes a task of the call from here on, where it may be one: see `trunkline_tool_options_set_defer_task`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_start_task(call: *mut trunkline_call) -> trunkline_result {
-    guard_result(|| handle!(call).notify(NotifyCall { start_task: true, ..NotifyCall::default() }))
-}
-
-/// Says what the task of a call does now. Nothing happens if it is none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_set_task_message(
-    call: *mut trunkline_call,
-    message: trunkline_str,
-) -> trunkline_result {
-    guard_result(|| {
-        let task_message = Some(text!(message).to_owned());
-        handle!(call).notify(NotifyCall { task_message, ..NotifyCall::default() })
     })
 }
 

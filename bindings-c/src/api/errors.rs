@@ -2,17 +2,14 @@
 
 use std::ffi::c_char;
 
-use crate::edge::failure::trunkline_result::TRUNKLINE_OK;
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{contain, free, guard_result, handle, out, value_or};
 use crate::edge::last_error;
-use crate::edge::text::trunkline_str;
+use crate::edge::prelude::*;
 use crate::generated::errors::NAMES;
 
 /// The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_kind(error: *const trunkline_error) -> trunkline_result {
-    value_or(TRUNKLINE_OK, || Ok(handle!(error).result))
+    value_or(trunkline_result::TRUNKLINE_OK, || Ok(handle!(error).result))
 }
 
 /// The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
@@ -54,8 +51,9 @@ pub unsafe extern "C" fn trunkline_error_free(error: *mut trunkline_error) {
     free!(error)
 }
 
-/// Why the last function of the library that failed on this thread did so, among those that have no `error` or were given NULL for
-/// it; success changes nothing. Borrowed: valid until this function is called again on this thread. NULL if none failed.
+/// The failure of the last function that failed on this thread and had no `error`, or NULL for it.
+/// Success changes nothing. Borrowed: valid until this function is called again on this thread.
+/// NULL if no function failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn trunkline_last_error() -> *const trunkline_error {
     contain(std::ptr::null(), last_error::lend)

@@ -3,16 +3,12 @@
 use std::ffi::c_void;
 
 use crate::calls::{CallCallback, trunkline_call_callback};
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle, out_or_null, text};
-use crate::edge::options::settled;
-use crate::edge::text::trunkline_str;
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::json::parsed;
 use crate::options::{Given, trunkline_tool_options};
 use crate::server::trunkline_server;
 
-/// Adds something that a server offers, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
+/// Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
 /// the specification's objects of the newest revision. The arguments of `callback`, and the answers that it may give,
 /// (`trunkline_call_return_json` has the shapes):
 ///
@@ -80,8 +76,7 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
         let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
-        let mut entry = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
-        entry.put("tool", descriptor);
-        server.add("tool", entry, callback, |_| ())
+        let entry = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
+        server.add("tool", entry.with("tool", descriptor), callback, |_| ())
     })
 }

@@ -7,10 +7,7 @@ use bytes::Bytes;
 use trunkline_bridge::Port;
 use trunkline_bridge::message::HttpHead;
 
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{bytes, free, give, guard, guard_result, handle, out, out_or_null, slice};
-use crate::edge::text::trunkline_str;
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::http_mount::{
     ResponseReceiver, target_of, text_of, trunkline_http_chunk_callback, trunkline_http_end_callback,
     trunkline_http_exchange, trunkline_http_head_callback, trunkline_http_header,

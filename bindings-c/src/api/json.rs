@@ -6,9 +6,7 @@ use std::ffi::c_void;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::ffi::{bytes, guard, guard_result, out, text};
-use crate::edge::text::{Text, trunkline_str, trunkline_text};
+use crate::edge::prelude::*;
 use crate::json::{find, typed};
 
 /// Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`

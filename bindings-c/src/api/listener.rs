@@ -1,8 +1,6 @@
 //! Listeners.
 
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{contain, free, guard, handle, optional, value_or};
-use crate::edge::text::trunkline_str;
+use crate::edge::prelude::*;
 use crate::listener::trunkline_listener;
 
 /// The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
@@ -18,8 +16,8 @@ pub unsafe extern "C" fn trunkline_listener_closed(listener: *const trunkline_li
     value_or(true, || Ok(handle!(listener).inner.open.is_closed()))
 }
 
-/// How the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open (`trunkline_listener_closed`),
-/// otherwise what broke it.
+/// The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
+/// (`trunkline_listener_closed`), otherwise the failure that ended it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_end(
     listener: *const trunkline_listener,

@@ -3,11 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::edge::failure::{Failure, trunkline_result};
-use crate::edge::ffi::{handle, text};
-use crate::edge::options::set;
-use crate::edge::text::trunkline_str;
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::generated::options::LIMITS;
 use crate::json::parsed;
 use crate::open_handle::{NotificationCallback, trunkline_notification_callback};

@@ -2,9 +2,7 @@
 
 use std::ffi::c_void;
 
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{free, give, guard, guard_result, handle, out, out_or_null, value_or};
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::log::{LogCallback, trunkline_log_callback};
 use crate::port::{Port, deadline_after, trunkline_port};
 

@@ -4,9 +4,7 @@ use trunkline_bridge::Shape;
 use trunkline_bridge::message::{Fail, FailKind};
 
 use crate::calls::{failing, trunkline_call};
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, guard_result, handle, text};
-use crate::edge::text::trunkline_str;
+use crate::edge::prelude::*;
 use crate::json::parsed_or_none;
 
 /// Answers with a text: one text block of a tool, the text of a resource, or one message of the user.

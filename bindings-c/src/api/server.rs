@@ -1,13 +1,8 @@
 //! Servers.
 
-use serde_json::{Value, json};
-
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{free, give, guard, guard_result, handle, out, text, value_or};
-use crate::edge::options::settled;
-use crate::edge::text::trunkline_str;
+use crate::edge::prelude::*;
 use crate::listener::trunkline_listener;
-use crate::options::{trunkline_http_options, trunkline_server_options};
+use crate::options::{Given, trunkline_http_options, trunkline_server_options};
 use crate::port::trunkline_port;
 use crate::server::trunkline_server;
 
@@ -34,10 +29,8 @@ pub unsafe extern "C" fn trunkline_server_new_with(
 ) -> trunkline_result {
     guard(error, || {
         let (name, version, server) = (text!(name), text!(version), out!(server));
-        let made = match settled!(options) {
-            Some(options) => trunkline_server::new(name, version, options)?,
-            None => trunkline_server::new(name, version, &trunkline_server_options::default())?,
-        };
+        let defaults = trunkline_server_options::default();
+        let made = trunkline_server::new(name, version, settled!(options).unwrap_or(&defaults))?;
         server.finish(give(made))
     })
 }
@@ -53,7 +46,7 @@ pub unsafe extern "C" fn trunkline_server_run_stdio(
 ) -> trunkline_result {
     guard(error, || {
         let server = handle!(server).inner.clone();
-        let listener = server.listen(&json!({"type": "stdio"}))?;
+        let listener = server.listen(Given::default().with("type", "stdio"))?;
         server.run(Some(&listener))
     })
 }
@@ -66,7 +59,7 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     listener: *mut *mut trunkline_listener,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).inner.clone().open(&json!({"type": "stdio"}), out!(listener)))
+    guard(error, || handle!(server).inner.clone().open(Given::default().with("type", "stdio"), out!(listener)))
 }
 
 /// Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
@@ -79,9 +72,8 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let mut transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
-        transport.put("type", "http");
-        handle!(server).inner.clone().open(&Value::Object(transport.0), out!(listener))
+        let transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
+        handle!(server).inner.clone().open(transport.with("type", "http"), out!(listener))
     })
 }
 
@@ -98,10 +90,8 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let mut transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
-        transport.put("type", "http");
-        transport.put("mounted", true);
-        handle!(server).inner.clone().open(&Value::Object(transport.0), out!(listener))
+        let transport = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
+        handle!(server).inner.clone().open(transport.with("type", "http").with("mounted", true), out!(listener))
     })
 }
 

@@ -2,9 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::edge::failure::trunkline_result;
-use crate::edge::ffi::{contain, free, guard_result, handle, out, text, value_or};
-use crate::edge::text::{Text, trunkline_str, trunkline_text};
+use crate::edge::prelude::*;
 
 /// The text of a NUL-terminated string, without copying it. NULL gives the empty text.
 #[unsafe(no_mangle)]

@@ -12,7 +12,7 @@ use crate::generated::errors::NAMES;
 pub use crate::generated::errors::trunkline_result;
 use trunkline_result::*;
 
-/// Why a function failed. Owned by whoever received it; freed with `trunkline_error_free`.
+/// The failure of a function. Owned by its receiver; freed with `trunkline_error_free`.
 pub struct trunkline_error {
     pub(crate) result: trunkline_result,
     pub(crate) message: CString,

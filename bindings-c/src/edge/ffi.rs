@@ -25,7 +25,7 @@ pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Res
     result
 }
 
-/// The same for a function that has no error object: `trunkline_last_error` has it.
+/// [`guard`] for a function without an error object: `trunkline_last_error` has the failure.
 pub(crate) fn guard_result(body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
     guard(std::ptr::null_mut(), body)
 }

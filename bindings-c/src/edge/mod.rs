@@ -10,3 +10,15 @@ pub(crate) mod sigpipe;
 pub(crate) mod sync;
 pub(crate) mod text;
 pub(crate) mod user_data;
+
+/// The names that nearly every exported function needs.
+pub(crate) mod prelude {
+    pub(crate) use super::failure::{Failure, trunkline_error, trunkline_result};
+    pub(crate) use super::ffi::{
+        bytes, contain, free, give, guard, guard_result, handle, kept, optional, out, out_or_null, slice, text,
+        value_or,
+    };
+    pub(crate) use super::options::{set, settled};
+    pub(crate) use super::text::{Text, trunkline_str, trunkline_text};
+    pub(crate) use super::user_data::{UserData, trunkline_destructor};
+}

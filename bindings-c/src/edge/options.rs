@@ -8,7 +8,7 @@ pub(crate) trait Options {
     fn first_wrong(&self) -> Option<&Failure>;
 }
 
-/// Says where an options object keeps what was set wrong.
+/// Gives an options object its place for the first invalid value.
 macro_rules! options {
     ($options:ty) => {
         impl $crate::edge::options::Options for $options {

@@ -53,7 +53,7 @@ impl<F> Callback<F> {
         function.map(|function| Self { function, data })
     }
 
-    /// The same, where there must be a function.
+    /// A callback that must be there.
     pub(crate) fn required(function: Option<F>, data: UserData) -> Result<Self, Failure> {
         Self::new(function, data).ok_or_else(|| Failure::null("callback"))
     }

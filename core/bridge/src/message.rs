@@ -424,11 +424,11 @@ message! {
         log: Option<LogMessage> = "log",
         /// A value that is kept for later runs of the handler within the same request.
         once: Option<Once> = "once",
-        /// Close the HTTP response early, where the client can come back for the answer.
+        /// Closes the HTTP response early, where the client can come back for the answer.
         close_stream: bool = "closeStream",
-        /// From here on the call is a task, where it may be.
+        /// Makes a task of the call from here on, where it may be one.
         start_task: bool = "startTask",
-        /// The current step of the task.
+        /// The current step of the task, if the call is one.
         task_message: Option<String> = "taskMessage",
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("mod", modules()),
         ("errors", errors(&surface.errors)),
         ("client", client(&surface.operations)),
-        ("context", context(&surface.operations)),
+        ("context", context(surface)),
         ("features", features(surface)),
         ("options", options(surface)),
     ]
@@ -228,7 +228,17 @@ fn started(operation: &Operation) -> String {
     )
 }
 
-fn context(operations: &[Operation]) -> String {
+/// The members of `NotifyCall` that have functions of their own, with the names of these. The others come with more arguments.
+const REPORTS: [(&str, &str); 3] =
+    [("close_stream", "close_stream"), ("start_task", "start_task"), ("task_message", "set_task_message")];
+
+fn context(surface: &Surface) -> String {
+    let operations = &surface.operations;
+    let reports: String = fields(surface, "NotifyCall")
+        .iter()
+        .filter_map(|field| Some((field, REPORTS.iter().find(|(member, _)| *member == field.name)?.1)))
+        .map(|(field, function)| reported(field, function))
+        .collect();
     let functions: String = operations
         .iter()
         // Members that never differ are for languages that take the parameters one by one.
@@ -236,15 +246,33 @@ fn context(operations: &[Operation]) -> String {
         .map(|operation| asked(operation, operations))
         .collect();
     format!(
-        "//! The requests of handlers to the client of their call.\n\n\
+        "//! The context of handlers: notes on their call, and requests to its client.\n\n\
          use std::ffi::c_void;\n\n\
+         use trunkline_bridge::message::NotifyCall;\n\n\
          use crate::calls::trunkline_call;\n\
          use crate::context::{{AnswerCallback, trunkline_answer_callback}};\n\
          use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
-         use crate::edge::ffi::{{guard, kept, text}};\n\
+         use crate::edge::ffi::{{guard, guard_result, handle, kept, text}};\n\
          use crate::edge::text::trunkline_str;\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
-         {functions}"
+         {reports}{functions}"
+    )
+}
+
+/// The function that notes something about a call.
+fn reported(field: &Field, function: &str) -> String {
+    let Field { name, doc, .. } = field;
+    let (doc, declared, value) = match field.ty {
+        Type::Boolean => (doc.clone(), String::new(), "true".to_owned()),
+        _ => (sets(doc), format!("{name}: trunkline_str,\n"), format!("Some(text!({name}).to_owned())")),
+    };
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_call_{function}(\n\
+         call: *mut trunkline_call,\n{declared}\
+         ) -> trunkline_result {{\n\
+         guard_result(|| handle!(call).notify(NotifyCall {{ {name}: {value}, ..NotifyCall::default() }}))\n}}\n",
+        comment(&doc, ""),
     )
 }
 
@@ -332,8 +360,7 @@ fn built(operation: &Operation) -> String {
     let calls: String = members
         .zip(&operation.params)
         .map(|((name, json, presence), field)| match (is_text(field), presence == Presence::Required) {
-            (true, true) => format!(".text(\"{json}\", text!({name}))"),
-            (true, false) => format!(".optional_text(\"{json}\", text!({name}))"),
+            (true, _) => format!(".text(\"{json}\", text!({name}))"),
             (false, true) => format!(".required(\"{json}\", \"{name}\", text!({name}))?"),
             (false, false) => format!(".optional(\"{json}\", \"{name}\", text!({name}))?"),
         })
