@@ -267,7 +267,7 @@ export interface ChildOptions {
   /** Environment variables for the child process. */
   env?: Readonly<Record<string, string>>;
   /**
-   * Whether the child process gets the environment of this process too. Without this option, it
+   * `true` if the child process gets the environment of this process too. Without this option, it
    * does.
    */
   inheritEnv?: boolean;

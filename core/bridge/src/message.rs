@@ -357,7 +357,7 @@ message! {
         ;
         /// Environment variables for the child process.
         env: BTreeMap<String, String> = "env",
-        /// Whether the child process gets the environment of this process too. Without this option, it does.
+        /// `true` if the child process gets the environment of this process too. Without this option, it does.
         inherit_env: Option<bool> = "inheritEnv",
         /// The folder that the child process runs in; this process's own by default.
         cwd: Option<String> = "cwd",

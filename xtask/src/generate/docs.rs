@@ -135,7 +135,7 @@ fn in_unit(number: u64, unit: Unit) -> String {
         Unit::Ms => &[(3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")],
         Unit::Bytes => &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes")],
     };
-    match units.iter().find(|(size, _)| number >= *size && number % size == 0) {
+    match units.iter().find(|(size, _)| number >= *size && number.is_multiple_of(*size)) {
         Some((size, name)) => format!("{} {name}", number / size),
         None => number.to_string(),
     }

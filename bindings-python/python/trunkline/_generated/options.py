@@ -69,7 +69,7 @@ class ChildOptions(TypedDict, total=False):
     """Environment variables for the child process."""
 
     inherit_env: bool | None
-    """Whether the child process gets the environment of this process too. Without this option, it does."""
+    """`true` if the child process gets the environment of this process too. Without this option, it does."""
 
     cwd: str | os.PathLike[str] | None
     """The folder that the child process runs in; this process's own by default."""
