@@ -10,6 +10,7 @@ from ._generated.models import (
     CompleteResult,
     Completion,
     Content,
+    CreateMessageResult,
     Icon,
     ImageContent,
     ListPromptsResult,
@@ -63,7 +64,7 @@ from .errors import (
 from .features.middleware import Middleware, Next, Request
 from .features.skill import Skill
 from .listener import Listener
-from .messages import CreateMessageResult, GetPromptResult, Message, assistant, user
+from .messages import GetPromptResult, Message, assistant, user
 from .model.base import OtherContent
 from .model.resource_contents import EmbeddedResource, ResourceContents
 from .schema.fields import Field

@@ -99,15 +99,10 @@ class Identity:
 
     def to_json(self) -> dict[str, Any]:
         """The identity as the core takes it."""
-        return camel_case(
-            subject=self.subject,
-            client_id=self.client_id,
-            issuer=self.issuer,
-            scopes=self.scopes,
-            expires_at=None if self.expires_at is None else int(self.expires_at),
-            claims=self.claims,
-            principal=self.principal,
-        )
+        members = {name: getattr(self, name) for name in self.__slots__}
+        if self.expires_at is not None:
+            members["expires_at"] = int(self.expires_at)
+        return camel_case(**members)
 
     def __repr__(self) -> str:
         return f"Identity({self.subject or self.client_id or self.principal!r})"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
-from ._generated.models import ElicitAction, ListRootsResult, Root
+from ._generated.models import CreateMessageResult, ElicitAction, ListRootsResult, Root
 from ._generated.option_names import SAMPLE_OPTIONS
-from .messages import CreateMessageResult, Message
+from .messages import Message
 from .options import camel_case, encoded
 from .schema.elicitation_forms import Form
 from .schema.jsonable import jsonable
@@ -141,11 +141,4 @@ def list_roots() -> InputRequest[list[Root]]:
 
 def _messages(given: Messages) -> list[Any]:
     listed: Sequence[Any] = [given] if isinstance(given, (str, Message)) else given
-    return [
-        Message("user", message).to_json()
-        if isinstance(message, str)
-        else message.to_json()
-        if isinstance(message, Message)
-        else message
-        for message in listed
-    ]
+    return [Message("user", message) if isinstance(message, str) else message for message in listed]

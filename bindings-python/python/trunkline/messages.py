@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ._generated.models import Content, Role, TextContent, content_from_json
-from .model.base import HasText, Model, list_of, string_of
+from .model.base import Model, list_of, string_of
 
 
 class Message(Model):
@@ -92,36 +92,3 @@ class GetPromptResult(Model):
         if self.description is not None:
             json["description"] = self.description
         return json if self.meta is None else {**json, "_meta": self.meta}
-
-
-class CreateMessageResult(HasText, Model):
-    """The answer of the client's model."""
-
-    __slots__ = ("content", "meta", "model", "role", "stop_reason")
-
-    def __init__(
-        self,
-        role: Role,
-        content: list[Content],
-        model: str,
-        *,
-        stop_reason: str | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.role: Role = role
-        self.content = content
-        self.model = model
-        self.stop_reason = stop_reason
-        self.meta = meta
-
-    @classmethod
-    def from_json(cls, json: dict[str, Any]) -> CreateMessageResult:
-        """The result of a client."""
-        blocks = list_of(json, "content") if isinstance(json["content"], list) else [json["content"]]
-        return cls(
-            json["role"],
-            [content_from_json(block) for block in blocks],
-            json["model"],
-            stop_reason=json.get("stopReason"),
-            meta=json.get("_meta"),
-        )

@@ -39,6 +39,8 @@ def in_json(name: str, json: str, value: Any) -> Any:
         return encode_base64(bytes(value))
     if isinstance(value, os.PathLike):
         return os.fspath(cast("os.PathLike[str]", value))
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
     if isinstance(value, (list, tuple)):
         return [in_json(name, "", item) for item in cast("list[Any]", value)]
     return value

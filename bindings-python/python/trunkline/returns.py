@@ -65,6 +65,8 @@ class Returns:
         """
         if type(value) is str:
             return TEXT, value
+        if isinstance(value, InputRequired):
+            return INPUT, value.to_json()
         if isinstance(value, CallToolResult):
             return RESULT, jsonable(value.to_json())
         if self._shape is not None and self._plain:

@@ -32,11 +32,10 @@ const DICTS: [&str; 11] = [
 ];
 
 /// Models whose classes differ by Python's habits and are written by hand, with the modules of those classes.
-const BY_HAND: [(&str, &str); 5] = [
+const BY_HAND: [(&str, &str); 4] = [
     ("EmbeddedResource", "model.resource_contents"),
     ("ResourceContents", "model.resource_contents"),
     ("GetPromptResult", "messages"),
-    ("CreateMessageResult", "messages"),
     ("ElicitResult", "client_requests"),
 ];
 
@@ -62,8 +61,12 @@ const NOT_IN_PYTHON: [&str; 8] =
 const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
 
 /// Bases that give a class more than its fields.
-const BASES: [(&str, &str); 3] =
-    [("AudioContent", "HasData"), ("CallToolResult", "HasText"), ("ImageContent", "HasData")];
+const BASES: [(&str, &str); 4] = [
+    ("AudioContent", "HasData"),
+    ("CallToolResult", "HasText"),
+    ("CreateMessageResult", "HasText"),
+    ("ImageContent", "HasData"),
+];
 
 /// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out because Python
 /// takes them in another way.
@@ -321,7 +324,7 @@ fn models(surface: &Surface) -> String {
     let mut text = String::from(
         "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Literal, TypeAlias, \
          TypedDict\n\nfrom ..model.base import (Block, HasData, HasText, Model, OtherContent, cursor_of, encode_base64, \
-         flag_of, list_of, ms_of, string_of)\nfrom ..model.resource_contents import EmbeddedResource, \
+         flag_of, list_of, ms_of, one_or_list_of, string_of)\nfrom ..model.resource_contents import EmbeddedResource, \
          ResourceContents\n",
     );
     let literals = surface.models.iter().filter_map(|model| match model {
@@ -399,7 +402,7 @@ fn given(ty: &Type) -> String {
         Type::OneOrList(inner) => format!("{0} | Sequence[{0}]", given(inner)),
         Type::List(inner) => format!("Sequence[{}]", given(inner)),
         Type::Map(inner) => format!("Mapping[str, {}]", given(inner)),
-        Type::Model(name) if name == "ContentBlock" => "Content".into(),
+        Type::Model(name) if name == "ContentBlock" || name == "SamplingBlock" => "Content".into(),
         Type::Model(name) => name.clone(),
         Type::Values(values) => {
             let values: Vec<_> = values.iter().map(|value| format!("\"{value}\"")).collect();
@@ -428,6 +431,7 @@ impl<'a> Member<'a> {
         let ty = match &field.ty {
             _ if is_time => "float".into(),
             Type::Json if field.name.ends_with("_schema") => "Mapping[str, Any]".into(),
+            Type::OneOrList(inner) => format!("list[{}]", given(inner)),
             Type::List(inner) if field.presence == Presence::List => format!("list[{}]", given(inner)),
             other => given(other),
         };
@@ -481,6 +485,9 @@ impl<'a> Member<'a> {
                     None => list,
                 }
             }
+            (Type::OneOrList(_), _) => {
+                format!("[content_from_json(item) for item in one_or_list_of(json, \"{json}\")]")
+            }
             (Type::String, Presence::Required) => format!("string_of(json, \"{json}\")"),
             (ty, Presence::Required) => match each(ty) {
                 Some(read) => format!("{read}(json[\"{json}\"])"),
@@ -498,7 +505,9 @@ impl<'a> Member<'a> {
         let is_class = |ty: &Type| matches!(ty, Type::Model(name) if !self.plain.contains(&name.as_str()));
         match &self.field.ty {
             _ if self.is_time => format!("ms_of({value})"),
-            Type::List(inner) if is_class(inner) => format!("[item.to_json() for item in {value}]"),
+            Type::List(inner) | Type::OneOrList(inner) if is_class(inner) => {
+                format!("[item.to_json() for item in {value}]")
+            }
             ty if is_class(ty) => format!("{value}.to_json()"),
             _ => value,
         }

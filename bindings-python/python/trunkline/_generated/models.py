@@ -17,6 +17,7 @@ from ..model.base import (
     flag_of,
     list_of,
     ms_of,
+    one_or_list_of,
     string_of,
 )
 from ..model.resource_contents import EmbeddedResource, ResourceContents
@@ -1372,6 +1373,77 @@ class ToolChoice(TypedDict, total=False):
 
     mode: str
     """`auto` (the default), `required` or `none`."""
+
+
+class CreateMessageResult(HasText, Model):
+    """The answer of the model."""
+
+    __slots__ = (
+        "content",
+        "meta",
+        "model",
+        "role",
+        "stop_reason",
+    )
+
+    role: Role
+    """The sender of the message."""
+
+    content: list[Content]
+    """The content of the message."""
+
+    model: str
+    """The model that answered."""
+
+    stop_reason: str | None
+    """The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the provider's
+    own.
+    """
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(
+        self,
+        role: Role,
+        content: list[Content],
+        model: str,
+        *,
+        stop_reason: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.role = role
+        self.content = content
+        self.model = model
+        self.stop_reason = stop_reason
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> CreateMessageResult:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            json["role"],
+            [content_from_json(item) for item in one_or_list_of(json, "content")],
+            string_of(json, "model"),
+            stop_reason=json.get("stopReason"),
+            meta=json.get("_meta"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {
+            "role": self.role,
+            "content": [item.to_json() for item in self.content],
+            "model": self.model,
+        }
+        if self.stop_reason is not None:
+            json["stopReason"] = self.stop_reason
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
 
 
 class Root(Model):

@@ -63,7 +63,7 @@ class Connection:
         self.target = target
         self.server: Server | None = None
         self.transport = self._describe(
-            target, camel_case(headers=_plain(headers)), {**encoded(CHILD_OPTIONS, child), **_env(child)}
+            target, camel_case(headers=headers and dict(headers)), encoded(CHILD_OPTIONS, child)
         )
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client's name and version go together")
@@ -137,14 +137,6 @@ def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str,
         if other:
             raise InvalidArgumentError(f"{', '.join(other)}: not for a target of this kind")
     return {**transport, **allowed}
-
-
-def _plain(mapping: Mapping[str, str] | None) -> dict[str, str] | None:
-    return None if mapping is None else dict(mapping)
-
-
-def _env(child: dict[str, Any]) -> dict[str, Any]:
-    return {"env": dict(child["env"])} if "env" in child else {}
 
 
 class Connected:

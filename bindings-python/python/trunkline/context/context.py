@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from .._generated.models import LoggingLevel, Root
+from .._generated.models import CreateMessageResult, LoggingLevel, Root
 from ..calls import AsyncCall
 from ..client_requests import ElicitResult, InputRequest, Messages, elicit, elicit_url, list_roots, sample
-from ..messages import CreateMessageResult
 from ..requests import read_answer, request_json
 from ..schema.jsonable import jsonable
 

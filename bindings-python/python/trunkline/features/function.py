@@ -15,6 +15,7 @@ from .handler import Handler
 if TYPE_CHECKING:
     from ..port.port import Port
     from ..signature.parameters import Parameters
+    from ..signature.string_arguments import TextSignature
 
 
 class FunctionHandler(Handler):
@@ -70,3 +71,18 @@ class FunctionHandler(Handler):
             if self._context_name is not None:
                 arguments[self._context_name] = context
             return self.function(**arguments)
+
+
+class TextHandler(FunctionHandler):
+    """A function that receives texts."""
+
+    __slots__ = ("_signature",)
+
+    def __init__(
+        self, key: Hashable, function: Callable[..., Any], signature: TextSignature, registration: dict[str, Any]
+    ) -> None:
+        super().__init__(key, function, signature.parameters, registration)
+        self._signature = signature
+
+    def bind(self, body: Any) -> dict[str, Any]:
+        return self._signature.bind(body)

@@ -10,7 +10,7 @@ from ..errors import InvalidArgumentError
 from ..options import camel_case, encoded
 from ..returns import Answer, render_messages
 from ..signature.string_arguments import TextSignature
-from .function import FunctionHandler
+from .function import TextHandler
 from .registry import Registry, described
 
 if TYPE_CHECKING:
@@ -19,21 +19,12 @@ if TYPE_CHECKING:
     from .._generated.options import PromptOptions
 
 
-class PromptHandler(FunctionHandler):
+class PromptHandler(TextHandler):
     """Called with the prompt's arguments; returns messages."""
 
-    __slots__ = ("_signature",)
+    __slots__ = ()
 
     kind = "prompt"
-
-    def __init__(
-        self, name: str, function: Callable[..., Any], signature: TextSignature, registration: dict[str, Any]
-    ) -> None:
-        super().__init__(name, function, signature.parameters, registration)
-        self._signature = signature
-
-    def bind(self, body: Any) -> dict[str, Any]:
-        return self._signature.bind(body)
 
     def render(self, value: Any) -> Answer:
         return render_messages(value)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
-from ..client_requests import InputRequired
 from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
 from ..errors import InvalidArgumentError
-from ..returns import INPUT, VALUE, Answer, Returns, render_contents, render_messages
+from ..returns import VALUE, Answer, Returns, render_contents, render_messages
 from ..schema.jsonable import jsonable
 from .handler import Handler
 from .registry import Registry
@@ -56,8 +55,6 @@ class ProviderHandler(Handler):
     def _render(self, value: Any) -> Answer:
         if value is None:
             return VALUE, None  # there is no such thing
-        if isinstance(value, InputRequired):
-            return INPUT, value.to_json()
         if self._category == "tools":
             return _UNDECLARED.render(value)
         return render_messages(value) if self._category == "prompts" else render_contents(value)
@@ -130,5 +127,5 @@ class Providers(Registry):
         self._remove("provider", (category, id(provider)), f"such provider of {category}")
 
     def list_changed(self, category: Category) -> None:
-        """Tells clients that the list of a provider has changed. Features added or removed here are reported without it."""
+        """Tells clients that the list of a provider has changed. Features added or removed here need no call."""
         self._tell({"listChanged": category})

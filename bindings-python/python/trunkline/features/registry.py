@@ -204,17 +204,12 @@ class Registry:
             reraise(error)
 
 
-def own_name(function: Callable[..., Any], name: str | None) -> str:
-    """The name of a thing: the one that was given, or else its function's."""
-    name = name or getattr(function, "__name__", None)
-    if not name or name == "<lambda>":
-        raise InvalidArgumentError(f"{function!r} has no name of its own: pass name=")
-    return name
-
-
 def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """The descriptor of a thing with these options. Its function gives name and description where there are none."""
-    name, meta = own_name(function, options.pop("name", None)), taken(options, "_meta")
+    name = options.pop("name", None) or getattr(function, "__name__", None)
+    if not name or name == "<lambda>":
+        raise InvalidArgumentError(f"{function!r} has no name of its own: pass name=")
+    meta = taken(options, "_meta")
     if options.get("description") is None:
         options["description"] = describe(function)
     return {"name": name, **camel_case(**options), **meta}

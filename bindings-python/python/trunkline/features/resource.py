@@ -11,7 +11,7 @@ from ..errors import InvalidArgumentError
 from ..options import encoded
 from ..returns import Answer, render_contents
 from ..signature.string_arguments import TextSignature
-from .function import FunctionHandler
+from .function import TextHandler
 from .registry import Registry, described, taken
 
 if TYPE_CHECKING:
@@ -20,18 +20,12 @@ if TYPE_CHECKING:
     from .._generated.options import ResourceOptions
 
 
-class ResourceHandler(FunctionHandler):
+class ResourceHandler(TextHandler):
     """Called without arguments; returns the contents."""
 
-    __slots__ = ("_signature",)
+    __slots__ = ()
 
     kind = "resource"
-
-    def __init__(
-        self, uri: str, function: Callable[..., Any], signature: TextSignature, registration: dict[str, Any]
-    ) -> None:
-        super().__init__(uri, function, signature.parameters, registration)
-        self._signature = signature
 
     def bind(self, body: Any) -> dict[str, Any]:
         return self._signature.bind(body.get("variables", {}))

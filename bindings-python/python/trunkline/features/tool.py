@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .._generated.option_names import TOOL_OPTIONS
-from ..client_requests import InputRequired
 from ..errors import InvalidArgumentError
 from ..options import camel_case, encoded
-from ..returns import INPUT, Answer
+from ..returns import Answer
 from ..signature.tool_signature import Signature
 from .function import FunctionHandler
 from .registry import Registry, described, taken
@@ -37,8 +36,6 @@ class ToolHandler(FunctionHandler):
         return self._signature.bind(body)
 
     def render(self, value: Any) -> Answer:
-        if isinstance(value, InputRequired):
-            return INPUT, value.to_json()
         return self._signature.returns.render(value)
 
 

@@ -81,6 +81,15 @@ def list_of(json: Mapping[str, Any], name: str, default: list[Any] | None = None
     return cast("list[Any]", value)
 
 
+def one_or_list_of(json: Mapping[str, Any], name: str) -> list[Any]:
+    """An array of a peer; one value stands for an array of it.
+
+    Raises:
+        LookupError: if there is none.
+    """
+    return list_of(json, name) if isinstance(json[name], list) else [json[name]]
+
+
 def cursor_of(json: Mapping[str, Any]) -> str | None:
     """The cursor of the next page.
 

@@ -8,7 +8,29 @@ from typing import Any, ClassVar
 from .base import Block, Model, decode_base64, encode_base64, string_of
 
 
-class ResourceContents(Model):
+class _Contents(Model):
+    """Text, or bytes in Base64, and their place and type."""
+
+    __slots__ = ("blob", "mime_type", "text", "uri")
+
+    def __init__(self, text: str | None, blob: bytes | str | None, uri: str | None, mime_type: str | None) -> None:
+        if (text is None) == (blob is None):
+            raise ValueError("ResourceContents have either text or blob")
+        self.text = text
+        self.blob = None if blob is None else encode_base64(blob)
+        self.uri = uri
+        self.mime_type = mime_type
+
+    def decode(self) -> bytes:
+        """The bytes."""
+        return self.text.encode() if self.text is not None else decode_base64(self.blob or "")
+
+    def _members(self, meta: Mapping[str, Any] | None) -> dict[str, Any]:
+        members = {"uri": self.uri, "mimeType": self.mime_type, "text": self.text, "blob": self.blob, "_meta": meta}
+        return {name: value for name, value in members.items() if value is not None}
+
+
+class ResourceContents(_Contents):
     """A part of a resource: either `text`, or `blob` (bytes, or their base64 text).
 
     Args:
@@ -19,7 +41,7 @@ class ResourceContents(Model):
         meta: its `_meta`.
     """
 
-    __slots__ = ("blob", "meta", "mime_type", "text", "uri")
+    __slots__ = ("meta",)
 
     def __init__(
         self,
@@ -30,12 +52,7 @@ class ResourceContents(Model):
         mime_type: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        if (text is None) == (blob is None):
-            raise ValueError("ResourceContents have either text or blob")
-        self.text = text
-        self.blob = None if blob is None else encode_base64(blob)
-        self.uri = uri
-        self.mime_type = mime_type
+        super().__init__(text, blob, uri, mime_type)
         self.meta = meta
 
     @classmethod
@@ -50,25 +67,14 @@ class ResourceContents(Model):
             raise TypeError("the contents of a resource have neither text nor blob")
         return cls(text, blob=blob, uri=string_of(json, "uri"), mime_type=json.get("mimeType"), meta=json.get("_meta"))
 
-    def decode(self) -> bytes:
-        """The bytes."""
-        return self.text.encode() if self.text is not None else decode_base64(self.blob or "")
-
     def to_json(self) -> dict[str, Any]:
-        members = {
-            "uri": self.uri,
-            "mimeType": self.mime_type,
-            "text": self.text,
-            "blob": self.blob,
-            "_meta": self.meta,
-        }
-        return {name: value for name, value in members.items() if value is not None}
+        return self._members(self.meta)
 
 
-class EmbeddedResource(Block):
+class EmbeddedResource(_Contents, Block):
     """A resource with its contents: either `text`, or `blob` (bytes, or their base64 text)."""
 
-    __slots__ = ("annotations", "contents", "meta")
+    __slots__ = ("annotations", "meta", "resource_meta")
 
     TYPE: ClassVar = "resource"
 
@@ -83,50 +89,28 @@ class EmbeddedResource(Block):
         annotations: Mapping[str, Any] | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        self.contents = ResourceContents(text, blob=blob, uri=uri, mime_type=mime_type, meta=resource_meta)
+        super().__init__(text, blob, uri, mime_type)
+        # The `_meta` of the contents.
+        self.resource_meta = resource_meta
         self.annotations = annotations
         self.meta = meta
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> EmbeddedResource:
         """The block of a peer."""
-        block = cls.__new__(cls)
-        block.contents = ResourceContents.from_json(json["resource"])
-        block.annotations = json.get("annotations")
-        block.meta = json.get("_meta")
-        return block
-
-    @property
-    def uri(self) -> str:
-        """The URI of the resource."""
-        return self.contents.uri or ""
-
-    @property
-    def text(self) -> str | None:
-        """The text, if it is text."""
-        return self.contents.text
-
-    @property
-    def blob(self) -> str | None:
-        """The bytes as base64, if it is not text."""
-        return self.contents.blob
-
-    @property
-    def mime_type(self) -> str | None:
-        """The MIME type."""
-        return self.contents.mime_type
-
-    @property
-    def resource_meta(self) -> Mapping[str, Any] | None:
-        """The `_meta` of the contents."""
-        return self.contents.meta
-
-    def decode(self) -> bytes:
-        """The bytes of the resource."""
-        return self.contents.decode()
+        contents = ResourceContents.from_json(json["resource"])
+        return cls(
+            contents.uri or "",
+            text=contents.text,
+            blob=contents.blob,
+            mime_type=contents.mime_type,
+            resource_meta=contents.meta,
+            annotations=json.get("annotations"),
+            meta=json.get("_meta"),
+        )
 
     def to_json(self) -> dict[str, Any]:
-        json: dict[str, Any] = {"type": "resource", "resource": self.contents.to_json()}
+        json: dict[str, Any] = {"type": "resource", "resource": self._members(self.resource_meta)}
         if self.annotations is not None:
             json["annotations"] = self.annotations
         if self.meta is not None:

@@ -37,13 +37,18 @@ class Depends:
 class Dependency:
     """The plan of one dependency, made when the handler is registered."""
 
-    __slots__ = ("context_name", "function", "is_async", "is_generator", "needs")
+    __slots__ = ("call", "context_name", "function", "is_async", "is_generator", "needs")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        self.call: Callable[..., Any] = function
         is_async_generator = inspect.isasyncgenfunction(function)
         self.is_generator = is_async_generator or inspect.isgeneratorfunction(function)
         self.is_async = is_async_generator or inspect.iscoroutinefunction(function)
+        if self.is_generator:
+            from contextlib import asynccontextmanager, contextmanager
+
+            self.call = asynccontextmanager(function) if is_async_generator else contextmanager(function)
         self.context_name: str | None = None
         # parameter -> what it needs
         self.needs: list[tuple[str, Dependency]] = []
@@ -67,19 +72,13 @@ class AsyncScope:
         arguments = {name: await self.value(inner) for name, inner in dependency.needs}
         if dependency.context_name is not None:
             arguments[dependency.context_name] = self._context
-        value: Any
+        value: Any = dependency.call(**arguments)
         if not dependency.is_generator:
-            value = dependency.function(**arguments)
-            if dependency.is_async:
-                value = await value
+            value = await value if dependency.is_async else value
         elif dependency.is_async:
-            from contextlib import asynccontextmanager
-
-            value = await self._stack.enter_async_context(asynccontextmanager(dependency.function)(**arguments))
+            value = await self._stack.enter_async_context(value)
         else:
-            from contextlib import contextmanager
-
-            value = self._stack.enter_context(contextmanager(dependency.function)(**arguments))
+            value = self._stack.enter_context(value)
         self._values[key] = value
         return value
 
@@ -110,12 +109,9 @@ class Scope:
         arguments = {name: self.value(inner) for name, inner in dependency.needs}
         if dependency.context_name is not None:
             arguments[dependency.context_name] = self._context
+        value: Any = dependency.call(**arguments)
         if dependency.is_generator:
-            from contextlib import contextmanager
-
-            value = self._stack.enter_context(contextmanager(dependency.function)(**arguments))
-        else:
-            value = dependency.function(**arguments)
+            value = self._stack.enter_context(value)
         self._values[key] = value
         return value
 
