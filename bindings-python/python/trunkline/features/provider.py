@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
@@ -80,13 +80,8 @@ def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
 
 def _page(given: Any) -> Answer:
     items, cursor = cast("tuple[Any, Any]", given) if isinstance(given, tuple) else (given, None)
-    page: dict[str, Any] = {"items": [jsonable(_descriptor(item)) for item in items]}
+    page: dict[str, Any] = {"items": [jsonable(item) for item in items]}
     return VALUE, page if cursor is None else {**page, "nextCursor": cursor}
-
-
-def _descriptor(item: Any) -> Mapping[str, Any]:
-    to_json = getattr(item, "to_json", None)
-    return to_json() if to_json is not None else item
 
 
 P = TypeVar("P")
