@@ -199,7 +199,7 @@ impl Shared {
         accepted?;
         reader.expect(expected);
         if expected > 0 {
-            return Ok(reply::answer(self, reader, accepts).await);
+            return Ok(reply::answer(self.server.options().keep_alive, reader, accepts).await);
         }
         // It may have ended in this moment: then nothing was taken in.
         if connection.is_closed() { Err(classify::unknown_session(None)) } else { Ok(empty(StatusCode::ACCEPTED)) }

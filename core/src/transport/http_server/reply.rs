@@ -2,7 +2,6 @@
 
 use super::{
     body::{Events, HttpBody},
-    state::Shared,
     stream::{Item, Reader},
 };
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
-use std::{future::poll_fn, sync::Arc, time::Duration};
+use std::{future::poll_fn, time::Duration};
 
 /// How long a call that its client could come back to may be silent before the client is told how.
 const UNPRIMED: Duration = Duration::from_secs(1);
@@ -76,8 +75,7 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
 
 /// The response to a POST that holds requests. How it is sent is decided by what comes first: the answer alone goes out as
 /// JSON; anything before it, or a silence of one keep-alive period, opens an event stream.
-pub(super) async fn answer(shared: &Arc<Shared>, mut reader: Reader, accepts: Accepts) -> Response<HttpBody> {
-    let keep_alive = shared.server.options().keep_alive;
+pub(super) async fn answer(keep_alive: Duration, mut reader: Reader, accepts: Accepts) -> Response<HttpBody> {
     let wait = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
     let first = match accepts.events {
@@ -90,7 +88,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, mut reader: Reader, accepts: Ac
             let status = failure.map_or(StatusCode::OK, |it| status_of(era, it.code, it.refused, it.busy));
             if status == StatusCode::OK && !accepts.json {
                 return opened(
-                    shared,
+                    keep_alive,
                     reader,
                     Some(Item::Message(None, Outgoing::Response { message: text, failure })),
                 );
@@ -100,12 +98,12 @@ pub(super) async fn answer(shared: &Arc<Shared>, mut reader: Reader, accepts: Ac
         // The call was cancelled and nothing answers it (CAN-05): a stream that ends says so without a message.
         Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, None)),
         Ok(None) => empty(StatusCode::NO_CONTENT),
-        Ok(first) => opened(shared, reader, first),
-        Err(_silence) => opened(shared, reader, None),
+        Ok(first) => opened(keep_alive, reader, first),
+        Err(_silence) => opened(keep_alive, reader, None),
     }
 }
 
-fn opened(shared: &Arc<Shared>, reader: Reader, first: Option<Item>) -> Response<HttpBody> {
+fn opened(keep_alive: Duration, reader: Reader, first: Option<Item>) -> Response<HttpBody> {
     let outgoing = match &first {
         Some(Item::Message(_, outgoing)) => Some(outgoing),
         _ => None,
@@ -116,6 +114,6 @@ fn opened(shared: &Arc<Shared>, reader: Reader, first: Option<Item>) -> Response
         Some(Item::Message(_, outgoing)) => Some(Item::Message(id, outgoing)),
         other => other,
     };
-    let events = Events::new(reader, shared.server.options().keep_alive, None);
+    let events = Events::new(reader, keep_alive, None);
     stream(events.primed(position).starting_with(first))
 }

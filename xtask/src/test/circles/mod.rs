@@ -71,9 +71,9 @@ const CLUSTERS: &[Cluster] = &[
             "protocol::schema",
             "protocol::schema::bounds",
             "protocol::schema::explain",
-            "protocol::schema::header_parameters",
+            "protocol::schema::unchecked",
         ],
-        reason: "a schema and the checks of its parts",
+        reason: "a schema, the checks of its parts, and its stand-in without validation",
     },
     Cluster {
         crate_folder: "core/proto/src",

@@ -5,18 +5,17 @@ pub(super) use off::{Cipher, sha256};
 #[cfg(feature = "request-state")]
 pub(super) use on::{Cipher, sha256};
 
-/// The bytes of a nonce, which stands before the sealed text.
-pub(super) const NONCE: usize = 12;
-
 #[cfg(feature = "request-state")]
 mod on {
-    use super::NONCE;
     use crate::server::random;
     use aes_gcm::{
         Aes256Gcm, KeyInit,
         aead::{Aead, Payload},
     };
     use sha2::{Digest, Sha256};
+
+    /// The bytes of a nonce, which stands before the sealed text.
+    const NONCE: usize = 12;
 
     /// A key that seals and opens.
     pub(in crate::server::request::request_state) struct Cipher(Aes256Gcm);
