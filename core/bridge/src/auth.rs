@@ -1,26 +1,13 @@
-//! Access tokens: what an endpoint asks for, and hosts that judge tokens themselves.
+//! Access tokens that an endpoint asks for.
 
-use super::{
-    BridgeError, Event, EventKind, Lane, Shape, config,
-    entries::{Entry, HostTarget},
-    message::{Fail, FailKind, message},
-    port::PortInner,
-};
+use super::{config, error::BridgeError, message::message, state::PortState, verifications};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, OnceLock, Weak},
-};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, sync::Arc};
 use trunkline::protocol::describe::{Described, Type, Values};
 use trunkline::{
-    auth::{
-        Algorithm, Authorization, DpopPolicy, Identity, JwtOptions, JwtVerifier, KeySource, Refusal, TokenVerifier,
-        Verification,
-    },
-    server::Server,
+    auth::{Algorithm, Authorization, DpopPolicy, JwtOptions, JwtVerifier, KeySource, TokenVerifier},
     transport::HttpFetch,
 };
 
@@ -200,152 +187,39 @@ fn wrong(error: trunkline::auth::ConfigError) -> BridgeError {
     BridgeError::invalid(format!("open: transport.{error}"))
 }
 
-impl PortInner {
-    /// The authorization of an endpoint.
-    pub(super) fn authorization(&self, auth: Value) -> Result<Authorization, BridgeError> {
-        let mut given: AuthConfig = config::read_value("open: transport.auth", auth)?;
-        let (verifier, issuers) = match given.verifier {
-            Some(_) if given.has_jwt_options() => {
-                let text = "verifier judges tokens itself: issuer, audience, jwks, jwksUri and algorithms are for JWTs";
-                return Err(invalid(text));
-            }
-            Some(handle) => (self.verifier(handle)?, Vec::new()),
-            None => given.jwt()?,
-        };
-        let servers = given.authorization_servers.unwrap_or(issuers);
-        let mut builder = Authorization::builder(given.resource, verifier)
-            .scopes(given.scopes)
-            .required_scopes(given.required_scopes)
-            .proof_algorithms(algorithms("dpopAlgorithms", given.dpop_algorithms)?)
-            .metadata(given.metadata)
-            .dpop(match given.dpop {
-                Dpop::Off => DpopPolicy::Off,
-                Dpop::Optional => DpopPolicy::Optional,
-                Dpop::Required => DpopPolicy::Required,
-            });
-        for server in servers {
-            builder = builder.authorization_server(server);
+/// The authorization of an endpoint.
+pub(super) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Authorization, BridgeError> {
+    let mut given: AuthConfig = config::read_value("open: transport.auth", auth)?;
+    let (verifier, issuers) = match given.verifier {
+        Some(_) if given.has_jwt_options() => {
+            let text = "verifier judges tokens itself: issuer, audience, jwks, jwksUri and algorithms are for JWTs";
+            return Err(invalid(text));
         }
-        for (scope, narrower) in given.implies {
-            builder = builder.implies(scope, narrower);
-        }
-        if let Some(secret) = given.dpop_nonce.map(Nonce::secret).transpose()?.flatten() {
-            builder = builder.dpop_nonces(secret);
-        }
-        if let Some(url) = given.public_url {
-            builder = builder.public_url(url);
-        }
-        builder.build().map_err(wrong)
-    }
-
-    pub(super) fn register_verifier(self: &Arc<Self>, server: Server, lane: Lane) -> Result<u64, BridgeError> {
-        let target = Arc::new(HostTarget { port: Arc::downgrade(self), handle: OnceLock::new(), lane });
-        let handle = self.insert(Entry::Verifier { server, target: Arc::clone(&target) })?;
-        let _ = target.handle.set(handle);
-        Ok(handle)
-    }
-
-    fn verifier(&self, handle: u64) -> Result<Arc<dyn TokenVerifier>, BridgeError> {
-        match self.table.lock().get(handle) {
-            Some(Entry::Verifier { target, .. }) => Ok(Arc::new(HostVerifier(Arc::clone(target)))),
-            _ => Err(BridgeError::stale("a verifier", handle)),
-        }
-    }
-
-    /// Answers a token's call with an identity, or with `null`: the token is unknown. `None`: the ticket is of another call.
-    pub(super) fn complete_verification(
-        &self,
-        ticket: u64,
-        shape: Shape,
-        body: &Bytes,
-    ) -> Result<Option<bool>, BridgeError> {
-        if !self.is_verification(ticket) {
-            return Ok(None);
-        }
-        if shape == Shape::Text {
-            return Err(BridgeError::invalid("complete: a verifier answers with an identity, a JSON object"));
-        }
-        let members: Option<Map<String, Value>> = config::read("complete: identity", body)?;
-        let read = |members| config::read_value::<Identity>("complete: identity", Value::Object(members));
-        let identity = members.map(read).transpose()?;
-        let unknown = || Refusal::InvalidToken("The access token is not known".into());
-        Ok(Some(self.answer_verification(ticket, identity.ok_or_else(unknown))))
-    }
-
-    /// Answers a token's call with a refusal. `None`: the ticket is of another call.
-    pub(super) fn fail_verification(&self, ticket: u64, given: &Fail) -> Result<Option<bool>, BridgeError> {
-        if !self.is_verification(ticket) {
-            return Ok(None);
-        }
-        Ok(Some(self.answer_verification(ticket, Err(refusal(given)?))))
-    }
-
-    fn is_verification(&self, ticket: u64) -> bool {
-        matches!(self.table.lock().get(ticket), Some(Entry::Verification(_)))
-    }
-
-    fn answer_verification(&self, ticket: u64, verdict: Result<Identity, Refusal>) -> bool {
-        let entry = {
-            let mut table = self.table.lock();
-            match table.get(ticket) {
-                Some(Entry::Verification(_)) => table.remove(ticket),
-                _ => None,
-            }
-        };
-        match entry {
-            Some(Entry::Verification(verification)) => verification.complete(verdict),
-            _ => false,
-        }
-    }
-}
-
-fn refusal(given: &Fail) -> Result<Refusal, BridgeError> {
-    let data = given.data.as_ref();
-    let code = data.and_then(|data| data["error"].as_str());
-    match (&given.kind, code) {
-        (FailKind::Invalid, _) | (FailKind::Protocol, Some("invalid_token")) => {
-            Ok(Refusal::InvalidToken(given.message.clone()))
-        }
-        (FailKind::Protocol, Some("invalid_request")) => Ok(Refusal::Malformed(given.message.clone())),
-        (FailKind::Protocol, Some("insufficient_scope")) => {
-            let scopes = data.and_then(|data| data["scopes"].as_array()).into_iter().flatten();
-            let scopes = scopes.filter_map(Value::as_str).map(str::to_owned).collect();
-            Ok(Refusal::InsufficientScope { scopes, description: Some(given.message.clone()) })
-        }
-        (FailKind::Internal, _) => Ok(Refusal::Unavailable(given.message.clone())),
-        _ => Err(BridgeError::invalid(
-            "fail: a verifier fails with the kind invalid (401), internal (503), or protocol with data.error insufficient_scope and data.scopes (403)",
-        )),
-    }
-}
-
-/// Takes tokens to the host.
-struct HostVerifier(Arc<HostTarget>);
-
-impl TokenVerifier for HostVerifier {
-    fn verify(&self, verification: Verification) {
-        let (Some(port), Some(&handle)) = (self.0.port.upgrade(), self.0.handle.get()) else { return };
-        // A verifier that was taken away lets nobody in.
-        if port.with_entry(handle, |_| ()).is_none() {
-            return;
-        }
-        let body = json!({
-            "token": verification.token(),
-            "scheme": verification.scheme().as_str(),
-            "method": verification.method(),
-            "url": verification.url(),
-            "resource": verification.resource(),
+        Some(handle) => (verifications::verifier(state, handle)?, Vec::new()),
+        None => given.jwt()?,
+    };
+    let servers = given.authorization_servers.unwrap_or(issuers);
+    let mut builder = Authorization::builder(given.resource, verifier)
+        .scopes(given.scopes)
+        .required_scopes(given.required_scopes)
+        .proof_algorithms(algorithms("dpopAlgorithms", given.dpop_algorithms)?)
+        .metadata(given.metadata)
+        .dpop(match given.dpop {
+            Dpop::Off => DpopPolicy::Off,
+            Dpop::Optional => DpopPolicy::Optional,
+            Dpop::Required => DpopPolicy::Required,
         });
-        let abandonment = verification.abandonment();
-        let Ok(ticket) = port.insert(Entry::Verification(verification)) else { return };
-        let lane = self.0.lane;
-        let body = body.to_string().into();
-        port.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: "verifier".into(), body });
-        let port = Weak::clone(&self.0.port);
-        abandonment.then(move || {
-            if let Some(port) = port.upgrade() {
-                port.call_off(lane, ticket, handle, Bytes::from_static(b"the request is gone"));
-            }
-        });
+    for server in servers {
+        builder = builder.authorization_server(server);
     }
+    for (scope, narrower) in given.implies {
+        builder = builder.implies(scope, narrower);
+    }
+    if let Some(secret) = given.dpop_nonce.map(Nonce::secret).transpose()?.flatten() {
+        builder = builder.dpop_nonces(secret);
+    }
+    if let Some(url) = given.public_url {
+        builder = builder.public_url(url);
+    }
+    builder.build().map_err(wrong)
 }

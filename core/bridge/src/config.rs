@@ -1,6 +1,6 @@
 //! Reading the JSON that hosts give to the port.
 
-use super::BridgeError;
+use super::error::BridgeError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;

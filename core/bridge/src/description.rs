@@ -1,5 +1,10 @@
 //! The replies of `describe` and `open`: calls, connections and servers.
 
+use super::{
+    error::{BridgeError, ErrorKind},
+    state::PortState,
+    table::Kind,
+};
 use serde_json::{Value, json};
 use trunkline::{
     client::ServerFacts,
@@ -7,8 +12,26 @@ use trunkline::{
     server::{CallInfo, Category, Server},
 };
 
+/// The description of a call, a connection, a server, or (0) the port.
+pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
+    let tables = state.tables.lock();
+    let described = match Kind::of(target) {
+        None if target == 0 => Some(json!({"kind": "port", "things": tables.len(), "closing": state.is_closing()})),
+        Some(Kind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
+        Some(Kind::Connection) => {
+            let client = tables.connections.get(target).and_then(|connection| connection.get());
+            client.map(|client| of_connection(client.server()))
+        }
+        Some(Kind::Server) => tables.servers.get(target).map(of_server),
+        _ => None,
+    };
+    drop(tables);
+    let described = described.ok_or_else(|| BridgeError::stale("a call, connection or server", target))?;
+    serde_json::to_vec(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
+}
+
 /// A call: what it serves, and what its client said of itself.
-pub(super) fn of_call(facts: &CallInfo) -> Value {
+fn of_call(facts: &CallInfo) -> Value {
     let scope = facts.request_info();
     let mut described = json!({
         "kind": "call",
@@ -32,14 +55,14 @@ pub(super) fn of_call(facts: &CallInfo) -> Value {
 }
 
 /// A connection: its server.
-pub(super) fn of_connection(facts: &ServerFacts) -> Value {
+fn of_connection(facts: &ServerFacts) -> Value {
     let mut described = server_facts(facts);
     described["kind"] = "connection".into();
     described
 }
 
 /// A server: what it offers by name, and how long its calls get when its host closes it.
-pub(super) fn of_server(server: &Server) -> Value {
+fn of_server(server: &Server) -> Value {
     json!({
         "kind": "server",
         "drainDeadlineMs": server.options().drain_deadline.as_millis(),

@@ -1,86 +1,192 @@
-//! The entries behind a port's handles and tickets.
+//! The things behind a port's handles and tickets.
 
 use super::{
-    BridgeError, Event, EventKind, Lane, Reply,
-    http::Answering,
+    credit::Credit,
+    error::{BridgeError, ErrorKind},
+    event::{Event, EventKind, Lane},
     message::{NotifyConnection, Request},
-    port::PortInner,
-    queue::Latest,
+    queue::Queue,
+    slot::Slot,
+    table::{Kind, Table},
 };
-use bytes::Bytes;
 use std::{
-    sync::{Arc, Weak},
-    time::{Duration, Instant},
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 use tokio::task::AbortHandle;
-use trunkline::bridge_support::{Condvar, InFlight, Mutex, ReplyTo};
+use trunkline::bridge_support::{BodyFeed, InFlight};
 use trunkline::{
     auth::Verification,
-    client::{Client, ClientError, ClientEvents},
-    protocol::{RawJson, method},
-    server::{Call, CallInfo, Handler, PendingClientRequest, Registration, Server},
+    client::Client,
+    server::{Call, CallInfo, PendingClientRequest, Registration, Server},
     transport::Listener,
 };
 
 /// Requests and notifications that may wait for their connection to open; as many as may be in flight on an open one.
 pub(super) const MAX_WAITING: usize = 16_384;
 
-/// A thing of a port.
-pub(super) enum Entry {
-    Server(Server),
-    /// Something that a server offers, or a hook.
-    Registered {
-        server: Server,
-        registration: Option<Registration>,
-    },
-    /// A listener or connection that is being opened.
+/// The things of a port, a table for each kind.
+pub(super) struct Tables {
+    pub(super) servers: Table<Server>,
+    pub(super) features: Table<Feature>,
+    pub(super) verifiers: Table<Verifier>,
+    pub(super) listeners: Table<Endpoint<Arc<Listener>>>,
+    pub(super) connections: Table<Endpoint<Client>>,
+    pub(super) calls: Table<HostCall>,
+    pub(super) verifications: Table<Verification>,
+    pub(super) requests: Table<HostRequest>,
+    pub(super) exchanges: Table<Arc<HttpExchange>>,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            servers: Table::new(Kind::Server),
+            features: Table::new(Kind::Feature),
+            verifiers: Table::new(Kind::Verifier),
+            listeners: Table::new(Kind::Listener),
+            connections: Table::new(Kind::Connection),
+            calls: Table::new(Kind::Call),
+            verifications: Table::new(Kind::Verification),
+            requests: Table::new(Kind::Request),
+            exchanges: Table::new(Kind::Exchange),
+        }
+    }
+}
+
+impl Tables {
+    /// The number of things of all kinds.
+    pub(super) fn len(&self) -> usize {
+        self.servers.len()
+            + self.features.len()
+            + self.verifiers.len()
+            + self.listeners.len()
+            + self.connections.len()
+            + self.calls.len()
+            + self.verifications.len()
+            + self.requests.len()
+            + self.exchanges.len()
+    }
+}
+
+/// A feature of a server, or a middleware. Without a registration while it is being added.
+pub(super) struct Feature {
+    pub(super) server: Server,
+    pub(super) registration: Option<Registration>,
+}
+
+/// A hook that judges tokens.
+pub(super) struct Verifier {
+    pub(super) server: Server,
+    pub(super) target: Arc<HostTarget>,
+}
+
+/// A listener or a connection.
+pub(super) enum Endpoint<T> {
+    /// It is being opened.
     Opening {
         slot: Option<Arc<Slot>>,
-        connection: bool,
+        /// Requests and notifications of a connection, to be sent when it is open.
         waiting: Vec<Waiting>,
         task: Option<AbortHandle>,
     },
-    Listener {
-        listener: Arc<Listener>,
+    Open {
+        thing: T,
         slot: Option<Arc<Slot>>,
     },
-    Connection {
-        client: Client,
-        slot: Option<Arc<Slot>>,
-    },
-    Call {
-        call: Option<Call>,
-        facts: CallInfo,
-        /// Kept for as long as the host may look for what is called.
-        _target: Arc<HostTarget>,
-    },
-    Request {
-        slot: Option<Arc<Slot>>,
-        sent: Option<Sent>,
-        connection: u64,
-    },
-    /// A request whose reply waits to be fetched.
-    Done(Arc<Slot>),
-    /// A hook that judges tokens.
-    Verifier {
-        server: Server,
-        target: Arc<HostTarget>,
-    },
-    /// A token that the host judges.
-    Verification(Verification),
-    /// A request that a web framework brought.
-    Exchange(Arc<Answering>),
+    /// It could not be opened, and the reply that says so waits to be fetched.
+    Failed(Arc<Slot>),
 }
 
-impl Entry {
-    /// A listener, open or being opened.
-    pub(super) fn is_listener(&self) -> bool {
-        matches!(self, Self::Listener { .. } | Self::Opening { connection: false, .. })
+impl<T> Endpoint<T> {
+    pub(super) fn opening(slot: Option<Arc<Slot>>) -> Self {
+        Self::Opening { slot, waiting: Vec::new(), task: None }
     }
 
-    /// A connection, open or being opened.
-    pub(super) fn is_connection(&self) -> bool {
-        matches!(self, Self::Connection { .. } | Self::Opening { connection: true, .. })
+    pub(super) fn get(&self) -> Option<&T> {
+        match self {
+            Self::Open { thing, .. } => Some(thing),
+            Self::Opening { .. } | Self::Failed(_) => None,
+        }
+    }
+
+    /// Returns whether it is open or being opened.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
+
+    pub(super) fn slot(&self) -> Option<Arc<Slot>> {
+        match self {
+            Self::Opening { slot, .. } | Self::Open { slot, .. } => slot.clone(),
+            Self::Failed(slot) => Some(Arc::clone(slot)),
+        }
+    }
+}
+
+impl<T> Table<Endpoint<T>> {
+    /// Forgets the reply to an open, which was fetched; and the whole endpoint if it could not be opened.
+    pub(super) fn forget_reply(&mut self, handle: u64) {
+        match self.get_mut(handle) {
+            Some(Endpoint::Open { slot, .. }) => *slot = None,
+            Some(Endpoint::Failed(_)) => drop(self.remove(handle)),
+            Some(Endpoint::Opening { .. }) | None => {}
+        }
+    }
+}
+
+/// The two kinds of endpoints.
+pub(super) trait Openable: Clone + Send + Sync + Sized + 'static {
+    fn table(tables: &mut Tables) -> &mut Table<Endpoint<Self>>;
+
+    /// Closes it; calls and requests in flight may end until the deadline.
+    fn close(&self, deadline: Duration) -> impl Future<Output = ()> + Send;
+}
+
+impl Openable for Arc<Listener> {
+    fn table(tables: &mut Tables) -> &mut Table<Endpoint<Self>> {
+        &mut tables.listeners
+    }
+
+    async fn close(&self, deadline: Duration) {
+        Listener::close(self, deadline).await;
+    }
+}
+
+impl Openable for Client {
+    fn table(tables: &mut Tables) -> &mut Table<Endpoint<Self>> {
+        &mut tables.connections
+    }
+
+    async fn close(&self, deadline: Duration) {
+        self.close_within(deadline).await;
+    }
+}
+
+/// A call that the host answers.
+pub(super) struct HostCall {
+    pub(super) call: Call,
+    pub(super) info: CallInfo,
+    /// Kept for as long as the host may look for what is called.
+    pub(super) _target: Arc<HostTarget>,
+}
+
+/// A request of the host.
+pub(super) enum HostRequest {
+    /// Without `sent` while it waits for its connection, or is being sent.
+    Running { slot: Option<Arc<Slot>>, sent: Option<Sent>, handle: u64 },
+    /// Its reply waits to be fetched.
+    Done(Arc<Slot>),
+}
+
+impl HostRequest {
+    pub(super) fn slot(&self) -> Option<Arc<Slot>> {
+        match self {
+            Self::Running { slot, .. } => slot.clone(),
+            Self::Done(slot) => Some(Arc::clone(slot)),
+        }
     }
 }
 
@@ -99,138 +205,77 @@ pub(super) enum Waiting {
     Notification(NotifyConnection),
 }
 
-/// The place of a reply that is fetched with `wait` or `fetch`.
-#[derive(Default)]
-pub(super) struct Slot {
-    reply: Mutex<Option<Reply>>,
-    filled: Condvar,
-    /// The latest progress that was not fetched yet; used by ports that have a bell for threads.
-    progress: Latest,
+/// The error of a request or notification for which there is no room before its connection is open.
+pub(super) fn too_many_wait() -> BridgeError {
+    BridgeError::new(
+        ErrorKind::Busy,
+        format!("{MAX_WAITING} requests and notifications wait for the connection to open"),
+    )
 }
 
-impl Slot {
-    pub(super) fn fill(&self, reply: Reply) {
-        *self.reply.lock() = Some(reply);
-        self.filled.notify_all();
-    }
-
-    /// Replaces the progress that was not fetched yet.
-    pub(super) fn put_progress(&self, body: Bytes) {
-        *self.progress.lock() = Some(body);
-    }
-
-    pub(super) fn take_progress(&self) -> Option<Bytes> {
-        self.progress.lock().take()
-    }
-
-    pub(super) fn wait(&self, wait: Duration) -> Option<Reply> {
-        let deadline = Instant::now() + wait;
-        self.filled.wait_while_until(self.reply.lock(), deadline, |reply| reply.is_none()).take()
-    }
-}
-
-/// Takes calls of something registered to the host.
+/// The host's side of something registered. Its calls go to the host.
 pub(super) struct HostTarget {
-    pub(super) port: Weak<PortInner>,
-    pub(super) handle: std::sync::OnceLock<u64>,
+    queue: Weak<Queue>,
+    handle: OnceLock<u64>,
     pub(super) lane: Lane,
+}
+
+impl HostTarget {
+    pub(super) fn new(queue: &Arc<Queue>, lane: Lane) -> Arc<Self> {
+        Arc::new(Self { queue: Arc::downgrade(queue), handle: OnceLock::new(), lane })
+    }
+
+    /// Sets the handle, once.
+    pub(super) fn set_handle(&self, handle: u64) {
+        let _ = self.handle.set(handle);
+    }
+
+    pub(super) fn handle(&self) -> Option<u64> {
+        self.handle.get().copied()
+    }
 }
 
 impl Drop for HostTarget {
     /// It was taken away, and its last call is over: the host can forget it.
     fn drop(&mut self) {
-        if let (Some(port), Some(&handle)) = (self.port.upgrade(), self.handle.get()) {
-            port.push(Lane::Queue, Event { kind: EventKind::Freed, handle, ok: true, ..Event::default() });
+        if let (Some(queue), Some(&handle)) = (self.queue.upgrade(), self.handle.get())
+            && queue.is_of_this_process()
+        {
+            queue.push(Lane::Queue, Event { kind: EventKind::Freed, handle, ok: true, ..Event::default() });
         }
     }
 }
 
-/// The handler that the server keeps for a [`HostTarget`].
-pub(super) struct HostHandler(pub(super) Arc<HostTarget>);
+/// A request that a web framework brought and that is being answered.
+pub(super) struct HttpExchange {
+    pub(super) feed: BodyFeed,
+    pub(super) credit: Credit,
+    cancelled: AtomicBool,
+    task: OnceLock<AbortHandle>,
+}
 
-impl Handler for HostHandler {
-    fn call(&self, call: Call) {
-        let (Some(port), Some(&handle)) = (self.0.port.upgrade(), self.0.handle.get()) else { return };
-        let body = call.input().clone().into_bytes();
-        let facts = call.info().clone();
-        let entry = Entry::Call { call: Some(call), facts: facts.clone(), _target: Arc::clone(&self.0) };
-        let Ok(ticket) = port.insert(entry) else { return };
-        let lane = self.0.lane;
-        port.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: String::new(), body });
-        let port = Weak::clone(&self.0.port);
-        facts.on_cancel(move |reason| {
-            if let Some(port) = port.upgrade() {
-                port.call_off(lane, ticket, handle, Bytes::copy_from_slice(reason.as_bytes()));
-            }
-        });
+impl HttpExchange {
+    pub(super) fn new(feed: BodyFeed) -> Arc<Self> {
+        let (credit, cancelled, task) = (Credit::default(), AtomicBool::new(false), OnceLock::new());
+        Arc::new(Self { feed, credit, cancelled, task })
     }
-}
 
-impl PortInner {
-    /// A call is not wanted any more. Admission has forgotten it, so it must not stay in the queue; a host that never saw it
-    /// hears nothing. In the pool the flag is that the ticket is gone; everyone else is told.
-    pub(super) fn call_off(&self, lane: Lane, ticket: u64, handle: u64, reason: Bytes) {
-        let waited = self.remove(ticket).is_some();
-        if waited && !self.queue.withdraw(lane, ticket) && lane == Lane::Queue {
-            let cancel = Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body: reason };
-            self.push(lane, cancel);
-        }
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
     }
-}
 
-/// Takes the outcome of a request to the host.
-pub(super) struct HostReply {
-    pub(super) port: Weak<PortInner>,
-    pub(super) ticket: u64,
-    pub(super) connection: u64,
-    pub(super) latest: Latest,
-    /// Gets the progress in place of the queue.
-    pub(super) slot: Option<Arc<Slot>>,
-}
-
-impl ReplyTo for HostReply {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        if let Some(port) = self.port.upgrade() {
-            port.answered(self.ticket, outcome.map(RawJson::into_bytes).map_err(BridgeError::from));
+    /// The host does not want the response any more.
+    pub(super) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        if let Some(task) = self.task.get() {
+            task.abort();
         }
     }
 
-    fn progress(&self, params: RawJson) {
-        let Some(port) = self.port.upgrade() else { return };
-        if let Some(slot) = &self.slot {
-            slot.put_progress(params.into_bytes());
-            port.queue.ring_for_threads();
-        } else {
-            port.queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, params.into_bytes());
-        }
-    }
-}
-
-/// Takes what a connection hears to the host.
-pub(super) struct HostEvents {
-    pub(super) port: Weak<PortInner>,
-    pub(super) handle: u64,
-}
-
-impl ClientEvents for HostEvents {
-    fn notification(&self, method: &str, params: Option<&RawJson>) {
-        let Some(port) = self.port.upgrade() else { return };
-        let body = params.map_or_else(|| Bytes::from_static(b"{}"), |params| params.clone().into_bytes());
-        let event = Event {
-            kind: EventKind::Notification,
-            ticket: 0,
-            handle: self.handle,
-            ok: true,
-            name: method.to_owned(),
-            body,
-        };
-        port.queue.push_notification(event);
-    }
-
-    fn closed(&self, error: Option<&ClientError>) {
-        // An end by this side is told when everything is really over.
-        if let (Some(port), Some(error)) = (self.port.upgrade(), error) {
-            port.ended(self.handle, Some(&BridgeError::from(error.clone())));
+    pub(super) fn runs_as(&self, task: AbortHandle) {
+        let _ = self.task.set(task);
+        if self.cancelled.load(Ordering::Acquire) {
+            self.cancel();
         }
     }
 }

@@ -149,3 +149,27 @@ pub enum Lane {
     /// Worker threads that wait in `drain`.
     Pool,
 }
+
+/// Wakes the host when the queue turns from empty to pending. Must not block and must not call into the port.
+pub trait Bell: Send + Sync + 'static {
+    /// Wake the host.
+    fn ring(&self);
+}
+
+/// A log record: an item of the body of a `Log` event.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct LogRecord {
+    level: &'static str,
+    target: String,
+    message: String,
+}
+
+impl LogRecord {
+    pub(super) fn new(level: &'static str, target: &str, message: String) -> Self {
+        Self { level, target: target.to_owned(), message }
+    }
+
+    pub(super) fn dropped(count: usize) -> Self {
+        Self::new("warn", "trunkline", format!("{count} older log records were dropped"))
+    }
+}

@@ -5,13 +5,16 @@
 #![allow(clippy::disallowed_types)]
 
 mod auth;
+mod calls;
+mod closing;
 mod config;
+mod credit;
 mod description;
 mod entries;
 mod error;
 mod event;
+mod exchanges;
 mod host_reads;
-mod http;
 mod log;
 mod log_scope;
 pub mod message;
@@ -23,15 +26,13 @@ mod process;
 mod queue;
 mod register;
 mod requests;
+mod slot;
+mod state;
 pub mod surface;
 mod table;
+mod verifications;
 
 pub use error::{BridgeError, ErrorKind};
-pub use event::{Event, EventKind, Lane, Shape};
-pub use port::{Fetched, Port, Reply};
-
-/// Wakes the host when the queue turns from empty to pending. Must not block and must not call into the port.
-pub trait Bell: Send + Sync + 'static {
-    /// Wake the host.
-    fn ring(&self);
-}
+pub use event::{Bell, Event, EventKind, Lane, Shape};
+pub use port::Port;
+pub use slot::{Fetched, Reply};

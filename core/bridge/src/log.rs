@@ -1,7 +1,6 @@
 //! The library's log, told to the host in batches.
 
-use super::{log_scope::current_port, port::PortInner};
-use serde::Serialize;
+use super::{event::LogRecord, log_scope::current_queue, queue::Queue};
 use std::{
     fmt::{self, Write},
     sync::{Arc, Once, Weak},
@@ -13,37 +12,20 @@ use tracing::{
 };
 use trunkline::bridge_support::Mutex;
 
-/// One record.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct LogRecord {
-    level: &'static str,
-    target: String,
-    message: String,
-}
-
-impl LogRecord {
-    pub(super) fn new(level: &'static str, target: &str, message: String) -> Self {
-        Self { level, target: target.to_owned(), message }
-    }
-
-    pub(super) fn dropped(count: usize) -> Self {
-        Self::new("warn", "trunkline", format!("{count} older log records were dropped"))
-    }
-}
-
-static PORTS: Mutex<Vec<Weak<PortInner>>> = Mutex::new(Vec::new());
+/// The queues of all ports, the newest last.
+static QUEUES: Mutex<Vec<Weak<Queue>>> = Mutex::new(Vec::new());
 
 /// From now on the library's warnings and errors go to the ports: each to the one that it concerns, and what concerns none to
 /// one that takes its events. A process that has its own tracing subscriber keeps it.
-pub(super) fn attach(port: Weak<PortInner>) {
+pub(super) fn attach(queue: Weak<Queue>) {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         // An error means that somebody else's subscriber is in place, and that one gets the records.
         let _ = tracing::subscriber::set_global_default(ToPorts);
     });
-    let mut ports = PORTS.lock();
-    ports.retain(|port| port.strong_count() > 0);
-    ports.push(port);
+    let mut queues = QUEUES.lock();
+    queues.retain(|queue| queue.strong_count() > 0);
+    queues.push(queue);
 }
 
 struct ToPorts;
@@ -61,9 +43,9 @@ impl Subscriber for ToPorts {
         let mut message = Message(String::new());
         event.record(&mut message);
         let level = if *event.metadata().level() == Level::ERROR { "error" } else { "warn" };
-        let current = current_port().filter(|port| port.takes_logs());
-        if let Some(port) = current.or_else(anybody) {
-            port.log(LogRecord::new(level, event.metadata().target(), message.0));
+        let current = current_queue().filter(|queue| queue.takes_logs());
+        if let Some(queue) = current.or_else(any_queue) {
+            queue.push_log(LogRecord::new(level, event.metadata().target(), message.0));
         }
     }
 
@@ -80,12 +62,13 @@ impl Subscriber for ToPorts {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// The port for records without an owner: the newest port that is being drained. Another one (a client that only waits for its
+/// The queue for records without an owner: the newest port that is being drained. Another one (a client that only waits for its
 /// replies, a loop that has ended) would keep them for itself.
-fn anybody() -> Option<Arc<PortInner>> {
-    let ports: Vec<_> = PORTS.lock().iter().rev().filter_map(Weak::upgrade).filter(|port| port.takes_logs()).collect();
-    let attentive = ports.iter().find(|port| port.queue.is_attentive());
-    attentive.or(ports.first()).cloned()
+fn any_queue() -> Option<Arc<Queue>> {
+    let queues: Vec<_> =
+        QUEUES.lock().iter().rev().filter_map(Weak::upgrade).filter(|queue| queue.takes_logs()).collect();
+    let attentive = queues.iter().find(|queue| queue.is_attentive());
+    attentive.or(queues.first()).cloned()
 }
 
 struct Message(String);

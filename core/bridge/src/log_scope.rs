@@ -1,6 +1,6 @@
 //! The port on whose behalf the current thread runs, used to route log records.
 
-use super::port::PortInner;
+use super::queue::Queue;
 use bytes::Bytes;
 use std::{
     cell::RefCell,
@@ -18,42 +18,42 @@ use trunkline::{
 };
 
 thread_local! {
-    static CURRENT_PORT: RefCell<Weak<PortInner>> = const { RefCell::new(Weak::new()) };
+    static CURRENT_QUEUE: RefCell<Weak<Queue>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The port on whose behalf the current thread runs, if it is known.
-pub(super) fn current_port() -> Option<Arc<PortInner>> {
+/// The queue of the port on whose behalf the current thread runs, if it is known.
+pub(super) fn current_queue() -> Option<Arc<Queue>> {
     // Thread-local storage is gone during thread exit.
-    CURRENT_PORT.try_with(|port| port.borrow().upgrade()).ok().flatten()
+    CURRENT_QUEUE.try_with(|queue| queue.borrow().upgrade()).ok().flatten()
 }
 
 /// Code that runs on behalf of a port.
 pub(super) struct Scoped<T> {
-    pub(super) port: Weak<PortInner>,
+    pub(super) queue: Weak<Queue>,
     pub(super) inner: T,
 }
 
 impl<T> Scoped<T> {
-    pub(super) fn new(port: &Arc<PortInner>, inner: T) -> Self {
-        Self { port: Arc::downgrade(port), inner }
+    pub(super) fn new(queue: &Arc<Queue>, inner: T) -> Self {
+        Self { queue: Arc::downgrade(queue), inner }
     }
 }
 
 /// A guard: until it is dropped, its thread runs on behalf of a port.
 pub(super) struct LogScope {
-    before: Weak<PortInner>,
+    before: Weak<Queue>,
 }
 
 impl LogScope {
-    pub(super) fn begin(port: &Weak<PortInner>) -> Self {
-        Self { before: CURRENT_PORT.try_with(|current| current.replace(Weak::clone(port))).unwrap_or_default() }
+    pub(super) fn begin(queue: &Weak<Queue>) -> Self {
+        Self { before: CURRENT_QUEUE.try_with(|current| current.replace(Weak::clone(queue))).unwrap_or_default() }
     }
 }
 
 impl Drop for LogScope {
     fn drop(&mut self) {
         let before = std::mem::take(&mut self.before);
-        let _ = CURRENT_PORT.try_with(|current| current.replace(before));
+        let _ = CURRENT_QUEUE.try_with(|current| current.replace(before));
     }
 }
 
@@ -61,14 +61,14 @@ impl<T: Future + Unpin> Future for Scoped<T> {
     type Output = T::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
-        let _scope = LogScope::begin(&self.port);
+        let _scope = LogScope::begin(&self.queue);
         Pin::new(&mut self.inner).poll(context)
     }
 }
 
 impl Runtime for Scoped<Arc<dyn Runtime>> {
     fn spawn(&self, task: Task) {
-        self.inner.spawn(Box::pin(Scoped { port: Weak::clone(&self.port), inner: task }));
+        self.inner.spawn(Box::pin(Scoped { queue: Weak::clone(&self.queue), inner: task }));
     }
 
     fn now(&self) -> Instant {
@@ -86,7 +86,7 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
 
 impl Connector for Scoped<Arc<dyn Connector>> {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
-        self.inner.connect(Arc::new(Scoped { port: Weak::clone(&self.port), inner: inbox }))
+        self.inner.connect(Arc::new(Scoped { queue: Weak::clone(&self.queue), inner: inbox }))
     }
 
     fn is_pipe(&self) -> bool {
@@ -104,7 +104,7 @@ impl Connector for Scoped<Arc<dyn Connector>> {
 
 impl Inbox for Scoped<Arc<dyn Inbox>> {
     fn message(&self, frame: Bytes) {
-        let _scope = LogScope::begin(&self.port);
+        let _scope = LogScope::begin(&self.queue);
         self.inner.message(frame);
     }
 
@@ -113,12 +113,12 @@ impl Inbox for Scoped<Arc<dyn Inbox>> {
     }
 
     fn failed(&self, id: &RequestId, failure: LinkFailure) {
-        let _scope = LogScope::begin(&self.port);
+        let _scope = LogScope::begin(&self.queue);
         self.inner.failed(id, failure);
     }
 
     fn closed(&self, failure: LinkFailure) {
-        let _scope = LogScope::begin(&self.port);
+        let _scope = LogScope::begin(&self.queue);
         self.inner.closed(failure);
     }
 }

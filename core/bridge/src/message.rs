@@ -3,7 +3,7 @@
 //! Each is declared once: its members with their JSON, and its documentation. They are read strictly, so that a misspelt
 //! member is an error and not a default.
 
-use crate::{BridgeError, Lane, config};
+use crate::{config, error::BridgeError, event::Lane};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};

@@ -1,8 +1,12 @@
 //! One-way messages from the host: notifications of handlers and of servers.
 
 use super::{
-    BridgeError, config,
-    message::{NotifyCall, NotifyConnection, NotifyServer},
+    config,
+    entries::{Endpoint, MAX_WAITING, Waiting, too_many_wait},
+    error::BridgeError,
+    message::{Notification, NotifyCall, NotifyConnection, NotifyServer},
+    state::PortState,
+    table::Kind,
 };
 use trunkline::{
     client::Client,
@@ -10,8 +14,39 @@ use trunkline::{
     server::{CallInfo, Server},
 };
 
+/// Passes a notification on to its target. A call that ended a moment ago, or a wrong number: neither can be notified, and
+/// only the host knows which.
+pub(super) fn notify(state: &PortState, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
+    match Kind::of(target) {
+        Some(Kind::Call) => {
+            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
+            info.map_or(Ok(()), |info| given.of_call().map(|given| of_call(&info, given)))
+        }
+        Some(Kind::Server) => {
+            let server = state.tables.lock().servers.get(target).cloned();
+            server.map_or(Ok(()), |server| of_server(&server, given.of_server()?))
+        }
+        Some(Kind::Connection) => {
+            let client = match state.tables.lock().connections.get_mut(target) {
+                Some(Endpoint::Open { thing, .. }) => thing.clone(),
+                Some(Endpoint::Opening { waiting, .. }) => {
+                    let given = given.of_connection()?;
+                    if waiting.len() >= MAX_WAITING {
+                        return Err(too_many_wait());
+                    }
+                    waiting.push(Waiting::Notification(given));
+                    return Ok(());
+                }
+                Some(Endpoint::Failed(_)) | None => return Ok(()),
+            };
+            of_connection(&client, &given.of_connection()?)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Notifications of a handler while it runs.
-pub(super) fn of_call(facts: &CallInfo, given: NotifyCall) {
+fn of_call(facts: &CallInfo, given: NotifyCall) {
     if let Some(progress) = given.progress {
         facts.progress(progress, given.total, given.message.as_deref());
     }
@@ -33,7 +68,7 @@ pub(super) fn of_call(facts: &CallInfo, given: NotifyCall) {
 }
 
 /// Notifications of a server beyond those that its registry sends by itself.
-pub(super) fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
+fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
     if let Some(list) = given.list_changed {
         server.list_changed(config::category(&list)?);
     }
@@ -51,4 +86,41 @@ pub(super) fn of_connection(client: &Client, given: &NotifyConnection) -> Result
     let params = given.params.as_ref().map(RawJson::from_value).transpose();
     let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
     client.notify(&given.method, params.as_ref()).map_err(BridgeError::from)
+}
+
+/// A notification, as a host gives it. The JSON says only together with its target what it is.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
+pub(super) enum GivenNotification<'a> {
+    Json(&'a [u8]),
+    Typed(Notification),
+}
+
+impl GivenNotification<'_> {
+    fn of_call(self) -> Result<NotifyCall, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Call(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a call")),
+        }
+    }
+
+    fn of_server(self) -> Result<NotifyServer, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Server(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a server")),
+        }
+    }
+
+    fn of_connection(self) -> Result<NotifyConnection, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Connection(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a connection")),
+        }
+    }
+
+    fn mistaken(target: &str) -> BridgeError {
+        BridgeError::invalid(format!("notify: the target is {target}, and the message is for something else"))
+    }
 }

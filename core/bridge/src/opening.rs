@@ -1,251 +1,319 @@
 //! Opening and closing listeners and connections.
 
 use super::{
-    BridgeError, ErrorKind,
+    auth::authorization,
     description::server_facts,
-    entries::{Entry, HostEvents, Slot, Waiting},
+    entries::{Endpoint, Openable, Waiting},
+    error::{BridgeError, ErrorKind},
+    event::{Event, EventKind, Lane},
+    host_reads,
     log_scope::Scoped,
-    message::{Child, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
-    port::PortInner,
+    message::{Child, Connecting, Endpoint as HttpEndpoint, Listening, Memory, Open, OpenConnection, OpenListener},
+    requests,
+    slot::{Reply, Slot},
+    state::PortState,
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    marker::PhantomData,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 use tokio::task::AbortHandle;
 use trunkline::{
     bridge_support::{ChildConnector, MemoryConnector, ReadHandoff},
-    client::{Client, ClientOptions, Connector},
+    client::{Client, ClientError, ClientEvents, ClientOptions, Connector},
+    protocol::RawJson,
     server::Server,
     transport::{ChildCommand, HttpConnector, HttpOptions, Listener},
 };
 
-impl PortInner {
-    pub(super) fn open(self: &Arc<Self>, given: Open) -> Result<u64, BridgeError> {
-        match given {
-            Open::Listener(given) => self.open_listener(given),
-            Open::Connection(given) => self.open_connection(given),
+pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeError> {
+    match given {
+        Open::Listener(given) => open_listener(state, given),
+        Open::Connection(given) => open_connection(state, given),
+    }
+}
+
+fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, BridgeError> {
+    let process = state.process()?;
+    let slot = given.wait.then(Arc::<Slot>::default);
+    let how = match given.transport {
+        Listening::Mounted { path, options, auth } => {
+            return mount(state, given.server, path.as_deref(), &with_auth(state, options, auth)?, slot);
+        }
+        Listening::Stdio => How::Stdio,
+        Listening::Http { options, auth } => How::Http(with_auth(state, options, auth)?),
+    };
+    let server = state.server(given.server)?;
+    let opening = Opening::<Arc<Listener>>::enter(state, slot)?;
+    let handle = opening.handle;
+    let handoff = given.driven.then(Arc::default);
+    if let Some(handoff) = &handoff {
+        host_reads::enable(&state.handoffs, &state.queue, handle, handoff);
+    }
+    state.spawn(&process, listen(Arc::clone(state), opening, server, how, handoff));
+    Ok(handle)
+}
+
+fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64, BridgeError> {
+    let process = state.process()?;
+    let slot = given.wait.then(Arc::<Slot>::default);
+    let handoff = given.driven.then(Arc::default);
+    let connector = connector(state, given.transport, &given.client, handoff.clone())?;
+    let opening = Opening::<Client>::enter(state, slot)?;
+    let handle = opening.handle;
+    if let Some(handoff) = handoff {
+        host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
+    }
+    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, connector, given.client));
+    if let Some(Endpoint::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
+        *task = Some(connecting.abort_handle());
+    }
+    Ok(handle)
+}
+
+/// The options of an endpoint, with what it asks of access tokens.
+fn with_auth(state: &Arc<PortState>, options: HttpOptions, auth: Option<Value>) -> Result<HttpOptions, BridgeError> {
+    let auth = auth.map(|auth| authorization(state, auth)).transpose()?;
+    Ok(options.with_auth(auth))
+}
+
+fn connector(
+    state: &Arc<PortState>,
+    transport: Connecting,
+    options: &ClientOptions,
+    handoff: Option<Arc<ReadHandoff>>,
+) -> Result<Arc<dyn Connector>, BridgeError> {
+    match transport {
+        Connecting::Memory(Memory { server }) => {
+            Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
+        }
+        Connecting::Child(Child { command, env, inherit_env, cwd }) => {
+            if command.is_empty() {
+                return Err(BridgeError::invalid("open: transport.command is empty"));
+            }
+            let command = ChildCommand {
+                command,
+                env: env.into_iter().collect(),
+                inherit_env: inherit_env.unwrap_or(true),
+                cwd: cwd.map(Into::into),
+                ..ChildCommand::default()
+            };
+            Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
+        }
+        Connecting::Http(HttpEndpoint { url, headers }) => {
+            let connector = HttpConnector::new(&url, &headers, options.limits());
+            Ok(Arc::new(connector.map_err(BridgeError::invalid)?))
         }
     }
+}
 
-    fn open_listener(self: &Arc<Self>, given: OpenListener) -> Result<u64, BridgeError> {
-        let process = self.process()?;
-        let slot = given.wait.then(Arc::<Slot>::default);
-        let how = match given.transport {
-            Listening::Mounted { path, options, auth } => {
-                return self.mount(given.server, path.as_deref(), &self.with_auth(options, auth)?, slot);
-            }
-            Listening::Stdio => How::Stdio,
-            Listening::Http { options, auth } => How::Http(self.with_auth(options, auth)?),
-        };
-        let server = self.server(given.server)?;
-        let opening = Opening::enter(self, slot, false)?;
-        let handle = opening.handle;
-        let handoff = given.driven.then(Arc::default);
-        if let Some(handoff) = &handoff {
-            self.enable_handoff(handle, handoff);
-        }
-        self.spawn(&process, Arc::clone(self).listen(opening, server, how, handoff));
-        Ok(handle)
+async fn connect(
+    state: Arc<PortState>,
+    opening: Opening<Client>,
+    connector: Arc<dyn Connector>,
+    options: ClientOptions,
+) {
+    let (handle, slot) = (opening.handle, opening.slot.clone());
+    let runtime = match state.runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed_to_open::<Client>(&state, handle, error),
+    };
+    let events = Arc::new(HostEvents { state: Arc::downgrade(&state), handle });
+    let connector = Arc::new(Scoped::new(&state.queue, connector));
+    match Client::open(runtime, connector, options, events).await {
+        Ok(client) => connected(&state, handle, slot, &client).await,
+        Err(error) => failed_to_open::<Client>(&state, handle, error.into()),
     }
+}
 
-    fn open_connection(self: &Arc<Self>, given: OpenConnection) -> Result<u64, BridgeError> {
-        let process = self.process()?;
-        let slot = given.wait.then(Arc::<Slot>::default);
-        let handoff = given.driven.then(Arc::default);
-        let connector = self.connector(given.transport, &given.client, handoff.clone())?;
-        let opening = Opening::enter(self, slot, true)?;
-        let handle = opening.handle;
-        if let Some(handoff) = handoff {
-            self.enable_handoff(handle, &handoff);
-        }
-        let connecting = self.spawn(&process, Arc::clone(self).connect(opening, connector, given.client));
-        self.with_entry(handle, |entry| {
-            if let Entry::Opening { task, .. } = entry {
-                *task = Some(connecting.abort_handle());
-            }
-        });
-        Ok(handle)
-    }
-
-    /// The options of an endpoint, with what it asks of access tokens.
-    fn with_auth(self: &Arc<Self>, options: HttpOptions, auth: Option<Value>) -> Result<HttpOptions, BridgeError> {
-        let auth = auth.map(|auth| self.authorization(auth)).transpose()?;
-        Ok(options.with_auth(auth))
-    }
-
-    fn connector(
-        self: &Arc<Self>,
-        transport: Connecting,
-        options: &ClientOptions,
-        handoff: Option<Arc<ReadHandoff>>,
-    ) -> Result<Arc<dyn Connector>, BridgeError> {
-        match transport {
-            Connecting::Memory(Memory { server }) => {
-                Ok(Arc::new(MemoryConnector::new(self.server(server)?, self.runtime()?)))
-            }
-            Connecting::Child(Child { command, env, inherit_env, cwd }) => {
-                if command.is_empty() {
-                    return Err(BridgeError::invalid("open: transport.command is empty"));
-                }
-                let command = ChildCommand {
-                    command,
-                    env: env.into_iter().collect(),
-                    inherit_env: inherit_env.unwrap_or(true),
-                    cwd: cwd.map(Into::into),
-                    ..ChildCommand::default()
-                };
-                Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
-            }
-            Connecting::Http(Endpoint { url, headers }) => {
-                let connector = HttpConnector::new(&url, &headers, options.limits());
-                Ok(Arc::new(connector.map_err(BridgeError::invalid)?))
+async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<Slot>>, client: &Client) {
+    match become_open(state, handle, client.clone()) {
+        Some(waiting) => {
+            opened(state, handle, slot.as_deref(), Ok(server_facts(client.server())));
+            requests::send_waiting(state, client, handle, waiting);
+            // One that ended just before it was a connection here has told nobody.
+            if let Some(failure) = client.failure() {
+                ended::<Client>(state, handle, Some(&failure.into()));
             }
         }
+        // Closed while it was being opened: `end` has told the host.
+        None => client.close().await,
     }
+}
 
-    async fn connect(self: Arc<Self>, opening: Opening, connector: Arc<dyn Connector>, options: ClientOptions) {
-        let (handle, slot) = (opening.handle, opening.slot.clone());
-        let runtime = match self.runtime() {
-            Ok(runtime) => runtime,
-            Err(error) => return self.failed_to_open(handle, slot.as_deref(), error),
-        };
-        let events = Arc::new(HostEvents { port: Arc::downgrade(&self), handle });
-        let connector = Arc::new(Scoped::new(&self, connector));
-        match Client::open(runtime, connector, options, events).await {
-            Ok(client) => self.connected(handle, slot, &client).await,
-            Err(error) => self.failed_to_open(handle, slot.as_deref(), error.into()),
+/// Makes an open endpoint of one that is being opened, and gives what waited for it. `None`: it was closed meanwhile.
+fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<Waiting>> {
+    let mut tables = state.tables.lock();
+    let endpoint = T::table(&mut tables).get_mut(handle)?;
+    let Endpoint::Opening { slot, waiting, .. } = endpoint else { return None };
+    let (slot, waiting) = (slot.take(), std::mem::take(waiting));
+    *endpoint = Endpoint::Open { thing, slot };
+    Some(waiting)
+}
+
+fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error: BridgeError) {
+    let Some((slot, waiting)) = take_opening::<T>(state, handle) else { return };
+    opened(state, handle, slot.as_deref(), Err(error.clone()));
+    for waiting in waiting {
+        if let Waiting::Request(ticket, _) = waiting {
+            requests::finish(state, ticket, Err(error.clone()));
         }
     }
+}
 
-    async fn connected(self: &Arc<Self>, handle: u64, slot: Option<Arc<Slot>>, client: &Client) {
-        let opened = self.with_entry(handle, |entry| match entry {
-            Entry::Opening { waiting, .. } => {
-                let waiting = std::mem::take(waiting);
-                *entry = Entry::Connection { client: client.clone(), slot: slot.clone() };
-                Some(waiting)
-            }
-            _ => None,
-        });
-        match opened.flatten() {
-            Some(waiting) => {
-                self.opened(handle, slot.as_deref(), Ok(server_facts(client.server())));
-                self.send_waiting(client, handle, waiting);
-                // One that ended just before it was a connection here has told nobody.
-                if let Some(failure) = client.failure() {
-                    self.ended(handle, Some(&failure.into()));
-                }
-            }
-            // Closed while it was being opened: `end` has told the host.
-            None => client.close().await,
+/// Takes an opening out; if its reply is waited for, the number stays until it was fetched.
+fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<Arc<Slot>>, Vec<Waiting>)> {
+    let mut tables = state.tables.lock();
+    let table = T::table(&mut tables);
+    let endpoint = table.get_mut(handle)?;
+    let Endpoint::Opening { slot, waiting, .. } = endpoint else { return None };
+    let taken = (slot.take(), std::mem::take(waiting));
+    match &taken.0 {
+        Some(slot) => *endpoint = Endpoint::Failed(Arc::clone(slot)),
+        None => drop(table.remove(handle)),
+    }
+    Some(taken)
+}
+
+async fn listen(
+    state: Arc<PortState>,
+    opening: Opening<Arc<Listener>>,
+    server: Server,
+    how: How,
+    handoff: Option<Arc<ReadHandoff>>,
+) {
+    let (handle, slot) = (opening.handle, opening.slot.clone());
+    let listening = match state.runtime() {
+        Ok(runtime) => listener(&server, runtime, how, handoff).await,
+        Err(error) => Err(error),
+    };
+    let (listener, facts) = match listening {
+        Ok((listener, facts)) => (Arc::new(listener), facts),
+        Err(error) => return failed_to_open::<Arc<Listener>>(&state, handle, error),
+    };
+    if become_open(&state, handle, Arc::clone(&listener)).is_none() {
+        return listener.close(Duration::ZERO).await;
+    }
+    opened(&state, handle, slot.as_deref(), Ok(facts));
+    listener.ended().await;
+    ended::<Arc<Listener>>(&state, handle, None);
+}
+
+/// Opens a listener without a socket. Nothing has to be waited for: requests may come at once.
+fn mount(
+    state: &Arc<PortState>,
+    server: u64,
+    path: Option<&str>,
+    options: &HttpOptions,
+    slot: Option<Arc<Slot>>,
+) -> Result<u64, BridgeError> {
+    let server = state.server(server)?;
+    let listener = Arc::new(Listener::mounted(&server, state.runtime()?, options, path));
+    let endpoint = Endpoint::Open { thing: listener, slot: slot.clone() };
+    let handle = state.insert_opening(|tables| tables.listeners.insert(endpoint))?;
+    opened(state, handle, slot.as_deref(), Ok(json!({})));
+    Ok(handle)
+}
+
+/// The outcome of an open.
+fn opened(state: &PortState, handle: u64, slot: Option<&Slot>, outcome: Result<Value, BridgeError>) {
+    let reply = Reply::new(outcome.map(|facts| facts.to_string().into()));
+    match slot {
+        Some(slot) => {
+            slot.fill(reply);
+            state.queue.ring_for_threads();
+        }
+        None => requests::send_reply(&state.queue, handle, handle, reply),
+    }
+}
+
+/// A listener or connection is over: sent once.
+fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<&BridgeError>) {
+    let open = {
+        let mut tables = state.tables.lock();
+        let table = T::table(&mut tables);
+        let is_open = matches!(table.get(handle), Some(Endpoint::Open { .. }));
+        if is_open { table.remove(handle) } else { None }
+    };
+    if open.is_some() {
+        let body = error.map_or_else(|| b"{}".to_vec(), BridgeError::to_json).into();
+        let (kind, ok) = (EventKind::SessionClosed, error.is_none());
+        state.queue.push(Lane::Queue, Event { kind, ticket: 0, handle, ok, name: String::new(), body });
+        state.queue.ring_for_threads();
+    }
+}
+
+/// Closes one listener or connection and sends that it is over.
+pub(super) async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration) {
+    enum Found<T> {
+        Open(T),
+        Opening(Option<AbortHandle>),
+    }
+    let found = match T::table(&mut state.tables.lock()).get(handle) {
+        Some(Endpoint::Open { thing, .. }) => Found::Open(thing.clone()),
+        Some(Endpoint::Opening { task, .. }) => Found::Opening(task.clone()),
+        Some(Endpoint::Failed(_)) | None => return,
+    };
+    match found {
+        Found::Open(thing) => {
+            thing.close(deadline).await;
+            ended::<T>(&state, handle, None);
+        }
+        Found::Opening(task) => {
+            let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
+            failed_to_open::<T>(&state, handle, closed);
+            // A connection that nobody waits for any more: what it has started is ended by being dropped.
+            task.iter().for_each(AbortHandle::abort);
         }
     }
+}
 
-    fn failed_to_open(&self, handle: u64, slot: Option<&Slot>, error: BridgeError) {
-        let Some(Entry::Opening { waiting, .. }) = self.take_opening(handle, slot) else { return };
-        self.opened(handle, slot, Err(error.clone()));
-        for waiting in waiting {
-            if let Waiting::Request(ticket, _) = waiting {
-                self.answered(ticket, Err(error.clone()));
-            }
-        }
+/// Takes what a connection receives to the host.
+struct HostEvents {
+    state: Weak<PortState>,
+    handle: u64,
+}
+
+impl ClientEvents for HostEvents {
+    fn notification(&self, method: &str, params: Option<&RawJson>) {
+        let Some(state) = self.state.upgrade() else { return };
+        let body = params.map_or_else(|| Bytes::from_static(b"{}"), |params| params.clone().into_bytes());
+        let (kind, name) = (EventKind::Notification, method.to_owned());
+        state.queue.push_notification(Event { kind, ticket: 0, handle: self.handle, ok: true, name, body });
     }
 
-    /// Takes an opening out; if its reply is waited for, the number stays until it was fetched.
-    fn take_opening(&self, handle: u64, slot: Option<&Slot>) -> Option<Entry> {
-        self.with_entry(handle, |entry| match entry {
-            Entry::Opening { slot: waited, .. } => {
-                let done = match (slot, waited.clone()) {
-                    (Some(_), Some(slot)) => Entry::Done(slot),
-                    _ => Entry::Opening { slot: None, connection: false, waiting: Vec::new(), task: None },
-                };
-                Some(std::mem::replace(entry, done))
-            }
-            _ => None,
-        })
-        .flatten()
-        .inspect(|_| {
-            if slot.is_none() {
-                self.remove(handle);
-            }
-        })
-    }
-
-    async fn listen(self: Arc<Self>, opening: Opening, server: Server, how: How, handoff: Option<Arc<ReadHandoff>>) {
-        let (handle, slot) = (opening.handle, opening.slot.clone());
-        let opened = match self.runtime() {
-            Ok(runtime) => listener(&server, runtime, how, handoff).await,
-            Err(error) => Err(error),
-        };
-        let (listener, facts) = match opened {
-            Ok((listener, facts)) => (Arc::new(listener), facts),
-            Err(error) => return self.failed_to_open(handle, slot.as_deref(), error),
-        };
-        let kept = self.with_entry(handle, |entry| match entry {
-            Entry::Opening { .. } => {
-                *entry = Entry::Listener { listener: Arc::clone(&listener), slot: slot.clone() };
-                true
-            }
-            _ => false,
-        });
-        if kept != Some(true) {
-            return listener.close(Duration::ZERO).await;
-        }
-        self.opened(handle, slot.as_deref(), Ok(facts));
-        listener.ended().await;
-        self.ended(handle, None);
-    }
-
-    /// Closes one listener or connection and tells that it is over.
-    pub(super) async fn end(self: Arc<Self>, handle: u64, deadline: Duration) {
-        enum Open {
-            Listener(Arc<Listener>),
-            Connection(Client),
-            Opening(Option<Arc<Slot>>, Option<AbortHandle>),
-        }
-        let open = self.with_entry(handle, |entry| match entry {
-            Entry::Listener { listener, .. } => Some(Open::Listener(Arc::clone(listener))),
-            Entry::Connection { client, .. } => Some(Open::Connection(client.clone())),
-            Entry::Opening { slot, task, .. } => Some(Open::Opening(slot.clone(), task.clone())),
-            _ => None,
-        });
-        match open.flatten() {
-            Some(Open::Listener(listener)) => {
-                listener.close(deadline).await;
-                self.ended(handle, None);
-            }
-            Some(Open::Connection(client)) => {
-                client.close_within(deadline).await;
-                self.ended(handle, None);
-            }
-            Some(Open::Opening(slot, task)) => {
-                let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
-                self.failed_to_open(handle, slot.as_deref(), closed);
-                // A connection that nobody waits for any more: what it has started is ended by being dropped.
-                task.iter().for_each(AbortHandle::abort);
-            }
-            None => {}
+    fn closed(&self, error: Option<&ClientError>) {
+        // An end by this side is sent when everything is really over.
+        if let (Some(state), Some(error)) = (self.state.upgrade(), error) {
+            ended::<Client>(&state, self.handle, Some(&BridgeError::from(error.clone())));
         }
     }
 }
 
 /// A listener or connection that is being opened. However the task ends, the host gets a reply.
-struct Opening {
-    port: Arc<PortInner>,
+struct Opening<T: Openable> {
+    state: Arc<PortState>,
     handle: u64,
     slot: Option<Arc<Slot>>,
+    of: PhantomData<fn() -> T>,
 }
 
-impl Opening {
-    fn enter(port: &Arc<PortInner>, slot: Option<Arc<Slot>>, connection: bool) -> Result<Self, BridgeError> {
-        let entry = Entry::Opening { slot: slot.clone(), connection, waiting: Vec::new(), task: None };
-        Ok(Self { handle: port.insert_opening(entry)?, port: Arc::clone(port), slot })
+impl<T: Openable> Opening<T> {
+    fn enter(state: &Arc<PortState>, slot: Option<Arc<Slot>>) -> Result<Self, BridgeError> {
+        let endpoint = Endpoint::opening(slot.clone());
+        let handle = state.insert_opening(|tables| T::table(tables).insert(endpoint))?;
+        Ok(Self { handle, state: Arc::clone(state), slot, of: PhantomData })
     }
 }
 
-impl Drop for Opening {
+impl<T: Openable> Drop for Opening<T> {
     fn drop(&mut self) {
         // Nothing happens if it was opened, or has failed, as it should. The remaining cases are a panic and the end of the runtime.
         let cut = BridgeError::new(ErrorKind::Internal, "The opening was cut short inside");
-        self.port.failed_to_open(self.handle, self.slot.as_deref(), cut);
+        failed_to_open::<T>(&self.state, self.handle, cut);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Outcomes of calls: results by shape, and failures by kind.
 
 use super::{
-    BridgeError, Shape, config,
+    config,
+    error::BridgeError,
+    event::Shape,
     message::{self, Fail, FailKind},
 };
 use bytes::Bytes;

@@ -1,6 +1,6 @@
 //! The one runtime of a process: started by the first port that opens something, stopped when the last such port is closed.
 
-use super::{BridgeError, ErrorKind};
+use super::error::{BridgeError, ErrorKind};
 use std::{
     sync::{Arc, Weak},
     thread,

@@ -1,6 +1,6 @@
 //! The event queue of a port: two lanes, one coalesced bell.
 
-use super::{Bell, Event, EventKind, Lane, log::LogRecord};
+use super::event::{Bell, Event, EventKind, Lane, LogRecord};
 use bytes::Bytes;
 use std::{
     cell::Cell,
@@ -16,6 +16,8 @@ use trunkline::bridge_support::{Condvar, Mutex};
 
 /// The queue. Calls and replies are bounded by admission; the rest is bounded here.
 pub(super) struct Queue {
+    /// The process of the port.
+    pid: u32,
     bell: Box<dyn Bell>,
     /// Rings for threads that wait for replies outside of this queue.
     bell_for_threads: Option<Box<dyn Bell>>,
@@ -25,6 +27,8 @@ pub(super) struct Queue {
     /// The host is gone: its bell is not touched any more.
     muted: AtomicBool,
     logs: Mutex<Logs>,
+    /// No log records are taken any more.
+    refuses_logs: AtomicBool,
     /// The host has taken events of the main lane.
     drained: AtomicBool,
     /// Notifications of peers that wait in the queue.
@@ -74,15 +78,32 @@ const MAX_NOTIFICATIONS: usize = 10_000;
 impl Queue {
     pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
         Self {
+            pid: std::process::id(),
             bell,
             bell_for_threads,
             lanes: Default::default(),
             stopped: AtomicBool::new(false),
             muted: AtomicBool::new(false),
             logs: Mutex::default(),
+            refuses_logs: AtomicBool::new(false),
             drained: AtomicBool::new(false),
             notifications: AtomicUsize::new(0),
         }
+    }
+
+    /// Returns whether the port belongs to this process, and not to the one that was forked.
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// Refuses log records from now on.
+    pub(super) fn refuse_logs(&self) {
+        self.refuses_logs.store(true, Ordering::Release);
+    }
+
+    /// Returns whether log records may come here.
+    pub(super) fn takes_logs(&self) -> bool {
+        !self.refuses_logs.load(Ordering::Acquire) && self.is_of_this_process()
     }
 
     /// Adds an event. Rings if the lane was empty, with no lock held.

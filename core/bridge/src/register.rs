@@ -1,15 +1,20 @@
 //! Registration: servers, their features, and hooks.
 
 use super::{
-    BridgeError, ErrorKind, Lane, config,
-    entries::{Entry, HostHandler, HostTarget},
+    calls::HostHandler,
+    config,
+    entries::{Feature, HostTarget},
+    error::{BridgeError, ErrorKind},
+    event::Lane,
     message::{self, RegisterServer, RegisterSkill, Registration, hints},
-    port::PortInner,
+    state::{PortState, full},
+    table::Kind,
+    verifications,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::Value;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
     Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
@@ -113,59 +118,98 @@ fn addition(given: Registration) -> Result<Addition, BridgeError> {
     })
 }
 
-impl PortInner {
-    fn register_server(&self, given: RegisterServer) -> Result<u64, BridgeError> {
-        for member in ["name", "version"] {
-            if given.info.get(member).and_then(Value::as_str).is_none() {
-                return Err(BridgeError::invalid(format!("server: info.{member} must be a string")));
-            }
+fn register_server(state: &PortState, given: RegisterServer) -> Result<u64, BridgeError> {
+    for member in ["name", "version"] {
+        if given.info.get(member).and_then(Value::as_str).is_none() {
+            return Err(BridgeError::invalid(format!("server: info.{member} must be a string")));
         }
-        // An object that clients would refuse to read is refused here.
-        Implementation::deserialize(&given.info)
-            .map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
-        given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
-        self.insert(Entry::Server(Server::new(given.info, given.instructions, given.options)))
     }
+    // An object that clients would refuse to read is refused here.
+    Implementation::deserialize(&given.info).map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
+    given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
+    let server = Server::new(given.info, given.instructions, given.options);
+    state.tables.lock().servers.insert(server).ok_or_else(full)
+}
 
-    pub(super) fn register(self: &Arc<Self>, given: Registration) -> Result<u64, BridgeError> {
-        let (server, lane) = match &given {
-            Registration::Server(_) => (0, Lane::default()),
-            Registration::Tool(given) => (given.server, given.lane),
-            Registration::Resource(given) => (given.server, given.lane),
-            Registration::ResourceTemplate(given) => (given.server, given.lane),
-            Registration::Prompt(given) => (given.server, given.lane),
-            Registration::Skill(given) => (given.server, given.lane),
-            Registration::Completion(given) => (given.server, given.lane),
-            Registration::Provider(given) => (given.server, given.lane),
-            Registration::Middleware(given) => (given.server, given.lane),
-            Registration::Verifier(given) => (given.server, given.lane),
-        };
-        match given {
-            Registration::Server(given) => self.register_server(given),
-            Registration::Verifier(_) => self.register_verifier(self.server(server)?, lane),
-            given => self.register_feature(self.server(server)?, lane, given),
-        }
+pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u64, BridgeError> {
+    let (server, lane) = match &given {
+        Registration::Server(_) => (0, Lane::default()),
+        Registration::Tool(given) => (given.server, given.lane),
+        Registration::Resource(given) => (given.server, given.lane),
+        Registration::ResourceTemplate(given) => (given.server, given.lane),
+        Registration::Prompt(given) => (given.server, given.lane),
+        Registration::Skill(given) => (given.server, given.lane),
+        Registration::Completion(given) => (given.server, given.lane),
+        Registration::Provider(given) => (given.server, given.lane),
+        Registration::Middleware(given) => (given.server, given.lane),
+        Registration::Verifier(given) => (given.server, given.lane),
+    };
+    match given {
+        Registration::Server(given) => register_server(state, given),
+        Registration::Verifier(_) => verifications::register(state, state.server(server)?, lane),
+        given => register_feature(state, state.server(server)?, lane, given),
     }
+}
 
-    fn register_feature(self: &Arc<Self>, server: Server, lane: Lane, given: Registration) -> Result<u64, BridgeError> {
-        let add = addition(given)?;
-        let host = Arc::new(HostTarget { port: Arc::downgrade(self), handle: OnceLock::new(), lane });
-        // The number first: a call may arrive as soon as the thing is there.
-        let handle = self.insert(Entry::Registered { server: server.clone(), registration: None })?;
-        let _ = host.handle.set(handle);
-        match add(&server, HostHandler(host)) {
-            Ok(added) => {
-                self.with_entry(handle, |entry| {
-                    if let Entry::Registered { registration, .. } = entry {
-                        *registration = Some(added);
-                    }
-                });
-                Ok(handle)
+fn register_feature(
+    state: &Arc<PortState>,
+    server: Server,
+    lane: Lane,
+    given: Registration,
+) -> Result<u64, BridgeError> {
+    let add = addition(given)?;
+    let target = HostTarget::new(&state.queue, lane);
+    // The number first: a call may arrive as soon as the thing is there.
+    let feature = Feature { server: server.clone(), registration: None };
+    let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
+    target.set_handle(handle);
+    match add(&server, HostHandler { state: Arc::downgrade(state), target }) {
+        Ok(added) => {
+            if let Some(feature) = state.tables.lock().features.get_mut(handle) {
+                feature.registration = Some(added);
             }
-            Err(error) => {
-                self.remove(handle);
-                Err(BridgeError::invalid(error.to_string()))
-            }
+            Ok(handle)
+        }
+        Err(error) => {
+            let feature = state.tables.lock().features.remove(handle);
+            drop(feature);
+            Err(BridgeError::invalid(error.to_string()))
         }
     }
+}
+
+/// Takes a registered thing away.
+pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeError> {
+    let stale = || BridgeError::stale("something registered", handle);
+    match Kind::of(handle) {
+        Some(Kind::Server) => unregister_server(state, handle).ok_or_else(stale),
+        Some(Kind::Feature) => {
+            let feature = state.tables.lock().features.remove(handle).ok_or_else(stale)?;
+            if let Some(registration) = feature.registration {
+                feature.server.remove(&registration);
+            }
+            Ok(())
+        }
+        Some(Kind::Verifier) => {
+            let verifier = state.tables.lock().verifiers.remove(handle);
+            verifier.map(drop).ok_or_else(stale)
+        }
+        _ => Err(stale()),
+    }
+}
+
+/// Removes a server. Its features stay while a listener or connection serves it, but have no handles any more.
+fn unregister_server(state: &PortState, handle: u64) -> Option<()> {
+    let mut tables = state.tables.lock();
+    let server = tables.servers.remove(handle)?;
+    let of_it = |feature: &Feature| feature.server.is(&server);
+    let features: Vec<_> = tables.features.iter().filter(|(_, it)| of_it(it)).map(|(number, _)| number).collect();
+    let features: Vec<_> = features.into_iter().filter_map(|number| tables.features.remove(number)).collect();
+    let verifiers: Vec<_> =
+        tables.verifiers.iter().filter(|(_, it)| it.server.is(&server)).map(|(number, _)| number).collect();
+    let verifiers: Vec<_> = verifiers.into_iter().filter_map(|number| tables.verifiers.remove(number)).collect();
+    // Their ends are events, which are sent without the lock.
+    drop(tables);
+    drop((features, verifiers));
+    Some(())
 }

@@ -1,12 +1,48 @@
 //! Handles and tickets: integers that name things of a port and go stale, so that no number ever reaches the wrong thing.
 
-/// Numbers stay below 2^53: a slot in the low bits, its generation above.
+/// Numbers stay below 2^53: the kind in the low bits, above it a slot, then its generation.
+const KIND_BITS: u32 = 4;
 const SLOT_BITS: u32 = 24;
-const GENERATIONS: u64 = 1 << (53 - SLOT_BITS);
+const GENERATION_SHIFT: u32 = KIND_BITS + SLOT_BITS;
+const GENERATIONS: u64 = 1 << (53 - GENERATION_SHIFT);
 
-/// Things by number. A freed slot is reused under the next generation.
+/// The kind of thing that a number names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Server = 1,
+    Feature = 2,
+    Verifier = 3,
+    Listener = 4,
+    Connection = 5,
+    Call = 6,
+    Verification = 7,
+    Request = 8,
+    Exchange = 9,
+}
+
+impl Kind {
+    /// The kind that a number says it is. The thing itself may be gone.
+    pub(super) fn of(number: u64) -> Option<Self> {
+        const ALL: [Kind; 9] = [
+            Kind::Server,
+            Kind::Feature,
+            Kind::Verifier,
+            Kind::Listener,
+            Kind::Connection,
+            Kind::Call,
+            Kind::Verification,
+            Kind::Request,
+            Kind::Exchange,
+        ];
+        ALL.get((number & ((1 << KIND_BITS) - 1)).checked_sub(1)? as usize).copied()
+    }
+}
+
+/// Things of one kind by number. A freed slot is reused under the next generation.
 #[derive(Debug)]
 pub(super) struct Table<T> {
+    kind: Kind,
     slots: Vec<Slot<T>>,
     free: Vec<usize>,
 }
@@ -17,13 +53,22 @@ struct Slot<T> {
     item: Option<T>,
 }
 
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
-    }
-}
-
 impl<T> Table<T> {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self { kind, slots: Vec::new(), free: Vec::new() }
+    }
+
+    fn number(&self, index: usize, generation: u64) -> u64 {
+        generation << GENERATION_SHIFT | (index as u64) << KIND_BITS | self.kind as u64
+    }
+
+    /// The slot that a number of this kind would have, with its generation.
+    fn place(&self, number: u64) -> Option<(usize, u64)> {
+        let of_kind = number & ((1 << KIND_BITS) - 1) == self.kind as u64;
+        let index = (number >> KIND_BITS) & ((1 << SLOT_BITS) - 1);
+        of_kind.then_some((index as usize, number >> GENERATION_SHIFT))
+    }
+
     /// Keeps a thing and gives its number, never 0. `None`: the table is full.
     pub(super) fn insert(&mut self, item: T) -> Option<u64> {
         let index = match self.free.pop() {
@@ -36,26 +81,29 @@ impl<T> Table<T> {
         };
         let slot = &mut self.slots[index];
         slot.item = Some(item);
-        Some(slot.generation << SLOT_BITS | index as u64)
+        let generation = slot.generation;
+        Some(self.number(index, generation))
     }
 
     /// The thing of a number.
     pub(super) fn get(&self, number: u64) -> Option<&T> {
-        let slot = self.slots.get(index_of(number))?;
-        slot.item.as_ref().filter(|_| slot.generation == number >> SLOT_BITS)
+        let (index, generation) = self.place(number)?;
+        let slot = self.slots.get(index)?;
+        slot.item.as_ref().filter(|_| slot.generation == generation)
     }
 
     /// The thing of a number.
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        let slot = self.slots.get_mut(index_of(number))?;
-        slot.item.as_mut().filter(|_| slot.generation == number >> SLOT_BITS)
+        let (index, generation) = self.place(number)?;
+        let slot = self.slots.get_mut(index)?;
+        slot.item.as_mut().filter(|_| slot.generation == generation)
     }
 
     /// Takes a thing out; its number goes stale.
     pub(super) fn remove(&mut self, number: u64) -> Option<T> {
-        let index = index_of(number);
+        let (index, generation) = self.place(number)?;
         let slot = self.slots.get_mut(index)?;
-        if slot.generation != number >> SLOT_BITS {
+        if slot.generation != generation {
             return None;
         }
         let item = slot.item.take()?;
@@ -69,9 +117,10 @@ impl<T> Table<T> {
 
     /// Every number with its thing.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.slots.iter().enumerate().filter_map(|(index, slot)| {
-            slot.item.as_ref().map(|item| (slot.generation << SLOT_BITS | index as u64, item))
-        })
+        self.slots
+            .iter()
+            .enumerate()
+            .filter_map(|(index, slot)| slot.item.as_ref().map(|item| (self.number(index, slot.generation), item)))
     }
 
     /// How many things there are.
@@ -80,17 +129,13 @@ impl<T> Table<T> {
     }
 }
 
-fn index_of(number: u64) -> usize {
-    (number & ((1 << SLOT_BITS) - 1)) as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_go_stale_and_are_never_zero() {
-        let mut table = Table::default();
+        let mut table = Table::new(Kind::Call);
         let first = table.insert("a").unwrap();
         assert_ne!(first, 0);
         assert_eq!(table.get(first), Some(&"a"));
@@ -106,5 +151,18 @@ mod tests {
         }
         assert!(second < 1 << 53);
         assert_eq!(table.len(), 1);
+    }
+    #[test]
+    fn numbers_tell_their_kind_and_reach_nothing_of_another() {
+        let (mut calls, mut requests) = (Table::new(Kind::Call), Table::new(Kind::Request));
+        let (call, request) = (calls.insert("call").unwrap(), requests.insert("request").unwrap());
+        assert_ne!(call, request);
+        assert_eq!((Kind::of(call), Kind::of(request)), (Some(Kind::Call), Some(Kind::Request)));
+        assert_eq!((calls.get(request), requests.remove(call)), (None, None));
+        assert_eq!(calls.iter().collect::<Vec<_>>(), [(call, &"call")]);
+        assert_eq!((Kind::of(0), Kind::of(10), Kind::of(u64::MAX)), (None, None, None));
+        for kind in 1..=9 {
+            assert_eq!(Kind::of(kind).map(|kind| kind as u64), Some(kind));
+        }
     }
 }

@@ -106,22 +106,6 @@ const CLUSTERS: &[Cluster] = &[
         reason: "a stream and the history that replays it",
     },
     Cluster {
-        crate_folder: "core/bridge/src",
-        modules: &[
-            "crate",
-            "entries",
-            "host_reads",
-            "http",
-            "log",
-            "log_scope",
-            "opening",
-            "port",
-            "queue",
-            "requests",
-        ],
-        reason: "a port and its tables, which are still one object in many files",
-    },
-    Cluster {
         crate_folder: "bindings-c/src",
         modules: &["edge::failure", "edge::text"],
         reason: "a failure and the text in which it is said",

@@ -1,0 +1,64 @@
+//! Calls that the host answers.
+
+use super::{
+    entries::{HostCall, HostTarget},
+    error::BridgeError,
+    event::{Event, EventKind, Lane, Shape},
+    message::Fail,
+    outcomes,
+    state::PortState,
+};
+use bytes::Bytes;
+use std::sync::{Arc, Weak};
+use trunkline::server::{Call, Handler, Outcome};
+
+/// The handler that the server keeps for a [`HostTarget`].
+pub(super) struct HostHandler {
+    pub(super) state: Weak<PortState>,
+    pub(super) target: Arc<HostTarget>,
+}
+
+impl Handler for HostHandler {
+    fn call(&self, call: Call) {
+        let (Some(state), Some(handle)) = (self.state.upgrade(), self.target.handle()) else { return };
+        let body = call.input().clone().into_bytes();
+        let info = call.info().clone();
+        let call = HostCall { call, info: info.clone(), _target: Arc::clone(&self.target) };
+        let Some(ticket) = state.tables.lock().calls.insert(call) else { return };
+        let lane = self.target.lane;
+        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: String::new(), body });
+        let state = Weak::clone(&self.state);
+        info.on_cancel(move |reason| {
+            let Some(state) = state.upgrade() else { return };
+            let call = state.tables.lock().calls.remove(ticket);
+            if call.is_some() {
+                call_off(&state, lane, ticket, handle, Bytes::copy_from_slice(reason.as_bytes()));
+            }
+        });
+    }
+}
+
+/// Takes back a call that is not wanted any more and has left its table. Admission has forgotten it, so it must not stay in the
+/// queue; a host that never saw it hears nothing. In the pool the flag is that the ticket is gone; everyone else is told.
+pub(super) fn call_off(state: &PortState, lane: Lane, ticket: u64, handle: u64, reason: Bytes) {
+    if !state.queue.withdraw(lane, ticket) && lane == Lane::Queue {
+        let cancel = Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body: reason };
+        state.queue.push(lane, cancel);
+    }
+}
+
+/// Answers a call. `false`: it was done already.
+pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
+    Ok(finish(state, ticket, outcomes::of(shape, body)?))
+}
+
+/// Answers a call with a failure. `false`: it was done already.
+pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
+    Ok(finish(state, ticket, outcomes::failure(given)?))
+}
+
+fn finish(state: &PortState, ticket: u64, outcome: Outcome) -> bool {
+    // The lock is given back before the call is completed.
+    let call = state.tables.lock().calls.remove(ticket);
+    call.is_some_and(|call| call.call.complete(outcome))
+}

@@ -1,0 +1,170 @@
+//! Exchanges: requests that a web framework brings to a mounted listener. The host takes the responses away, as fast as it
+//! grants credit.
+
+use super::{
+    entries::HttpExchange,
+    error::{BridgeError, ErrorKind},
+    event::{Event, EventKind, Lane},
+    message::HttpHead,
+    state::{PortState, full},
+};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::BodyExt;
+use serde_json::json;
+use std::sync::{Arc, Weak};
+use trunkline::{
+    bridge_support::{BodyFeed, Exchange, FedBody},
+    transport::HttpBody,
+};
+
+pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
+    let mounted = match state.tables.lock().listeners.get(listener).and_then(|listener| listener.get()) {
+        Some(listener) => listener.as_mounted().cloned(),
+        None => return Err(BridgeError::new(ErrorKind::Closed, "The listener is closed")),
+    };
+    let mounted = mounted.ok_or_else(|| {
+        BridgeError::invalid("http_request: this listener has a socket of its own; open one with \"mounted\": true")
+    })?;
+    let process = state.process()?;
+    let (feed, body) = BodyFeed::new(mounted.max_body());
+    let request = request_of(head, body);
+    if head.optional && !request.as_ref().is_ok_and(|request| mounted.serves(request)) {
+        return Ok(0);
+    }
+    if end {
+        feed.feed(Bytes::new(), true);
+    }
+    let exchange = HttpExchange::new(feed);
+    let ticket = state.tables.lock().exchanges.insert(Arc::clone(&exchange)).ok_or_else(full)?;
+    let response = ResponseEvents {
+        state: Arc::downgrade(state),
+        ticket,
+        listener,
+        exchange: Arc::clone(&exchange),
+        complete: false,
+        served: mounted.enter(),
+    };
+    let task = state.spawn(&process, response.run(request));
+    exchange.runs_as(task.abort_handle());
+    Ok(ticket)
+}
+
+/// Gives a piece of a request's body. `false`: the rest is not wanted any more.
+pub(super) fn body(state: &PortState, ticket: u64, piece: Bytes, end: bool) -> bool {
+    find(state, ticket).is_some_and(|exchange| exchange.feed.feed(piece, end))
+}
+
+/// Lets so many more bytes of a response come.
+pub(super) fn credit(state: &PortState, ticket: u64, bytes: usize) {
+    if let Some(exchange) = find(state, ticket) {
+        exchange.credit.grant(bytes);
+    }
+}
+
+/// Stops the answering. One that is over is no error.
+pub(super) fn cancel(state: &PortState, ticket: u64) {
+    if let Some(exchange) = find(state, ticket) {
+        exchange.cancel();
+    }
+}
+
+fn find(state: &PortState, ticket: u64) -> Option<Arc<HttpExchange>> {
+    state.tables.lock().exchanges.get(ticket).cloned()
+}
+
+/// The events of one exchange. All of them are sent by the task that holds this, and the end when it is dropped, for whatever
+/// reason. So events are in order, and there is one end, which is the last event.
+struct ResponseEvents {
+    state: Weak<PortState>,
+    ticket: u64,
+    listener: u64,
+    exchange: Arc<HttpExchange>,
+    complete: bool,
+    /// Dropped after the end was sent: only then is the listener done with it.
+    served: Exchange,
+}
+
+impl ResponseEvents {
+    async fn run(mut self, request: Result<Request<FedBody>, String>) {
+        let answered = tokio::select! {
+            biased;
+            () = self.served.cut() => false,
+            () = self.answer(request) => true,
+        };
+        self.complete = answered;
+    }
+
+    async fn answer(&self, request: Result<Request<FedBody>, String>) {
+        let response = match request {
+            Ok(request) => self.served.respond(request).await,
+            Err(text) => Exchange::refuse(text),
+        };
+        self.send(EventKind::HttpHead, true, head_of(&response));
+        let mut body = response.into_body();
+        while let Some(Ok(frame)) = body.frame().await {
+            let Ok(mut piece) = frame.into_data() else { continue };
+            while !piece.is_empty() {
+                let length = self.exchange.credit.take(piece.len()).await;
+                self.send(EventKind::HttpChunk, true, piece.split_to(length));
+            }
+        }
+    }
+
+    fn send(&self, kind: EventKind, ok: bool, body: Bytes) {
+        if let Some(state) = self.state.upgrade() {
+            let event = Event { kind, ticket: self.ticket, handle: self.listener, ok, name: String::new(), body };
+            state.queue.push(Lane::Queue, event);
+        }
+    }
+}
+
+impl Drop for ResponseEvents {
+    fn drop(&mut self) {
+        let error = match () {
+            () if self.complete => None,
+            () if std::thread::panicking() => Some((ErrorKind::Internal, "The response was cut short inside")),
+            () if self.exchange.is_cancelled() => Some((ErrorKind::Cancelled, "The request was cancelled")),
+            () => Some((ErrorKind::Closed, "The listener was closed before the response had ended")),
+        };
+        let Some(state) = self.state.upgrade() else { return };
+        // Dropped after the lock was given back.
+        let removed = state.tables.lock().exchanges.remove(self.ticket);
+        drop(removed);
+        let body = error.map_or_else(|| b"{}".to_vec(), |(kind, text)| BridgeError::new(kind, text).to_json());
+        self.send(EventKind::HttpEnd, error.is_none(), body.into());
+    }
+}
+
+/// The request of a head; the error says why it is none. One that went wrong on its way through a framework is the client's
+/// business, so it is answered and not thrown at the host.
+fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String> {
+    let target = match head.query.as_deref() {
+        None | Some("") => head.path.clone(),
+        Some(query) => format!("{}?{query}", head.path),
+    };
+    let mut request = Request::new(body);
+    *request.method_mut() =
+        Method::from_bytes(head.method.as_bytes()).map_err(|_| format!("{:?} is no method", head.method))?;
+    *request.uri_mut() = Uri::try_from(&target).map_err(|error| format!("{target:?} is no target: {error}"))?;
+    let headers = request.headers_mut();
+    for (name, value) in &head.headers {
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(value_of(value));
+        let (name, value) = parsed.ok_or_else(|| format!("The header {name:?} has a wrong name or value"))?;
+        headers.append(name, value);
+    }
+    Ok(request)
+}
+
+/// The bytes of a header's value, one for each character, as Fetch has it ("isomorphic").
+fn value_of(text: &str) -> Option<HeaderValue> {
+    let bytes: Option<Vec<u8>> = text.chars().map(|character| u8::try_from(character).ok()).collect();
+    HeaderValue::from_bytes(&bytes?).ok()
+}
+
+fn head_of(response: &Response<HttpBody>) -> Bytes {
+    let text = |value: &HeaderValue| -> String { value.as_bytes().iter().copied().map(char::from).collect() };
+    let headers: Vec<_> = response.headers().iter().map(|(name, value)| (name.as_str(), text(value))).collect();
+    let empty = http_body::Body::is_end_stream(response.body());
+    json!({"status": response.status().as_u16(), "headers": headers, "empty": empty}).to_string().into()
+}

@@ -1,0 +1,124 @@
+//! The state of a port: its tables, its queue, and its part in the runtime of the process.
+
+use super::{
+    entries::Tables,
+    error::{BridgeError, ErrorKind},
+    event::Bell,
+    host_reads::Handoffs,
+    log_scope::Scoped,
+    process::ProcessRuntime,
+    queue::Queue,
+};
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::task::JoinHandle;
+use trunkline::bridge_support::{Closing, Mutex};
+use trunkline::{runtime::Runtime, server::Server};
+
+/// The state of a port.
+pub(super) struct PortState {
+    // First, so that it is dropped before the tables: nothing is queued while they are.
+    pub(super) queue: Arc<Queue>,
+    pub(super) tables: Mutex<Tables>,
+    pub(super) handoffs: Handoffs,
+    process: Mutex<Option<Arc<ProcessRuntime>>>,
+    /// No new work is taken.
+    closing: AtomicBool,
+    pub(super) ending: Closing,
+}
+
+/// The error of a table without free numbers.
+pub(super) fn full() -> BridgeError {
+    BridgeError::new(ErrorKind::Busy, "The port has no numbers left")
+}
+
+impl PortState {
+    pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Arc<Self> {
+        Arc::new(Self {
+            queue: Arc::new(Queue::new(bell, bell_for_threads)),
+            tables: Mutex::default(),
+            handoffs: Handoffs::default(),
+            process: Mutex::new(None),
+            closing: AtomicBool::new(false),
+            ending: Closing::default(),
+        })
+    }
+
+    /// Fails in a process that was forked from the port's.
+    pub(super) fn check(&self) -> Result<(), BridgeError> {
+        if self.queue.is_of_this_process() {
+            return Ok(());
+        }
+        let text = "This port belongs to the process that was forked: make a new server or client in the child";
+        Err(BridgeError::new(ErrorKind::Forked, text))
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Takes no new work from now on. Returns whether it did so far.
+    pub(super) fn begin_closing(&self) -> bool {
+        let first = !self.closing.swap(true, Ordering::AcqRel);
+        self.queue.refuse_logs();
+        first
+    }
+
+    /// The tables, for something that the end of the port has to end too: the end sees it, or it is refused here.
+    pub(super) fn insert_opening<T>(&self, insert: impl FnOnce(&mut Tables) -> Option<T>) -> Result<T, BridgeError> {
+        let mut tables = self.tables.lock();
+        if self.is_closing() {
+            return Err(BridgeError::closed());
+        }
+        insert(&mut tables).ok_or_else(full)
+    }
+
+    /// The runtime; never a new one once the port is being closed.
+    pub(super) fn process(&self) -> Result<Arc<ProcessRuntime>, BridgeError> {
+        let mut process = self.process.lock();
+        if self.is_closing() {
+            return Err(BridgeError::closed());
+        }
+        match &*process {
+            Some(running) => Ok(Arc::clone(running)),
+            None => {
+                let started = ProcessRuntime::acquire()?;
+                *process = Some(Arc::clone(&started));
+                Ok(started)
+            }
+        }
+    }
+
+    /// The runtime, if the port has started it.
+    pub(super) fn started_process(&self) -> Option<Arc<ProcessRuntime>> {
+        self.process.lock().clone()
+    }
+
+    /// Gives the runtime back.
+    pub(super) fn release_process(&self) {
+        let process = self.process.lock().take();
+        drop(process);
+    }
+
+    pub(super) fn runtime(&self) -> Result<Arc<dyn Runtime>, BridgeError> {
+        Ok(Arc::new(Scoped::new(&self.queue, self.process()?.runtime())))
+    }
+
+    /// Runs a task of this port.
+    pub(super) fn spawn<F>(&self, process: &ProcessRuntime, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        process.handle().spawn(Scoped::new(&self.queue, Box::pin(task)))
+    }
+
+    pub(super) fn server(&self, handle: u64) -> Result<Server, BridgeError> {
+        let server = self.tables.lock().servers.get(handle).cloned();
+        server.ok_or_else(|| BridgeError::stale("a server", handle))
+    }
+}

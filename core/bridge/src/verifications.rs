@@ -1,0 +1,129 @@
+//! Verifications: tokens that a verifier of the host judges.
+
+use super::{
+    calls::call_off,
+    config,
+    entries::{HostTarget, Verifier},
+    error::BridgeError,
+    event::{Event, EventKind, Lane, Shape},
+    message::{Fail, FailKind},
+    state::{PortState, full},
+};
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Weak};
+use trunkline::{
+    auth::{Identity, Refusal, TokenVerifier, Verification},
+    server::Server,
+};
+
+pub(super) fn register(state: &PortState, server: Server, lane: Lane) -> Result<u64, BridgeError> {
+    let target = HostTarget::new(&state.queue, lane);
+    let verifier = Verifier { server, target: Arc::clone(&target) };
+    let handle = state.tables.lock().verifiers.insert(verifier).ok_or_else(full)?;
+    target.set_handle(handle);
+    Ok(handle)
+}
+
+/// The verifier of a handle, for an endpoint.
+pub(super) fn verifier(state: &Arc<PortState>, handle: u64) -> Result<Arc<dyn TokenVerifier>, BridgeError> {
+    let target = state.tables.lock().verifiers.get(handle).map(|verifier| Arc::clone(&verifier.target));
+    let target = target.ok_or_else(|| BridgeError::stale("a verifier", handle))?;
+    Ok(Arc::new(HostVerifier { state: Arc::downgrade(state), target }))
+}
+
+/// Answers a token's call with an identity, or with `null`: the token is unknown. `false`: it was done already.
+pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: &Bytes) -> Result<bool, BridgeError> {
+    answer(state, ticket, identity(shape, body))
+}
+
+/// Answers a token's call with a refusal. `false`: it was done already.
+pub(super) fn fail(state: &PortState, ticket: u64, given: &Fail) -> Result<bool, BridgeError> {
+    answer(state, ticket, refusal(given).map(Err))
+}
+
+type Verdict = Result<Identity, Refusal>;
+
+fn answer(state: &PortState, ticket: u64, verdict: Result<Verdict, BridgeError>) -> Result<bool, BridgeError> {
+    match verdict {
+        Ok(verdict) => Ok(finish(state, ticket, verdict)),
+        // The call can still be answered. One that is done takes anything.
+        Err(error) if state.tables.lock().verifications.get(ticket).is_some() => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+fn identity(shape: Shape, body: &Bytes) -> Result<Verdict, BridgeError> {
+    if shape == Shape::Text {
+        return Err(BridgeError::invalid("complete: a verifier answers with an identity, a JSON object"));
+    }
+    let members: Option<Map<String, Value>> = config::read("complete: identity", body)?;
+    let read = |members| config::read_value::<Identity>("complete: identity", Value::Object(members));
+    let identity = members.map(read).transpose()?;
+    Ok(identity.ok_or_else(|| Refusal::InvalidToken("The access token is not known".into())))
+}
+
+fn finish(state: &PortState, ticket: u64, verdict: Verdict) -> bool {
+    // The lock is given back before the verification is completed.
+    let verification = state.tables.lock().verifications.remove(ticket);
+    verification.is_some_and(|verification| verification.complete(verdict))
+}
+
+fn refusal(given: &Fail) -> Result<Refusal, BridgeError> {
+    let data = given.data.as_ref();
+    let code = data.and_then(|data| data["error"].as_str());
+    match (&given.kind, code) {
+        (FailKind::Invalid, _) | (FailKind::Protocol, Some("invalid_token")) => {
+            Ok(Refusal::InvalidToken(given.message.clone()))
+        }
+        (FailKind::Protocol, Some("invalid_request")) => Ok(Refusal::Malformed(given.message.clone())),
+        (FailKind::Protocol, Some("insufficient_scope")) => {
+            let scopes = data.and_then(|data| data["scopes"].as_array()).into_iter().flatten();
+            let scopes = scopes.filter_map(Value::as_str).map(str::to_owned).collect();
+            Ok(Refusal::InsufficientScope { scopes, description: Some(given.message.clone()) })
+        }
+        (FailKind::Internal, _) => Ok(Refusal::Unavailable(given.message.clone())),
+        _ => Err(BridgeError::invalid(
+            "fail: a verifier fails with the kind invalid (401), internal (503), or protocol with data.error insufficient_scope and data.scopes (403)",
+        )),
+    }
+}
+
+/// Takes tokens to the host.
+struct HostVerifier {
+    state: Weak<PortState>,
+    target: Arc<HostTarget>,
+}
+
+impl TokenVerifier for HostVerifier {
+    fn verify(&self, verification: Verification) {
+        let (Some(state), Some(handle)) = (self.state.upgrade(), self.target.handle()) else { return };
+        let body = json!({
+            "token": verification.token(),
+            "scheme": verification.scheme().as_str(),
+            "method": verification.method(),
+            "url": verification.url(),
+            "resource": verification.resource(),
+        });
+        let abandonment = verification.abandonment();
+        // A verifier that was taken away lets nobody in.
+        let registered = state.tables.lock().verifiers.get(handle).is_some();
+        if !registered {
+            return;
+        }
+        let Some(ticket) = state.tables.lock().verifications.insert(verification) else { return };
+        let lane = self.target.lane;
+        let body = body.to_string().into();
+        state
+            .queue
+            .push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: "verifier".into(), body });
+        let state = Weak::clone(&self.state);
+        abandonment.then(move || {
+            let Some(state) = state.upgrade() else { return };
+            let verification = state.tables.lock().verifications.remove(ticket);
+            if verification.is_some() {
+                call_off(&state, lane, ticket, handle, Bytes::from_static(b"the request is gone"));
+            }
+        });
+    }
+}
