@@ -8,18 +8,18 @@ use serde_json::json;
 
 use crate::build;
 use crate::console::{Colour, Console};
-use crate::house::House;
 use crate::language::Language;
 use crate::matrix::{self, Cell, Pair, REVISIONS};
 use crate::report;
+use crate::workspace::Workspace;
 
-pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
+pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let languages = match options {
         [] => Language::ALL.to_vec(),
         [option, list] if option == "--lang" => Language::parse_list(list)?,
         _ => bail!("the demo knows one option: --lang rust,python,node,c"),
     };
-    build::languages(house, &languages)?;
+    build::languages(workspace, &languages)?;
 
     let console = Console::new();
     let pairs = matrix::pairs(&languages);
@@ -27,7 +27,7 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
     console.line(&console.paint(Colour::Bold, &heading()));
     let start = Instant::now();
     let mut table = Table::new(&console, &pairs);
-    let stopped = matrix::run(house, &pairs, |index, cells| table.add(index, cells));
+    let stopped = matrix::run(workspace, &pairs, |index, cells| table.add(index, cells));
     let seconds = start.elapsed().as_secs_f64();
 
     let (passed, failed) = table.finish(seconds);
@@ -36,7 +36,7 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
         .zip(&table.rows)
         .flat_map(|(pair, row)| row.iter().flatten().map(|cell| matrix::to_json(pair, cell)))
         .collect();
-    report::write(house, "demo", json!({"cells": cells, "passed": passed, "failed": failed, "seconds": seconds}))?;
+    report::write(workspace, "demo", json!({"cells": cells, "passed": passed, "failed": failed, "seconds": seconds}))?;
     if let Err(stubborn) = &stopped {
         console.line(&console.paint(Colour::Red, stubborn));
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::house::House;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -38,17 +38,17 @@ impl Language {
         }
     }
 
-    pub(crate) fn server(self, house: &House) -> PathBuf {
-        self.launcher(house, "server")
+    pub(crate) fn server(self, workspace: &Workspace) -> PathBuf {
+        self.launcher(workspace, "server")
     }
 
-    pub(crate) fn client(self, house: &House) -> PathBuf {
-        self.launcher(house, "client")
+    pub(crate) fn client(self, workspace: &Workspace) -> PathBuf {
+        self.launcher(workspace, "client")
     }
 
     /// The command that `cargo xtask build` wrote for a fixture.
-    pub(crate) fn launcher(self, house: &House, role: &str) -> PathBuf {
+    pub(crate) fn launcher(self, workspace: &Workspace, role: &str) -> PathBuf {
         let extension = if cfg!(windows) { ".cmd" } else { "" };
-        house.root.join("tests").join("fixtures").join(self.name()).join(format!("{role}{extension}"))
+        workspace.root.join("tests").join("fixtures").join(self.name()).join(format!("{role}{extension}"))
     }
 }

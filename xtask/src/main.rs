@@ -6,7 +6,6 @@ mod conformance;
 mod console;
 mod demo;
 mod generate;
-mod house;
 mod http_servers;
 mod language;
 mod matrix;
@@ -17,11 +16,12 @@ mod requirements;
 mod stamp;
 mod test;
 mod workers;
+mod workspace;
 
 use anyhow::{Result, bail};
 
-use house::House;
 use language::Language;
+use workspace::Workspace;
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -61,14 +61,14 @@ fn run(arguments: &[String]) -> Result<bool> {
     match command {
         "build" => {
             no_options(options)?;
-            build::languages(&House::find()?, &Language::ALL).map(|()| true)
+            build::languages(&Workspace::find()?, &Language::ALL).map(|()| true)
         }
-        "demo" => demo::run(&House::find()?, options),
-        "conformance" => conformance::run(House::find()?, options),
-        "generate" => generate::run(&House::find()?, options),
-        "requirements" => requirements::run(&House::find()?, options),
-        "test" => test::run(House::find()?, options),
-        "bench" => bench::run(&House::find()?, options),
+        "demo" => demo::run(&Workspace::find()?, options),
+        "conformance" => conformance::run(Workspace::find()?, options),
+        "generate" => generate::run(&Workspace::find()?, options),
+        "requirements" => requirements::run(&Workspace::find()?, options),
+        "test" => test::run(Workspace::find()?, options),
+        "bench" => bench::run(&Workspace::find()?, options),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(true)

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::house::House;
 use crate::http_servers::{self, Urls};
 use crate::language::Language;
 use crate::process::{Process, tail};
 use crate::workers;
+use crate::workspace::Workspace;
 
 pub(crate) const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 /// For one client with one server: five connections.
@@ -59,26 +59,26 @@ pub(crate) fn pairs(languages: &[Language]) -> Vec<Pair> {
 
 /// Runs all pairs, a few at a time; `done` sees each one's cells, with its index, as soon as they are there.
 /// An error names the servers that did not stop when asked.
-pub(crate) fn run(house: &House, pairs: &[Pair], done: impl FnMut(usize, Vec<Cell>)) -> Result<(), String> {
+pub(crate) fn run(workspace: &Workspace, pairs: &[Pair], done: impl FnMut(usize, Vec<Cell>)) -> Result<(), String> {
     let commands = Language::ALL
         .into_iter()
         .filter(|language| pairs.iter().any(|pair| pair.server == *language && pair.transport == Transport::Http))
         .map(|language| {
-            let mut command = house.command(language.server(house));
+            let mut command = workspace.command(language.server(workspace));
             command.args(["--http", "0"]);
             (language.name().to_owned(), command)
         });
     let (servers, urls) = http_servers::start(commands.collect());
-    workers::run(PAIRS_AT_ONCE, pairs, |pair| call(house, pair, &urls), done);
+    workers::run(PAIRS_AT_ONCE, pairs, |pair| call(workspace, pair, &urls), done);
     servers.stop()
 }
 
-fn call(house: &House, pair: &Pair, urls: &Urls) -> Vec<Cell> {
-    let mut command = house.command(pair.client.client(house));
+fn call(workspace: &Workspace, pair: &Pair, urls: &Urls) -> Vec<Cell> {
+    let mut command = workspace.command(pair.client.client(workspace));
     command.arg("--matrix");
     match pair.transport {
         Transport::Stdio => {
-            command.arg("--stdio").arg(pair.server.server(house)).arg("--stdio");
+            command.arg("--stdio").arg(pair.server.server(workspace)).arg("--stdio");
         }
         Transport::Http => match urls.of(pair.server.name()) {
             Ok(url) => {

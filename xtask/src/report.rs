@@ -3,10 +3,10 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::workspace::Workspace;
 
 /// Writes `target/reports/<name>.json`: the given fields, with the time and the machine.
-pub(crate) fn write(house: &House, name: &str, fields: Value) -> Result<()> {
+pub(crate) fn write(workspace: &Workspace, name: &str, fields: Value) -> Result<()> {
     let mut report = json!({
         "report": name,
         "unixTime": std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -19,7 +19,7 @@ pub(crate) fn write(house: &House, name: &str, fields: Value) -> Result<()> {
     if let (Some(report), Value::Object(fields)) = (report.as_object_mut(), fields) {
         report.extend(fields);
     }
-    let file = house.target.join("reports").join(format!("{name}.json"));
-    std::fs::create_dir_all(house.target.join("reports"))?;
+    let file = workspace.target.join("reports").join(format!("{name}.json"));
+    std::fs::create_dir_all(workspace.target.join("reports"))?;
     std::fs::write(&file, format!("{report:#}\n")).with_context(|| format!("cannot write {}", file.display()))
 }

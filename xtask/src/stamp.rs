@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::house::House;
+use crate::workspace::Workspace;
 
 /// The mark of one step: a hash over everything that it depends on.
 pub(crate) struct Stamp {
@@ -14,8 +14,8 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn new(house: &House, step: &str) -> Self {
-        Self { file: house.target.join("stamps").join(step), hash: DefaultHasher::new() }
+    pub(crate) fn new(workspace: &Workspace, step: &str) -> Self {
+        Self { file: workspace.target.join("stamps").join(step), hash: DefaultHasher::new() }
     }
 
     pub(crate) fn on(mut self, word: &str) -> Self {

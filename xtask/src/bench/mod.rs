@@ -8,15 +8,15 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::build::system;
-use crate::house::House;
 use crate::report;
+use crate::workspace::Workspace;
 
 /// The workloads that are run when none are named.
 const USUAL: &str = "a,b,c-session,c-2026,a-2026,e-cold-stdio,g-1,g-64,g-http-1,g-http-64";
 const ROUNDS: &str = "3";
 const IMPORT_PROCESSES: &str = "20";
 
-pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
+pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     if !cfg!(target_os = "linux") {
         bail!("the measurements need Linux: they read /proc");
     }
@@ -36,19 +36,19 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
             ),
         }
     }
-    builds::everything(house)?;
+    builds::everything(workspace)?;
     if build_only {
         return Ok(true);
     }
-    measure(house, &harness)
+    measure(workspace, &harness)
 }
 
-fn measure(house: &House, options: &[&str]) -> Result<bool> {
-    let home = builds::home(house);
+fn measure(workspace: &Workspace, options: &[&str]) -> Result<bool> {
+    let home = builds::home(workspace);
     let (results, medians) = (home.join("results.jsonl"), home.join("medians.json"));
     let _ = std::fs::remove_file(&results);
-    let mut python = house.command(system::python()?);
-    python.arg(house.path("benches/run.py")).env("TRUNKLINE_BENCH_HOME", &home);
+    let mut python = workspace.command(system::python()?);
+    python.arg(workspace.path("benches/run.py")).env("TRUNKLINE_BENCH_HOME", &home);
     for (option, usual) in [("--work", USUAL), ("--rounds", ROUNDS), ("--imports", IMPORT_PROCESSES)] {
         if !options.contains(&option) {
             python.args([option, usual]);
@@ -74,8 +74,8 @@ fn measure(house: &House, options: &[&str]) -> Result<bool> {
     let errors = medians["medians"].as_array().is_some_and(|rows| {
         rows.iter().any(|row| row["errors"] != 0 && row["server"].as_str().is_some_and(|name| name.starts_with("ours")))
     });
-    report::write(house, "bench", medians)?;
-    std::fs::write(house.target.join("reports").join("bench.md"), tables.as_bytes())?;
+    report::write(workspace, "bench", medians)?;
+    std::fs::write(workspace.target.join("reports").join("bench.md"), tables.as_bytes())?;
     if errors {
         println!("some of our servers or clients answered wrongly or not at all: see the column `errors`");
     }

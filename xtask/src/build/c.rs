@@ -6,9 +6,9 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::build::{DEADLINE, system};
-use crate::house::House;
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, files_under};
+use crate::workspace::Workspace;
 
 /// Where programs and the library that they load are made.
 pub(crate) struct Workshop {
@@ -20,23 +20,23 @@ pub(crate) struct Workshop {
 }
 
 /// A C program that the build made.
-pub(crate) fn program(house: &House, name: &str) -> PathBuf {
-    Workshop::for_tests(house).program(name)
+pub(crate) fn program(workspace: &Workspace, name: &str) -> PathBuf {
+    Workshop::for_tests(workspace).program(name)
 }
 
-pub(crate) fn build(house: &House) -> Result<()> {
-    let workshop = Workshop::for_tests(house);
-    workshop.place_library(house)?;
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let workshop = Workshop::for_tests(workspace);
+    workshop.place_library(workspace)?;
     for role in ["server", "client"] {
-        let source = house.path("tests/fixtures/c").join(format!("{role}.c"));
-        workshop.compile(house, &format!("fixture-{role}"), &source)?;
+        let source = workspace.path("tests/fixtures/c").join(format!("{role}.c"));
+        workshop.compile(workspace, &format!("fixture-{role}"), &source)?;
     }
     Ok(())
 }
 
 impl Workshop {
-    fn for_tests(house: &House) -> Self {
-        Self { programs: house.target.join("c"), library: house.target.join("debug"), optimise: false }
+    fn for_tests(workspace: &Workspace) -> Self {
+        Self { programs: workspace.target.join("c"), library: workspace.target.join("debug"), optimise: false }
     }
 
     pub(crate) fn program(&self, name: &str) -> PathBuf {
@@ -44,7 +44,7 @@ impl Workshop {
     }
 
     /// Puts the library beside the programs, under the name by which they find it (its SONAME, set by bindings-c/build.rs).
-    pub(crate) fn place_library(&self, house: &House) -> Result<()> {
+    pub(crate) fn place_library(&self, workspace: &Workspace) -> Result<()> {
         let version = env!("CARGO_PKG_VERSION");
         let name = if cfg!(windows) {
             "trunkline.dll".to_owned()
@@ -53,27 +53,27 @@ impl Workshop {
         } else {
             format!("libtrunkline.so.{version}")
         };
-        copy_if_changed(&self.library.join(house.library_file("trunkline")), &self.programs.join(name))
+        copy_if_changed(&self.library.join(workspace.library_file("trunkline")), &self.programs.join(name))
     }
 
     /// Compiles one program, unless it is there and neither its source nor the header has changed. `program_*` beside the source
     /// `program.c` are parts of it.
-    pub(crate) fn compile(&self, house: &House, name: &str, source: &Path) -> Result<()> {
+    pub(crate) fn compile(&self, workspace: &Workspace, name: &str, source: &Path) -> Result<()> {
         let sources = with_parts(source)?;
         let output = self.program(name);
-        let include = house.path("bindings-c/include");
+        let include = workspace.path("bindings-c/include");
         let compiler = system::c_compiler()?;
         let command = if compiler.is_like_msvc() {
             let mut command = compiler.to_command();
             self.msvc(&mut command, &sources, &include, &output);
             command
         } else {
-            let mut command = house.command(compiler.path());
+            let mut command = workspace.command(compiler.path());
             self.gcc(&mut command, &sources, &include, &output);
             command
         };
         let place = self.programs.file_name().unwrap_or_default().to_string_lossy();
-        let stamp = Stamp::new(house, &format!("c-{place}-{name}"))
+        let stamp = Stamp::new(workspace, &format!("c-{place}-{name}"))
             .on(&crate::process::describe(&command))
             .on_files(&include)?
             .on_files(&source.with_extension("h"))?;

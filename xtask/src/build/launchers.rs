@@ -5,44 +5,44 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::build::{c, python};
-use crate::house::House;
 use crate::language::Language;
 use crate::stamp::write_if_changed;
+use crate::workspace::Workspace;
 
-pub(crate) fn write(house: &House, languages: &[Language]) -> Result<()> {
+pub(crate) fn write(workspace: &Workspace, languages: &[Language]) -> Result<()> {
     for &language in languages {
         for role in ["server", "client"] {
-            write_one(house, &language.launcher(house, role), &program(house, language, role))?;
+            write_one(workspace, &language.launcher(workspace, role), &program(workspace, language, role))?;
         }
     }
     Ok(())
 }
 
 /// Writes a command that starts `program` with its own arguments behind it.
-pub(crate) fn write_one(house: &House, launcher: &Path, program: &[PathBuf]) -> Result<()> {
-    let depth = launcher.strip_prefix(&house.root)?.components().count() - 1;
-    write_if_changed(launcher, script(house, depth, program).as_bytes())?;
+pub(crate) fn write_one(workspace: &Workspace, launcher: &Path, program: &[PathBuf]) -> Result<()> {
+    let depth = launcher.strip_prefix(&workspace.root)?.components().count() - 1;
+    write_if_changed(launcher, script(workspace, depth, program).as_bytes())?;
     make_executable(launcher)
 }
 
 /// Interpreter and source, or the built program.
-fn program(house: &House, language: Language, role: &str) -> Vec<PathBuf> {
+fn program(workspace: &Workspace, language: Language, role: &str) -> Vec<PathBuf> {
     let source = |extension: &str| {
-        house.root.join("tests").join("fixtures").join(language.name()).join(format!("{role}.{extension}"))
+        workspace.root.join("tests").join("fixtures").join(language.name()).join(format!("{role}.{extension}"))
     };
     match language {
-        Language::Rust => vec![house.built(&format!("fixture-{role}"))],
-        Language::Python => vec![house.venv_program(python::VENV, "python"), source("py")],
+        Language::Rust => vec![workspace.built(&format!("fixture-{role}"))],
+        Language::Python => vec![workspace.venv_program(python::VENV, "python"), source("py")],
         Language::Node => vec!["node".into(), source("mjs")],
-        Language::C => vec![c::program(house, &format!("fixture-{role}"))],
+        Language::C => vec![c::program(workspace, &format!("fixture-{role}"))],
     }
 }
 
 /// Paths inside the tree are found from the place of the script, so that the tree can be moved.
-fn script(house: &House, depth: usize, program: &[PathBuf]) -> String {
+fn script(workspace: &Workspace, depth: usize, program: &[PathBuf]) -> String {
     let words: Vec<String> = program
         .iter()
-        .map(|word| match word.strip_prefix(&house.root) {
+        .map(|word| match word.strip_prefix(&workspace.root) {
             Ok(inside) if cfg!(windows) => {
                 format!("\"%~dp0{}{}\"", "..\\".repeat(depth), inside.display())
             }

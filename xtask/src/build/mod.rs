@@ -13,25 +13,25 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::console::{Colour, Console};
-use crate::house::House;
 use crate::language::Language;
+use crate::workspace::Workspace;
 
 /// How long one step of building may take on a slow machine with a slow network.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
 
 /// Builds the parts that the fixtures of these languages need.
-pub(crate) fn languages(house: &House, languages: &[Language]) -> Result<()> {
+pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result<()> {
     let console = Console::new();
-    step(&console, "Rust: core, bindings, fixtures", || rust::build(house))?;
+    step(&console, "Rust: core, bindings, fixtures", || rust::build(workspace))?;
     for language in languages {
         match language {
             Language::Rust => {}
-            Language::Python => step(&console, "Python: virtual environment and package", || python::build(house))?,
-            Language::Node => step(&console, "Node: packages, addon, TypeScript", || node::build(house))?,
-            Language::C => step(&console, "C: fixtures", || c::build(house))?,
+            Language::Python => step(&console, "Python: virtual environment and package", || python::build(workspace))?,
+            Language::Node => step(&console, "Node: packages, addon, TypeScript", || node::build(workspace))?,
+            Language::C => step(&console, "C: fixtures", || c::build(workspace))?,
         }
     }
-    launchers::write(house, languages)
+    launchers::write(workspace, languages)
 }
 
 /// One step with its time.

@@ -4,10 +4,10 @@
 use anyhow::Result;
 
 use crate::build::{node, python};
-use crate::house::House;
+use crate::workspace::Workspace;
 
-pub(crate) fn install(house: &House) -> Result<()> {
-    python::make_venv(house, "mcp-1", Some(&house.path("tests/peers/python/requirements-1.txt")))?;
-    python::make_venv(house, "mcp-2", Some(&house.path("tests/peers/python/requirements-2.txt")))?;
-    node::install(house, "tests/peers/node")
+pub(crate) fn install(workspace: &Workspace) -> Result<()> {
+    python::make_venv(workspace, "mcp-1", Some(&workspace.path("tests/peers/python/requirements-1.txt")))?;
+    python::make_venv(workspace, "mcp-2", Some(&workspace.path("tests/peers/python/requirements-2.txt")))?;
+    node::install(workspace, "tests/peers/node")
 }

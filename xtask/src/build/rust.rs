@@ -4,14 +4,14 @@
 use anyhow::Result;
 
 use crate::build::DEADLINE;
-use crate::house::House;
 use crate::process::must;
+use crate::workspace::Workspace;
 
 /// The packages of every cargo command of xtask.
 pub(crate) const PACKAGES: [&str; 3] = ["--workspace", "--exclude", "xtask"];
 
-pub(crate) fn build(house: &House) -> Result<()> {
-    let mut cargo = house.cargo();
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let mut cargo = workspace.cargo();
     cargo.arg("build").args(PACKAGES);
     must(cargo, DEADLINE).map(drop)
 }

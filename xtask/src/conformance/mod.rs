@@ -12,12 +12,12 @@ use serde_json::json;
 
 use crate::build;
 use crate::console::{Colour, Console};
-use crate::house::House;
 use crate::http_servers;
 use crate::language::Language;
 use crate::report;
 use crate::test::{Count, wire};
 use crate::workers;
+use crate::workspace::Workspace;
 
 use suite::Suite;
 use verdict::Verdict;
@@ -28,16 +28,16 @@ const RUNS_AT_ONCE: usize = 3;
 const RESULTS: &str = "conformance";
 
 /// `cargo xtask conformance server`.
-pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
+pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> {
     let (languages, only) = parse(options)?;
     let console = Console::new();
-    build::languages(&house, &languages)?;
-    house.records = Some(wire::forget_step(&house, RESULTS)?);
-    let mut count = servers(&house, &languages, &only)?;
+    build::languages(&workspace, &languages)?;
+    workspace.records = Some(wire::forget_step(&workspace, RESULTS)?);
+    let mut count = servers(&workspace, &languages, &only)?;
     for line in count.said.lines() {
         console.line(&if line.starts_with('✗') { console.paint(Colour::Red, line) } else { line.to_owned() });
     }
-    let pure = wire::check_step(&house, RESULTS)?;
+    let pure = wire::check_step(&workspace, RESULTS)?;
     if pure.failed > 0 {
         console.line(&pure.said);
     }
@@ -65,16 +65,16 @@ fn parse(options: &[String]) -> Result<(Vec<Language>, Vec<String>)> {
 
 /// Both runners with the fixture servers of these languages: one process and one port per language serves all revisions.
 /// `only`: words of which one stands in the name of each scenario that is run; empty: all.
-pub(crate) fn servers(house: &House, languages: &[Language], only: &[String]) -> Result<Count> {
+pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
     let console = Console::new();
     let start = Instant::now();
-    build::node::install(house, suite::PACKAGE)?;
-    let suites: Vec<Suite> = Suite::all(house)?.into_iter().filter_map(|suite| suite.narrowed(only)).collect();
+    build::node::install(workspace, suite::PACKAGE)?;
+    let suites: Vec<Suite> = Suite::all(workspace)?.into_iter().filter_map(|suite| suite.narrowed(only)).collect();
     if suites.is_empty() {
         bail!("no scenario has one of the words {} in its name", only.join(", "));
     }
     let commands = languages.iter().map(|language| {
-        let mut command = house.command(language.server(house));
+        let mut command = workspace.command(language.server(workspace));
         command.args(["--http", "0"]);
         (language.name().to_owned(), command)
     });
@@ -88,7 +88,7 @@ pub(crate) fn servers(house: &House, languages: &[Language], only: &[String]) ->
     workers::run(
         RUNS_AT_ONCE,
         &jobs,
-        |(suite, language)| suite.judge(house, *language, urls.of(language.name())),
+        |(suite, language)| suite.judge(workspace, *language, urls.of(language.name())),
         |index, found| {
             let (suite, language) = jobs[index];
             done += 1;
@@ -110,7 +110,7 @@ pub(crate) fn servers(house: &House, languages: &[Language], only: &[String]) ->
     }
     let seconds = start.elapsed().as_secs_f64();
     report::write(
-        house,
+        workspace,
         "conformance-server",
         json!({
             "scenarios": verdicts.iter().map(Verdict::to_json).collect::<Vec<_>>(),

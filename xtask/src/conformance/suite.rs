@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::conformance::verdict::{Fault, Verdict};
 use crate::conformance::{RESULTS, listing};
-use crate::house::House;
 use crate::language::Language;
 use crate::process::{must, run, tail};
+use crate::workspace::Workspace;
 
 /// Where the runners and their Node are installed.
 pub(super) const PACKAGE: &str = "tests/conformance";
@@ -39,15 +39,16 @@ impl Runner {
     }
 
     /// The runner on its own Node, which may be newer than the one of the machine.
-    fn command(self, house: &House, arguments: &[&str]) -> Command {
-        let modules = house.path(PACKAGE).join("node_modules");
-        let mut command = house.command(modules.join("node/bin").join(format!("node{}", std::env::consts::EXE_SUFFIX)));
+    fn command(self, workspace: &Workspace, arguments: &[&str]) -> Command {
+        let modules = workspace.path(PACKAGE).join("node_modules");
+        let mut command =
+            workspace.command(modules.join("node/bin").join(format!("node{}", std::env::consts::EXE_SUFFIX)));
         command.arg(modules.join(self.alias()).join("dist/index.js")).args(arguments);
         command
     }
 
-    fn list(self, house: &House, options: &[&str]) -> Result<(Vec<String>, Vec<String>)> {
-        let command = self.command(house, &[&["list", "--server"], options].concat());
+    fn list(self, workspace: &Workspace, options: &[&str]) -> Result<(Vec<String>, Vec<String>)> {
+        let command = self.command(workspace, &[&["list", "--server"], options].concat());
         Ok(listing::read(&must(command, DEADLINE)?.stdout))
     }
 }
@@ -84,10 +85,10 @@ const OLDER: [&str; 2] = ["2025-03-26", "2025-06-18"];
 
 impl Suite {
     /// Every server scenario of both runners, at least once.
-    pub(super) fn all(house: &House) -> Result<Vec<Self>> {
+    pub(super) fn all(workspace: &Workspace) -> Result<Vec<Self>> {
         let mut suites = Vec::new();
         for (revision, scored) in SETS {
-            let (counted, reported) = Runner::Newest.list(house, &["--requirements", revision])?;
+            let (counted, reported) = Runner::Newest.list(workspace, &["--requirements", revision])?;
             if counted.len() != scored {
                 bail!("the requirement set {revision} scores {} server scenarios, not {scored}", counted.len());
             }
@@ -95,7 +96,7 @@ impl Suite {
             let (revision, taken) = (Some(revision), Taken::AsRequirements);
             suites.push(Self { runner: Runner::Newest, revision, scenarios, taken });
         }
-        let (known, _) = Runner::Newest.list(house, &[])?;
+        let (known, _) = Runner::Newest.list(workspace, &[])?;
         let rest: Vec<String> =
             known.into_iter().filter(|name| !suites.iter().any(|suite: &Self| suite.has(name))).collect();
         let extra = |runner, revision, names, taken| Self {
@@ -106,10 +107,10 @@ impl Suite {
         };
         suites.push(extra(Runner::Newest, None, rest, Taken::OneByOne));
         for revision in OLDER {
-            let (names, _) = Runner::Newest.list(house, &["--spec-version", revision])?;
+            let (names, _) = Runner::Newest.list(workspace, &["--spec-version", revision])?;
             suites.push(extra(Runner::Newest, Some(revision), names, Taken::Whole));
         }
-        let (stable, _) = Runner::Stable.list(house, &[])?;
+        let (stable, _) = Runner::Stable.list(workspace, &[])?;
         suites.push(extra(Runner::Stable, None, stable, Taken::Whole));
         Ok(suites)
     }
@@ -145,7 +146,7 @@ impl Suite {
     }
 
     /// Runs it against the server of a language.
-    pub(super) fn judge(&self, house: &House, language: Language, url: Result<&str, String>) -> Vec<Verdict> {
+    pub(super) fn judge(&self, workspace: &Workspace, language: Language, url: Result<&str, String>) -> Vec<Verdict> {
         let verdict = |scenario: &Scenario, faults| Verdict {
             language,
             runner: self.runner.version(),
@@ -155,11 +156,12 @@ impl Suite {
             faults,
         };
         let all_red = |why: &str| self.scenarios.iter().map(|one| verdict(one, vec![Fault::new(why)])).collect();
-        let ending = match url.map_err(|error| anyhow::anyhow!(error)).and_then(|url| self.run(house, language, url)) {
-            Ok(ending) => ending,
-            Err(error) => return all_red(&format!("{error:#}")),
-        };
-        let results = self.results(house, language);
+        let ending =
+            match url.map_err(|error| anyhow::anyhow!(error)).and_then(|url| self.run(workspace, language, url)) {
+                Ok(ending) => ending,
+                Err(error) => return all_red(&format!("{error:#}")),
+            };
+        let results = self.results(workspace, language);
         self.scenarios
             .iter()
             .map(|scenario| {
@@ -172,15 +174,15 @@ impl Suite {
     }
 
     /// How the runner ended, in words. That it found something wrong is in its results.
-    fn run(&self, house: &House, language: Language, url: &str) -> Result<String> {
-        let results = self.results(house, language);
+    fn run(&self, workspace: &Workspace, language: Language, url: &str) -> Result<String> {
+        let results = self.results(workspace, language);
         if results.exists() {
             std::fs::remove_dir_all(&results).with_context(|| format!("cannot empty {}", results.display()))?;
         }
         std::fs::create_dir_all(&results)?;
         let mut endings = String::new();
         for choice in self.choices() {
-            let mut command = self.runner.command(house, &["server", "--url", url]);
+            let mut command = self.runner.command(workspace, &["server", "--url", url]);
             command.args(choice).arg("--output-dir").arg(&results);
             let output = run(command, DEADLINE)?;
             std::fs::write(results.join("said.txt"), &output.text)?;
@@ -208,8 +210,8 @@ impl Suite {
         }
     }
 
-    fn results(&self, house: &House, language: Language) -> PathBuf {
-        house.target.join(RESULTS).join(language.name()).join(self.name().replace(' ', "-"))
+    fn results(&self, workspace: &Workspace, language: Language) -> PathBuf {
+        workspace.target.join(RESULTS).join(language.name()).join(self.name().replace(' ', "-"))
     }
 }
 

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::surface::{Field, Presence, Record, Surface, Type, Unit};
 use super::{File, MARK, text::wrapped};
-use crate::house::House;
+use crate::workspace::Workspace;
 
 const BRIDGE: &str = "docs/bridge.md";
 /// The longest line of prose.
 const COLUMNS: usize = 100;
 
-pub(crate) fn render(house: &House, surface: &Surface) -> Result<Vec<File>> {
-    let page = std::fs::read_to_string(house.path(BRIDGE)).with_context(|| BRIDGE.to_owned())?;
+pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<File>> {
+    let page = std::fs::read_to_string(workspace.path(BRIDGE)).with_context(|| BRIDGE.to_owned())?;
     let page = with_part(&page, "errors", &errors(surface))?;
     let page = with_part(&page, "events", &events(surface))?;
     let page = with_part(&page, "messages", &messages(surface))?;

@@ -19,10 +19,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::build;
 use crate::build::python::VENV;
-use crate::house::House;
 use crate::process::{must, tail};
 use crate::stamp::{files_under, write_if_changed};
 use crate::test::Count;
+use crate::workspace::Workspace;
 use surface::Surface;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
@@ -46,59 +46,59 @@ const FOLDERS: [&str; 5] = [
     "bindings-c/src/generated",
 ];
 
-pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
+pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let check = match options {
         [] => false,
         [option] if option == "--check" => true,
         _ => bail!("generate has one option: --check"),
     };
     // Only the one package, so that it works while a generated file of another is missing or broken.
-    let mut cargo = house.cargo();
+    let mut cargo = workspace.cargo();
     cargo.args(["build", "--quiet", "--package", PACKAGE, "--bin", PROGRAM]);
     must(cargo, DEADLINE)?;
-    let files = files(house)?;
+    let files = files(workspace)?;
     if check {
-        let stale = stale(house, &files)?;
+        let stale = stale(workspace, &files)?;
         for line in &stale {
             eprintln!("{line}");
         }
         return Ok(stale.is_empty());
     }
     for (path, text) in &files {
-        let path = house.path(path);
+        let path = workspace.path(path);
         std::fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
         write_if_changed(&path, text.as_bytes())?;
     }
-    for path in superfluous(house, &files)? {
-        std::fs::remove_file(house.path(&path))?;
+    for path in superfluous(workspace, &files)? {
+        std::fs::remove_file(workspace.path(&path))?;
     }
     println!("{} files", files.len());
     Ok(true)
 }
 
 /// The step of the tests, after everything was built.
-pub(crate) fn check(house: &House) -> Result<Count> {
-    let files = files(house)?;
-    let stale = stale(house, &files)?;
+pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
+    let files = files(workspace)?;
+    let stale = stale(workspace, &files)?;
     let (passed, failed) = (files.len().saturating_sub(stale.len()), stale.len());
     Ok(Count { passed, failed, said: stale.join("\n"), note: String::new() })
 }
 
-fn files(house: &House) -> Result<Vec<File>> {
-    let printed = must(house.command(house.built(PROGRAM)), DEADLINE)?;
+fn files(workspace: &Workspace) -> Result<Vec<File>> {
+    let printed = must(workspace.command(workspace.built(PROGRAM)), DEADLINE)?;
     let surface: Surface = serde_json::from_str(&printed.stdout).context("the printed surface")?;
     let mut files = typescript::render(&surface);
-    files.extend(python::render(&house.root, &surface)?);
+    files.extend(python::render(&workspace.root, &surface)?);
     files.extend(c::render(&surface));
-    files.extend(docs::render(house, &surface)?);
-    files.into_iter().map(|(path, text)| Ok((path.clone(), formatted(house, &path, text)?))).collect()
+    files.extend(docs::render(workspace, &surface)?);
+    files.into_iter().map(|(path, text)| Ok((path.clone(), formatted(workspace, &path, text)?))).collect()
 }
 
 /// Which files of the tree are not as they would be generated.
-fn stale(house: &House, files: &[File]) -> Result<Vec<String>> {
+fn stale(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     let mut stale = Vec::new();
     for (path, text) in files {
-        match std::fs::read_to_string(house.path(path)) {
+        match std::fs::read_to_string(workspace.path(path)) {
             Ok(found) if found == *text => {}
             Ok(found) => {
                 let line = found.lines().zip(text.lines()).take_while(|(found, made)| found == made).count() + 1;
@@ -107,17 +107,17 @@ fn stale(house: &House, files: &[File]) -> Result<Vec<String>> {
             Err(_) => stale.push(format!("{path} is missing: run `cargo xtask generate`")),
         }
     }
-    let superfluous = superfluous(house, files)?;
+    let superfluous = superfluous(workspace, files)?;
     stale.extend(superfluous.iter().map(|path| format!("{path} is not generated any more: remove it")));
     Ok(stale)
 }
 
 /// Files in generated folders that no renderer makes.
-fn superfluous(house: &House, files: &[File]) -> Result<Vec<String>> {
+fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for folder in FOLDERS.iter().filter(|folder| house.path(folder).exists()) {
-        for path in files_under(&house.path(folder))? {
-            let relative = path.strip_prefix(&house.root)?.to_string_lossy().replace('\\', "/");
+    for folder in FOLDERS.iter().filter(|folder| workspace.path(folder).exists()) {
+        for path in files_under(&workspace.path(folder))? {
+            let relative = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");
             if !relative.contains("__pycache__") && !files.iter().any(|(path, _)| *path == relative) {
                 found.push(relative);
             }
@@ -127,19 +127,21 @@ fn superfluous(house: &House, files: &[File]) -> Result<Vec<String>> {
 }
 
 /// A text in the form that the formatter of its language gives it. TypeScript has none here: its renderer keeps the form.
-fn formatted(house: &House, path: &str, text: String) -> Result<String> {
+fn formatted(workspace: &Workspace, path: &str, text: String) -> Result<String> {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     let mut command = match extension {
         Some("rs") => {
-            let mut rustfmt = house.command("rustfmt");
-            rustfmt.args(["--edition", "2024", "--emit", "stdout", "--config-path"]).arg(house.path("rustfmt.toml"));
+            let mut rustfmt = workspace.command("rustfmt");
+            rustfmt
+                .args(["--edition", "2024", "--emit", "stdout", "--config-path"])
+                .arg(workspace.path("rustfmt.toml"));
             rustfmt
         }
         Some("py") => {
-            build::python::install_tools(house)?;
-            let mut ruff = house.command(house.venv_program(VENV, "ruff"));
-            ruff.current_dir(house.path("bindings-python")).args(["format", "--quiet", "--stdin-filename"]);
-            ruff.arg(house.path(path)).arg("-");
+            build::python::install_tools(workspace)?;
+            let mut ruff = workspace.command(workspace.venv_program(VENV, "ruff"));
+            ruff.current_dir(workspace.path("bindings-python")).args(["format", "--quiet", "--stdin-filename"]);
+            ruff.arg(workspace.path(path)).arg("-");
             ruff
         }
         _ => return Ok(text),

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::house::House;
 use crate::http_servers::{self, HttpServers, Urls};
 use crate::language::Language;
 use crate::matrix::{REVISIONS, Transport};
 use crate::process::{run, tail};
 use crate::report;
 use crate::workers;
+use crate::workspace::Workspace;
 
 /// For up to five connections, each with a process that imports an SDK, on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(100);
@@ -106,15 +106,15 @@ const PEERS: [Peer; 5] = [
 ];
 
 impl Peer {
-    fn words(&self, house: &House) -> Vec<PathBuf> {
+    fn words(&self, workspace: &Workspace) -> Vec<PathBuf> {
         match self.program {
             Program::Python { venv, file } => {
-                vec![house.venv_program(venv, "python"), house.path("tests/peers/python").join(file)]
+                vec![workspace.venv_program(venv, "python"), workspace.path("tests/peers/python").join(file)]
             }
             Program::Node { file } => {
-                vec!["node".into(), house.path("tests/peers/node").join(file)]
+                vec!["node".into(), workspace.path("tests/peers/node").join(file)]
             }
-            Program::Rust { name } => vec![house.built(name)],
+            Program::Rust { name } => vec![workspace.built(name)],
         }
     }
 }
@@ -143,14 +143,14 @@ pub(crate) struct Tally {
 }
 
 /// Runs all meetings of the given languages with all peers.
-pub(crate) fn meet(house: &House, languages: &[Language], progress: impl Fn(&str)) -> Result<Tally> {
+pub(crate) fn play_all(workspace: &Workspace, languages: &[Language], progress: impl Fn(&str)) -> Result<Tally> {
     let meetings = meetings(languages);
-    let (servers, urls) = start_http_servers(house, &meetings);
+    let (servers, urls) = start_http_servers(workspace, &meetings);
     let mut outcomes: Vec<Option<Result<String, String>>> = meetings.iter().map(|_| None).collect();
     workers::run(
         PAIRS_AT_ONCE,
         &meetings,
-        |meeting| meeting.hold(house, &urls),
+        |meeting| meeting.hold(workspace, &urls),
         |index, outcome| {
             outcomes[index] = Some(outcome);
             progress(&meetings[index].name());
@@ -167,7 +167,11 @@ pub(crate) fn meet(house: &House, languages: &[Language], progress: impl Fn(&str
             Err(error) => tally.failures.push(format!("{}: {error}", meeting.name())),
         }
     }
-    report::write(house, "peers", json!({"meetings": report, "passed": tally.passed, "failed": tally.failures.len()}))?;
+    report::write(
+        workspace,
+        "peers",
+        json!({"meetings": report, "passed": tally.passed, "failed": tally.failures.len()}),
+    )?;
     Ok(tally)
 }
 
@@ -190,12 +194,12 @@ fn meetings(languages: &[Language]) -> Vec<Meeting> {
     meetings
 }
 
-fn start_http_servers(house: &House, meetings: &[Meeting]) -> (HttpServers, Urls) {
+fn start_http_servers(workspace: &Workspace, meetings: &[Meeting]) -> (HttpServers, Urls) {
     let mut commands: Vec<(String, Command)> = Vec::new();
     for meeting in meetings.iter().filter(|meeting| meeting.transport() == Transport::Http) {
         let key = meeting.server_key();
         if commands.iter().all(|(started, _)| *started != key) {
-            commands.push((key, meeting.command(house, &meeting.server_words(house))));
+            commands.push((key, meeting.command(workspace, &meeting.server_words(workspace))));
         }
     }
     http_servers::start(commands)
@@ -236,22 +240,22 @@ impl Meeting {
         format!("{} calls {}", self.client_name(), self.server_name())
     }
 
-    fn server_words(&self, house: &House) -> Vec<PathBuf> {
+    fn server_words(&self, workspace: &Workspace) -> Vec<PathBuf> {
         let (mut words, arguments): (_, &[&str]) = match (self.caller, self.transport()) {
-            (Caller::Peer(_), Transport::Stdio) => (vec![self.ours.server(house)], &["--stdio"]),
-            (Caller::Peer(_), Transport::Http) => (vec![self.ours.server(house)], &["--http", "0"]),
-            (_, Transport::Stdio) => (self.peer.words(house), &["server", "stdio"]),
-            (_, Transport::Http) => (self.peer.words(house), &["server", self.server_form, "0"]),
+            (Caller::Peer(_), Transport::Stdio) => (vec![self.ours.server(workspace)], &["--stdio"]),
+            (Caller::Peer(_), Transport::Http) => (vec![self.ours.server(workspace)], &["--http", "0"]),
+            (_, Transport::Stdio) => (self.peer.words(workspace), &["server", "stdio"]),
+            (_, Transport::Http) => (self.peer.words(workspace), &["server", self.server_form, "0"]),
         };
         words.extend(arguments.iter().map(PathBuf::from));
         words
     }
 
-    fn client_words(&self, house: &House) -> Vec<PathBuf> {
+    fn client_words(&self, workspace: &Workspace) -> Vec<PathBuf> {
         let (mut words, mut arguments) = match self.caller {
-            Caller::Peer(form) => (self.peer.words(house), [&["client"], form.arguments].concat()),
-            Caller::Negotiating(_) => (vec![self.ours.client(house)], vec!["--auto"]),
-            Caller::Pinned(_) => (vec![self.ours.client(house)], vec!["--matrix"]),
+            Caller::Peer(form) => (self.peer.words(workspace), [&["client"], form.arguments].concat()),
+            Caller::Negotiating(_) => (vec![self.ours.client(workspace)], vec!["--auto"]),
+            Caller::Pinned(_) => (vec![self.ours.client(workspace)], vec!["--matrix"]),
         };
         match (self.caller, self.transport()) {
             (Caller::Peer(_), transport) => arguments.push(transport.name()),
@@ -263,14 +267,14 @@ impl Meeting {
     }
 
     /// The revisions that both spoke, or why they did not.
-    fn hold(&self, house: &House, urls: &Urls) -> Result<String, String> {
-        let mut words = self.client_words(house);
+    fn hold(&self, workspace: &Workspace, urls: &Urls) -> Result<String, String> {
+        let mut words = self.client_words(workspace);
         match self.transport() {
-            Transport::Stdio => words.extend(self.server_words(house)),
+            Transport::Stdio => words.extend(self.server_words(workspace)),
             Transport::Http => words.push(urls.of(&self.server_key())?.into()),
         }
         let start = Instant::now();
-        let output = run(self.command(house, &words), DEADLINE).map_err(|error| format!("{error:#}"))?;
+        let output = run(self.command(workspace, &words), DEADLINE).map_err(|error| format!("{error:#}"))?;
         self.caller.verdict(output.success(), &output.stdout).map_err(|fault| {
             let seconds = start.elapsed().as_secs_f64();
             format!("{fault}; {} after {seconds:.1} s\n{}", output.ending(), tail(&output.text, 20))
@@ -278,10 +282,10 @@ impl Meeting {
     }
 
     /// The records of our side go to the folder of the peer.
-    fn command(&self, house: &House, words: &[PathBuf]) -> Command {
-        let mut command = house.command(&words[0]);
+    fn command(&self, workspace: &Workspace, words: &[PathBuf]) -> Command {
+        let mut command = workspace.command(&words[0]);
         command.args(&words[1..]);
-        if let Some(records) = &house.records {
+        if let Some(records) = &workspace.records {
             command.env("TRUNKLINE_WIRE_LOG", records.join(self.peer.name));
         }
         command

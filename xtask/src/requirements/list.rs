@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::house::House;
 use crate::requirements::scan::Mentions;
+use crate::workspace::Workspace;
 
 const FILE: &str = "tests/requirements/requirements.json";
 /// The groups that are for clients alone.
@@ -35,8 +35,8 @@ pub(super) struct Requirement {
 }
 
 impl List {
-    pub(super) fn read(house: &House) -> Result<Self> {
-        let text = std::fs::read_to_string(house.path(FILE)).with_context(|| format!("cannot read {FILE}"))?;
+    pub(super) fn read(workspace: &Workspace) -> Result<Self> {
+        let text = std::fs::read_to_string(workspace.path(FILE)).with_context(|| format!("cannot read {FILE}"))?;
         let list = Self::parse(&text).with_context(|| format!("{FILE} is not as its README says"))?;
         if list.len() == 0 {
             bail!("{FILE} lists no requirements");

@@ -9,9 +9,9 @@ mod sides;
 use anyhow::{Context, Result, bail};
 
 use crate::console::Console;
-use crate::house::House;
 use crate::stamp::write_if_changed;
 use crate::test::Count;
+use crate::workspace::Workspace;
 
 use list::List;
 use scan::Mentions;
@@ -19,12 +19,12 @@ use scan::Mentions;
 const PAGE: &str = "docs/requirements.md";
 
 /// `cargo xtask requirements`: writes the page.
-pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
+pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     if !options.is_empty() {
         bail!("there are no options");
     }
-    let (list, mentions) = read(house)?;
-    write_if_changed(&house.path(PAGE), page::write(&list, &mentions).as_bytes())?;
+    let (list, mentions) = read(workspace)?;
+    write_if_changed(&workspace.path(PAGE), page::write(&list, &mentions).as_bytes())?;
     let count = judge(&list, &mentions);
     let console = Console::new();
     for line in [count.said, count.note].iter().filter(|text| !text.is_empty()) {
@@ -34,10 +34,10 @@ pub(crate) fn run(house: &House, options: &[String]) -> Result<bool> {
 }
 
 /// Checks that the page is current, that every id that a test names exists, and that no requirement on a server is open.
-pub(crate) fn check(house: &House) -> Result<Count> {
-    let (list, mentions) = read(house)?;
+pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
+    let (list, mentions) = read(workspace)?;
     let mut count = judge(&list, &mentions);
-    let page = std::fs::read_to_string(house.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
+    let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
     if page.replace("\r\n", "\n") == page::write(&list, &mentions) {
         count.passed += 1;
     } else {
@@ -47,9 +47,9 @@ pub(crate) fn check(house: &House) -> Result<Count> {
     Ok(count)
 }
 
-fn read(house: &House) -> Result<(List, Mentions)> {
-    let list = List::read(house)?;
-    let mentions = scan::tree(house, &list.prefixes())?;
+fn read(workspace: &Workspace) -> Result<(List, Mentions)> {
+    let list = List::read(workspace)?;
+    let mentions = scan::tree(workspace, &list.prefixes())?;
     Ok((list, mentions))
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::house::House;
 use crate::requirements::ids;
 use crate::requirements::sides::Side;
 use crate::stamp::files_under;
+use crate::workspace::Workspace;
 
 /// Where no test of the protocol lies.
 const LEFT_OUT: [&str; 5] = ["xtask", "benches", "examples", "docs", "tests/requirements"];
@@ -69,10 +69,10 @@ impl Mentions {
     }
 }
 
-pub(super) fn tree(house: &House, prefixes: &[String]) -> Result<Mentions> {
+pub(super) fn tree(workspace: &Workspace, prefixes: &[String]) -> Result<Mentions> {
     let mut mentions = Mentions::default();
-    for path in files_under(&house.root)? {
-        let file = path.strip_prefix(&house.root)?.to_string_lossy().replace('\\', "/");
+    for path in files_under(&workspace.root)? {
+        let file = path.strip_prefix(&workspace.root)?.to_string_lossy().replace('\\', "/");
         if LEFT_OUT.iter().any(|folder| Path::new(&file).starts_with(folder)) {
             continue;
         }

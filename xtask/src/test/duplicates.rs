@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::house::House;
 use crate::process::must;
-use crate::test::{Choice, Count};
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
-    let mut cargo = house.cargo();
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut cargo = workspace.cargo();
     cargo.args(["tree", "--quiet", "--workspace", "--duplicates", "--target", "all", "--edges", "normal,build,dev"]);
     cargo.args(["--prefix", "none", "--depth", "0", "--format", "{p}"]);
     let tree = must(cargo, DEADLINE)?.stdout;
-    let deny = std::fs::read_to_string(house.path("deny.toml")).context("cannot read deny.toml")?;
+    let deny = std::fs::read_to_string(workspace.path("deny.toml")).context("cannot read deny.toml")?;
     let faults = faults(&tree, &deny);
     Ok(Count {
         passed: usize::from(faults.is_empty()),

@@ -11,26 +11,26 @@ use anyhow::{Context, Result};
 use crate::build::c::Workshop;
 use crate::build::rust::PACKAGES;
 use crate::build::{DEADLINE, python};
-use crate::house::House;
 use crate::language::Language;
 use crate::process::{must, run};
 use crate::stamp::files_under;
-use crate::test::{Choice, Count, snippets};
+use crate::test::{Count, Selection, snippets};
+use crate::workspace::Workspace;
 
 const RUN: Duration = Duration::from_secs(60);
 
-pub(crate) fn run_all(house: &House, choice: &Choice) -> Result<Count> {
+pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut sources: BTreeSet<PathBuf> =
-        snippets::files(house).unwrap_or_default().iter().map(|file| house.path(file)).collect();
-    sources.extend(files_under(&house.path("examples"))?);
+        snippets::files(workspace).unwrap_or_default().iter().map(|file| workspace.path(file)).collect();
+    sources.extend(files_under(&workspace.path("examples"))?);
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     for source in sources {
         let is_client = source.file_stem().is_some_and(|stem| stem.to_string_lossy().contains("client"));
-        let Some(language) = language(&source).filter(|language| is_client && choice.languages.contains(language))
+        let Some(language) = language(&source).filter(|language| is_client && selection.languages.contains(language))
         else {
             continue;
         };
-        let said = match start(house, language, &source).and_then(|command| run(command, RUN)) {
+        let said = match start(workspace, language, &source).and_then(|command| run(command, RUN)) {
             Ok(output) if output.success() && !output.stdout.trim().is_empty() => {
                 count.passed += 1;
                 continue;
@@ -59,46 +59,46 @@ fn language(source: &Path) -> Option<Language> {
 }
 
 /// The command that runs a program as its reader would: in its folder, with `python`, `node` and the programs beside it at hand.
-fn start(house: &House, language: Language, source: &Path) -> Result<Command> {
+fn start(workspace: &Workspace, language: Language, source: &Path) -> Result<Command> {
     let folder = source.parent().context("a file has a folder")?;
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let mut command = match language {
         Language::Rust => {
-            let mut cargo = house.cargo();
+            let mut cargo = workspace.cargo();
             cargo.args(["build", "--examples"]).args(PACKAGES);
             must(cargo, DEADLINE)?;
-            return Ok(house.command(house.built(&format!("examples/{stem}"))));
+            return Ok(workspace.command(workspace.built(&format!("examples/{stem}"))));
         }
         Language::C => {
             let place = source
-                .strip_prefix(&house.root)?
+                .strip_prefix(&workspace.root)?
                 .parent()
                 .unwrap_or(Path::new(""))
                 .to_string_lossy()
                 .replace(['/', '\\'], "-");
             let workshop = Workshop {
-                programs: house.target.join("c").join(&place),
-                library: house.target.join("debug"),
+                programs: workspace.target.join("c").join(&place),
+                library: workspace.target.join("debug"),
                 optimise: false,
             };
-            workshop.place_library(house)?;
+            workshop.place_library(workspace)?;
             for file in files_under(folder)?.iter().filter(|file| language_is_c(file)) {
                 let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                workshop.compile(house, &name, file)?;
+                workshop.compile(workspace, &name, file)?;
             }
-            let mut command = house.command(workshop.program(&stem));
+            let mut command = workspace.command(workshop.program(&stem));
             command.current_dir(&workshop.programs);
             return Ok(command);
         }
         Language::Python => {
-            let interpreter = house.venv_program(python::VENV, "python");
-            let mut command = house.command(&interpreter);
+            let interpreter = workspace.venv_program(python::VENV, "python");
+            let mut command = workspace.command(&interpreter);
             let first = interpreter.parent().map(Path::to_path_buf);
             let rest = std::env::var_os("PATH").unwrap_or_default();
             command.env("PATH", std::env::join_paths(first.into_iter().chain(std::env::split_paths(&rest)))?);
             command
         }
-        Language::Node => house.command("node"),
+        Language::Node => workspace.command("node"),
     };
     command.arg(source).current_dir(folder);
     Ok(command)

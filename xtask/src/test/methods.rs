@@ -6,18 +6,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::house::House;
 use crate::stamp::files_under;
-use crate::test::{Choice, Count};
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
 
 /// The native parts of bindings, which pass methods through and name none (the charter in `docs/bridge.md`).
 const NATIVES: [&str; 3] = ["bindings-python/src", "bindings-node/native", "bindings-c/src"];
 /// Where the methods stand.
 const METHODS: &str = "core/proto/src/protocol/method.rs";
 
-pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    let table = house.path(METHODS);
+    let table = workspace.path(METHODS);
     let table = std::fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
     let methods = methods_in(&table);
     if methods.is_empty() {
@@ -26,9 +26,9 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
     }
     for folder in NATIVES {
         // Generated operations follow from the rows of the core.
-        let generated = house.path(folder).join("generated");
+        let generated = workspace.path(folder).join("generated");
         for file in
-            files_under(&house.path(folder))?.iter().filter(|file| is_code(file) && !file.starts_with(&generated))
+            files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file) && !file.starts_with(&generated))
         {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
             let words = protocol_words(&methods, &text);
@@ -36,7 +36,7 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
                 true => count.passed += 1,
                 false => count.failed += 1,
             }
-            let place = file.strip_prefix(house.path(""))?;
+            let place = file.strip_prefix(workspace.path(""))?;
             for (line, word) in words {
                 let fault =
                     format!("{}:{line}: `{word}` is a word of the protocol, for the core to know\n", place.display());

@@ -20,11 +20,11 @@ use serde_json::json;
 
 use crate::build;
 use crate::console::{Colour, Console};
-use crate::house::House;
 use crate::language::Language;
 use crate::process::tail;
 use crate::report;
 use crate::requirements;
+use crate::workspace::Workspace;
 
 /// How much of a failed step's output is shown; all of it is in `target/reports/logs`.
 const SHOWN_LINES: usize = 60;
@@ -43,11 +43,11 @@ pub(crate) struct Step {
     name: &'static str,
     /// The languages that it belongs to; empty: it is run whenever no language is chosen.
     languages: &'static [Language],
-    work: fn(&House, &Choice) -> Result<Count>,
+    work: fn(&Workspace, &Selection) -> Result<Count>,
 }
 
-/// The choice of the command line.
-pub(crate) struct Choice {
+/// The selection of the command line.
+pub(crate) struct Selection {
     pub(crate) languages: Vec<Language>,
     everything: bool,
     /// Words of which one stands in the name of each chosen step; empty: all steps.
@@ -65,11 +65,11 @@ const STEPS: [Step; 26] = {
         Step { name: "cargo features", languages: &[Rust], work: features::check },
         Step { name: "methods in bindings", languages: &[Rust], work: methods::check },
         Step { name: "import circles", languages: &[Rust, C], work: circles::check },
-        Step { name: "requirements", languages: &[], work: |house, _| requirements::check(house) },
+        Step { name: "requirements", languages: &[], work: |workspace, _| requirements::check(workspace) },
         Step { name: "prose", languages: &[], work: prose::check },
         Step { name: "rooms of the bindings", languages: &[], work: rooms::check },
         Step { name: "duplicate crates", languages: &[Rust], work: duplicates::check },
-        Step { name: "generated files", languages: &[], work: |house, _| crate::generate::check(house) },
+        Step { name: "generated files", languages: &[], work: |workspace, _| crate::generate::check(workspace) },
         Step { name: "python format", languages: &[Python], work: lint::python_format },
         Step { name: "python lint", languages: &[Python], work: lint::python_lint },
         Step { name: "python types", languages: &[Python], work: lint::python_types },
@@ -82,7 +82,7 @@ const STEPS: [Step; 26] = {
         Step {
             name: "conformance",
             languages: &Language::ALL,
-            work: |house, choice| crate::conformance::servers(house, &choice.languages, &[]),
+            work: |workspace, selection| crate::conformance::servers(workspace, &selection.languages, &[]),
         },
         Step { name: "matrix", languages: &Language::ALL, work: suites::matrix },
         Step { name: "peers", languages: &Language::ALL, work: suites::peers },
@@ -92,33 +92,34 @@ const STEPS: [Step; 26] = {
     ]
 };
 
-pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
-    let choice = Choice::parse(options)?;
+pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> {
+    let selection = Selection::parse(options)?;
     let console = Console::new();
     let start = Instant::now();
     let mut results = Vec::new();
-    let steps = choice.steps()?;
+    let steps = selection.steps()?;
     // Messages are only recorded when they will be checked; if nothing else is chosen, the records of the last run are checked.
-    let records = steps.iter().any(|step| step.name == WIRE).then(|| wire::records(&house));
+    let records = steps.iter().any(|step| step.name == WIRE).then(|| wire::records(&workspace));
     if records.is_some() && steps.len() > 1 {
-        wire::forget(&house)?;
+        wire::forget(&workspace)?;
     }
 
     let build_start = Instant::now();
-    let built = build::languages(&house, &choice.languages).and_then(|()| prepare(&house, &choice, &console));
-    results.push(finish(&house, &console, "build", build_start, built.map(|()| Count::one_passed(String::new())))?);
+    let built =
+        build::languages(&workspace, &selection.languages).and_then(|()| prepare(&workspace, &selection, &console));
+    results.push(finish(&workspace, &console, "build", build_start, built.map(|()| Count::one_passed(String::new())))?);
     for step in steps {
         console.step(&format!("{} …", step.name));
-        house.records = records.as_ref().map(|folder| folder.join(file_name(step.name)));
+        workspace.records = records.as_ref().map(|folder| folder.join(file_name(step.name)));
         let step_start = Instant::now();
-        results.push(finish(&house, &console, step.name, step_start, (step.work)(&house, &choice))?);
+        results.push(finish(&workspace, &console, step.name, step_start, (step.work)(&workspace, &selection))?);
     }
 
     let (passed, failed) =
         results.iter().fold((0, 0), |(passed, failed), result| (passed + result.passed, failed + result.failed));
     let steps: Vec<_> = results.iter().map(Done::to_json).collect();
     report::write(
-        &house,
+        &workspace,
         "test",
         json!({"steps": steps, "passed": passed, "failed": failed, "seconds": start.elapsed().as_secs_f64()}),
     )?;
@@ -135,31 +136,31 @@ pub(crate) fn run(mut house: House, options: &[String]) -> Result<bool> {
 }
 
 /// Installs the tools that only the tests need: linters and the official SDKs.
-fn prepare(house: &House, choice: &Choice, console: &Console) -> Result<()> {
+fn prepare(workspace: &Workspace, selection: &Selection, console: &Console) -> Result<()> {
     build::step(console, "test tools", || {
-        if choice.languages.contains(&Language::Python) {
-            build::python::install_tools(house)?;
+        if selection.languages.contains(&Language::Python) {
+            build::python::install_tools(workspace)?;
         }
-        build::node::install(house, ".ci")
+        build::node::install(workspace, ".ci")
     })?;
-    build::step(console, "peers: the official SDKs", || build::peers::install(house))
+    build::step(console, "peers: the official SDKs", || build::peers::install(workspace))
 }
 
-impl Choice {
+impl Selection {
     fn parse(options: &[String]) -> Result<Self> {
-        let mut choice = Self { languages: Language::ALL.to_vec(), everything: true, only: Vec::new() };
+        let mut selection = Self { languages: Language::ALL.to_vec(), everything: true, only: Vec::new() };
         let mut options = options.iter();
         while let Some(option) = options.next() {
             match (option.as_str(), options.next()) {
                 ("--lang", Some(list)) => {
-                    choice.languages = Language::parse_list(list)?;
-                    choice.everything = false;
+                    selection.languages = Language::parse_list(list)?;
+                    selection.everything = false;
                 }
-                ("--only", Some(words)) => choice.only = words.split(',').map(str::to_owned).collect(),
+                ("--only", Some(words)) => selection.only = words.split(',').map(str::to_owned).collect(),
                 _ => bail!("the tests know two options: --lang rust,python,node,c and --only WORD,WORD"),
             }
         }
-        Ok(choice)
+        Ok(selection)
     }
 
     /// Returns whether nothing is left out.
@@ -216,7 +217,7 @@ struct Done {
 
 /// Shows what a step found, and keeps what it said.
 fn finish(
-    house: &House,
+    workspace: &Workspace,
     console: &Console,
     name: &'static str,
     start: Instant,
@@ -225,7 +226,7 @@ fn finish(
     let count =
         outcome.unwrap_or_else(|error| Count { passed: 0, failed: 1, said: format!("{error:#}"), note: String::new() });
     let seconds = start.elapsed().as_secs_f64();
-    let logs = house.target.join("reports").join("logs");
+    let logs = workspace.target.join("reports").join("logs");
     std::fs::create_dir_all(&logs)?;
     std::fs::write(logs.join(log_name(name)), &count.said)?;
 
@@ -265,7 +266,7 @@ mod tests {
 
     fn chosen(options: &[&str]) -> Result<Vec<&'static str>> {
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        Ok(Choice::parse(&options)?.steps()?.into_iter().map(|step| step.name).collect())
+        Ok(Selection::parse(&options)?.steps()?.into_iter().map(|step| step.name).collect())
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::house::House;
 use crate::process::must;
-use crate::test::{Choice, Count};
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
 
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(60);
 
@@ -28,14 +28,14 @@ const GENERATED: [&str; 3] = ["docs/options.md", "docs/requirements.md", "docs/p
 const GENERATED_PART: &str = "<!-- generated: ";
 const END_OF_GENERATED_PART: &str = "<!-- end of generated: ";
 
-pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
-    let mut git = house.command("git");
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut git = workspace.command("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
     let listed = must(git, DEADLINE)?.stdout;
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     for file in listed.lines().filter(|file| !GENERATED.contains(file)) {
         let Some(language) = Language::of(Path::new(file)) else { continue };
-        let path = house.path(file);
+        let path = workspace.path(file);
         if !path.exists() {
             continue;
         }

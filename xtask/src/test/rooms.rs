@@ -3,8 +3,8 @@
 
 use anyhow::{Context, Result};
 
-use crate::house::House;
-use crate::test::{Choice, Count};
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
 
 const PAGE: &str = "docs/bindings.md";
 
@@ -12,8 +12,8 @@ const PAGE: &str = "docs/bindings.md";
 const PACKAGES: [(&str, &str); 3] =
     [("Python", "bindings-python/python/trunkline"), ("Node.js", "bindings-node/src"), ("C", "bindings-c/src")];
 
-pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
-    let page = std::fs::read_to_string(house.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
     let rooms = rooms(&page);
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     if rooms.is_empty() {
@@ -21,7 +21,7 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
         count.said.push_str(&format!("{PAGE} has no table of rooms\n"));
     }
     for (line, room) in rooms {
-        let faults = faults(&room, |package, path| house.path(package).join(path).exists());
+        let faults = faults(&room, |package, path| workspace.path(package).join(path).exists());
         if faults.is_empty() {
             count.passed += 1;
         } else {

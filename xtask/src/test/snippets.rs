@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use crate::house::House;
-use crate::test::{Choice, Count};
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
 
 /// Languages that a reader can run, so that a snippet has to name its file.
 const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
@@ -12,12 +12,12 @@ const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javas
 const PAGES: [&str; 2] = ["README.md", "docs/frameworks.md"];
 
 /// Blocks begin with ```` ```python examples/python/server.py ````.
-pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     for page in PAGES {
-        let blocks = blocks(&text(house, page)?);
+        let blocks = blocks(&text(workspace, page)?);
         for block in &blocks {
-            match block.fault(house) {
+            match block.fault(workspace) {
                 None => count.passed += 1,
                 Some(fault) => {
                     count.failed += 1;
@@ -34,16 +34,16 @@ pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
 }
 
 /// The files that the documents show.
-pub(crate) fn files(house: &House) -> Result<Vec<String>> {
+pub(crate) fn files(workspace: &Workspace) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for page in PAGES {
-        files.extend(blocks(&text(house, page)?).into_iter().filter_map(|block| block.file));
+        files.extend(blocks(&text(workspace, page)?).into_iter().filter_map(|block| block.file));
     }
     Ok(files)
 }
 
-fn text(house: &House, page: &str) -> Result<String> {
-    std::fs::read_to_string(house.path(page)).with_context(|| format!("cannot read {page}"))
+fn text(workspace: &Workspace, page: &str) -> Result<String> {
+    std::fs::read_to_string(workspace.path(page)).with_context(|| format!("cannot read {page}"))
 }
 
 struct Block {
@@ -76,11 +76,11 @@ fn blocks(text: &str) -> Vec<Block> {
 }
 
 impl Block {
-    fn fault(&self, house: &House) -> Option<String> {
+    fn fault(&self, workspace: &Workspace) -> Option<String> {
         let Some(file) = &self.file else {
             return Some("a block of code without its file: begin it with ```language path/of/the/file".to_owned());
         };
-        match std::fs::read_to_string(house.path(file)) {
+        match std::fs::read_to_string(workspace.path(file)) {
             Err(error) => Some(format!("cannot read {file}: {error}")),
             Ok(content) if content.replace("\r\n", "\n") != self.text => {
                 Some(format!("the block is not what stands in {file}"))

@@ -9,68 +9,68 @@ use serde_json::Value;
 use crate::build::python::VENV;
 use crate::build::rust::PACKAGES;
 use crate::console::Console;
-use crate::house::House;
 use crate::language::Language;
 use crate::matrix;
-use crate::peers as meetings;
+use crate::peers as interop;
 use crate::process::{Output, run};
 use crate::stamp::files_under;
-use crate::test::{Choice, Count, counts};
+use crate::test::{Count, Selection, counts};
 use crate::workers;
+use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
 const LANGUAGES_AT_ONCE: usize = 2;
 
-/// Everything in the workspace, where one test of bindings-c builds and runs the C programs; and then xtask itself (see build/rust.rs why
+/// Everything in the members, where one test of bindings-c builds and runs the C programs; and then xtask itself (see build/rust.rs why
 /// it is apart).
-pub(crate) fn rust_and_c(house: &House, choice: &Choice) -> Result<Count> {
-    let mut workspace = house.cargo();
-    workspace.args(["test", "--no-fail-fast"]).args(PACKAGES);
-    if !choice.languages.contains(&Language::Rust) {
-        workspace.args(["--test", "c"]);
-        return Ok(counts::of_cargo(&run(workspace, DEADLINE)?));
+pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let mut members = workspace.cargo();
+    members.args(["test", "--no-fail-fast"]).args(PACKAGES);
+    if !selection.languages.contains(&Language::Rust) {
+        members.args(["--test", "c"]);
+        return Ok(counts::of_cargo(&run(members, DEADLINE)?));
     }
-    let mut own = house.cargo();
+    let mut own = workspace.cargo();
     own.args(["test", "--package", "xtask"]);
-    Ok(counts::of_cargo(&run(workspace, DEADLINE)?).and(counts::of_cargo(&run(own, DEADLINE)?)))
+    Ok(counts::of_cargo(&run(members, DEADLINE)?).and(counts::of_cargo(&run(own, DEADLINE)?)))
 }
 
-pub(crate) fn python(house: &House, _: &Choice) -> Result<Count> {
-    let mut pytest = house.command(house.venv_program(VENV, "python"));
-    pytest.current_dir(house.path("bindings-python")).args(["-m", "pytest", "-q", "--color=no"]);
+pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut pytest = workspace.command(workspace.venv_program(VENV, "python"));
+    pytest.current_dir(workspace.path("bindings-python")).args(["-m", "pytest", "-q", "--color=no"]);
     Ok(counts::of_pytest(&run(pytest, DEADLINE)?))
 }
 
 /// The files are named one by one: the versions of Node read folder arguments differently.
-pub(crate) fn node(house: &House, _: &Choice) -> Result<Count> {
+pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let is_test = |name: &str| [".test.mjs", ".test.js", ".test.cjs"].iter().any(|ending| name.ends_with(ending));
     let files =
-        files_under(&house.path("bindings-node/test"))?.into_iter().filter(|file| is_test(&file.to_string_lossy()));
-    let mut node = house.command("node");
-    node.current_dir(house.path("bindings-node")).args(["--test", "--test-reporter=tap"]).args(files);
+        files_under(&workspace.path("bindings-node/test"))?.into_iter().filter(|file| is_test(&file.to_string_lossy()));
+    let mut node = workspace.command("node");
+    node.current_dir(workspace.path("bindings-node")).args(["--test", "--test-reporter=tap"]).args(files);
     Ok(counts::of_node(&run(node, DEADLINE)?))
 }
 
 /// The wire vectors, played to each fixture server and each fixture client (tests/vectors/runner).
-pub(crate) fn vectors(house: &House, choice: &Choice) -> Result<Count> {
-    let reports = house.target.join("reports");
+pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let reports = workspace.target.join("reports");
     std::fs::create_dir_all(&reports)?;
     let play = |language: &Language| {
         let play = |role: &str, option: &str, fixture: PathBuf| {
             let report = reports.join(format!("vectors-{}-{role}.json", language.name()));
             let _ = std::fs::remove_file(&report);
-            let mut player = house.command(house.built("trunkline-vectors"));
+            let mut player = workspace.command(workspace.built("trunkline-vectors"));
             player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(fixture);
             let output = run(player, DEADLINE)?;
             let name = format!("the {role} in {}", language.name());
             Ok::<_, anyhow::Error>(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
         };
-        let server = play("server", "--fixture", language.server(house))?;
-        Ok(server.and(play("client", "--client", language.client(house))?))
+        let server = play("server", "--fixture", language.server(workspace))?;
+        Ok(server.and(play("client", "--client", language.client(workspace))?))
     };
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     let mut unstarted: Option<anyhow::Error> = None;
-    workers::run(LANGUAGES_AT_ONCE, &choice.languages, play, |_, outcome| match outcome {
+    workers::run(LANGUAGES_AT_ONCE, &selection.languages, play, |_, outcome| match outcome {
         Ok(one) => {
             count.passed += one.passed;
             count.failed += one.failed;
@@ -96,12 +96,12 @@ fn played(name: &str, output: &Output, report: Option<&str>) -> Count {
     Count { passed, failed, said, note: String::new() }
 }
 
-pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
+pub(crate) fn matrix(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let console = Console::new();
-    let pairs = matrix::pairs(&choice.languages);
+    let pairs = matrix::pairs(&selection.languages);
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     let mut done = 0;
-    let stopped = matrix::run(house, &pairs, |index, cells| {
+    let stopped = matrix::run(workspace, &pairs, |index, cells| {
         let pair = &pairs[index];
         done += 1;
         console.progress(&format!("matrix: {done} of {} pairs", pairs.len()));
@@ -128,9 +128,9 @@ pub(crate) fn matrix(house: &House, choice: &Choice) -> Result<Count> {
     Ok(count)
 }
 
-pub(crate) fn peers(house: &House, choice: &Choice) -> Result<Count> {
+pub(crate) fn peers(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let console = Console::new();
-    let tally = meetings::meet(house, &choice.languages, |name| console.progress(&format!("peers: {name}")))?;
+    let tally = interop::play_all(workspace, &selection.languages, |name| console.progress(&format!("peers: {name}")))?;
     Ok(Count {
         passed: tally.passed,
         failed: tally.failures.len(),

@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::house::House;
 use crate::process::{Output, run};
-use crate::test::{Choice, Count, counts};
+use crate::test::{Count, Selection, counts};
+use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(600);
 /// The transports of messages in the tests.
@@ -17,18 +17,18 @@ const TRANSPORTS: [&str; 3] = ["stdio", "http", "memory"];
 const FOLDER: &str = "wire";
 
 /// The folder of all records; each step has its own in it.
-pub(crate) fn records(house: &House) -> PathBuf {
-    house.target.join(FOLDER)
+pub(crate) fn records(workspace: &Workspace) -> PathBuf {
+    workspace.target.join(FOLDER)
 }
 
 /// Forgets what earlier runs recorded.
-pub(crate) fn forget(house: &House) -> Result<()> {
-    empty(&records(house))
+pub(crate) fn forget(workspace: &Workspace) -> Result<()> {
+    empty(&records(workspace))
 }
 
 /// Forgets what one step recorded; returns its folder.
-pub(crate) fn forget_step(house: &House, step: &str) -> Result<PathBuf> {
-    let records = records(house).join(step);
+pub(crate) fn forget_step(workspace: &Workspace, step: &str) -> Result<PathBuf> {
+    let records = records(workspace).join(step);
     empty(&records).map(|()| records)
 }
 
@@ -40,34 +40,34 @@ fn empty(folder: &Path) -> Result<()> {
 }
 
 /// Checks what one step recorded.
-pub(crate) fn check_step(house: &House, step: &str) -> Result<Count> {
-    check_folder(house, &format!("{FOLDER}/{step}"), &format!("wire-{step}")).map(|(count, _)| count)
+pub(crate) fn check_step(workspace: &Workspace, step: &str) -> Result<Count> {
+    check_folder(workspace, &format!("{FOLDER}/{step}"), &format!("wire-{step}")).map(|(count, _)| count)
 }
 
 /// The checker's report on a folder of records, and its whole output.
-fn check_folder(house: &House, folder: &str, report: &str) -> Result<(Count, Output)> {
-    let mut command = house.command(house.built("wire-check"));
-    command.current_dir(&house.target).env_remove("TRUNKLINE_WIRE_LOG");
-    command.arg("--tolerate").arg(house.path("tests/wire/tolerated.json"));
-    command.arg("--report").arg(report_file(house, report)).arg(folder);
+fn check_folder(workspace: &Workspace, folder: &str, report: &str) -> Result<(Count, Output)> {
+    let mut command = workspace.command(workspace.built("wire-check"));
+    command.current_dir(&workspace.target).env_remove("TRUNKLINE_WIRE_LOG");
+    command.arg("--tolerate").arg(workspace.path("tests/wire/tolerated.json"));
+    command.arg("--report").arg(report_file(workspace, report)).arg(folder);
     let output = run(command, DEADLINE)?;
     let mut count = counts::of_one(&output);
     count.note = output.stdout.lines().filter(|line| line.contains("messages checked")).collect();
     Ok((count, output))
 }
 
-fn report_file(house: &House, name: &str) -> PathBuf {
-    house.target.join("reports").join(format!("{name}.json"))
+fn report_file(workspace: &Workspace, name: &str) -> PathBuf {
+    workspace.target.join("reports").join(format!("{name}.json"))
 }
 
-pub(crate) fn check(house: &House, choice: &Choice) -> Result<Count> {
-    let (mut count, output) = check_folder(house, FOLDER, FOLDER)?;
-    let report = report_file(house, FOLDER);
+pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let (mut count, output) = check_folder(workspace, FOLDER, FOLDER)?;
+    let report = report_file(workspace, FOLDER);
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&report).context("there is no report")?)?;
     let sums = TRANSPORTS.map(|transport| (transport, messages_over(&report, transport)));
     for (transport, messages) in sums {
         count.note.push_str(&format!(", {messages} of them over {transport}"));
-        if messages == 0 && choice.is_everything() {
+        if messages == 0 && selection.is_everything() {
             count.failed += 1;
             count.said.push_str(&format!("\nno message over {transport} was recorded: nothing is proved for it"));
         }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::house::House;
-use crate::test::{Choice, Count};
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
 use modules::Tree;
 
 /// The crates whose modules are checked, by the folders of their sources.
@@ -112,11 +112,11 @@ const CLUSTERS: &[Cluster] = &[
     },
 ];
 
-pub(crate) fn check(house: &House, _: &Choice) -> Result<Count> {
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
     let mut modules = 0;
     for folder in CRATES {
-        let tree = Tree::read(&house.path(folder))?;
+        let tree = Tree::read(&workspace.path(folder))?;
         modules += tree.len();
         let circles = circles(&tree);
         let faults = faults(folder, &circles);
@@ -194,9 +194,9 @@ mod tests {
 
     #[test]
     fn every_crate_can_be_read() {
-        let house = House::find().unwrap();
+        let workspace = Workspace::find().unwrap();
         for folder in CRATES {
-            assert!(Tree::read(&house.path(folder)).unwrap().len() > 10, "{folder}");
+            assert!(Tree::read(&workspace.path(folder)).unwrap().len() > 10, "{folder}");
         }
     }
 

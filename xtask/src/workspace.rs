@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-pub(crate) struct House {
+pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Cargo's target folder; everything that is made lies under it, or in a git-ignored `node_modules`.
     pub(crate) target: PathBuf,
@@ -14,7 +14,7 @@ pub(crate) struct House {
     pub(crate) records: Option<PathBuf>,
 }
 
-impl House {
+impl Workspace {
     pub(crate) fn find() -> Result<Self> {
         let root =
             Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the source tree")?.to_path_buf();
