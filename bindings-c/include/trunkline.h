@@ -140,28 +140,33 @@ typedef enum trunkline_result {
  */
 typedef enum trunkline_shape {
   /**
-   * Not JSON but plain text. The same as `trunkline_call_return_text`.
+   * Plain text, not JSON: one text block of a tool, the text of a resource, or one message of
+   * the user.
    */
   TRUNKLINE_SHAPE_TEXT = 0,
   /**
-   * One part or an array of them: content blocks of a tool; ResourceContents with `text` or `blob` (`uri` and `mimeType` are
-   * filled in); PromptMessages, or content blocks and texts as messages of the user.
+   * One part or an array of them: content blocks of a tool; ResourceContents with `text` or
+   * `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and texts
+   * as messages of the user.
    */
   TRUNKLINE_SHAPE_CONTENT = 1,
   /**
-   * An object: its JSON as text and, where a tool's output schema is known, as structured content.
+   * A JSON object: its JSON as text and, where a tool's output schema is known, as structured
+   * content.
    */
   TRUNKLINE_SHAPE_OBJECT = 2,
   /**
-   * Any value: its JSON as text and, where a tool's output schema is known, `{"result": value}` as structured content.
+   * Any JSON value: its JSON as text and, where a tool's output schema is known, `{"result":
+   * value}` as structured content.
    */
   TRUNKLINE_SHAPE_VALUE = 3,
   /**
-   * A full result, as it is.
+   * A full result as JSON, such as a CallToolResult.
    */
   TRUNKLINE_SHAPE_RESULT = 4,
   /**
-   * Input of the client first. The same as `trunkline_call_require_input`.
+   * Input of the client that is needed first: `{"inputRequests": {key: {"method", "params"}},
+   * "state": any}`. The state travels sealed. For tools, prompts and resources.
    */
   TRUNKLINE_SHAPE_INPUT = 5,
 } trunkline_shape;
@@ -846,27 +851,6 @@ enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *se
 struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
 
 /**
- * Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only inside
- * `trunkline_dispatch` and other blocking functions.
- */
-bool trunkline_listener_closed(const struct trunkline_listener *listener);
-
-/**
- * The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
- * (`trunkline_listener_closed`), otherwise the failure that ended it.
- */
-enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener, struct trunkline_error **error);
-
-/**
- * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
- * Blocks until it is closed and runs callbacks meanwhile. `TRUNKLINE_BLOCKING` inside a callback
- * of the same port.
- */
-enum trunkline_result trunkline_listener_close(struct trunkline_listener *listener,
-                                               uint64_t deadline_ms,
-                                               struct trunkline_error **error);
-
-/**
  * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is allowed.
  */
 void trunkline_listener_free(struct trunkline_listener *listener);
@@ -974,11 +958,6 @@ struct trunkline_call *trunkline_call_retain(struct trunkline_call *call);
 void trunkline_call_free(struct trunkline_call *call);
 
 /**
- * Answers with a text: one text block of a tool, the text of a resource, or one message of the user.
- */
-enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, struct trunkline_str text);
-
-/**
  * Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
  * `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
  */
@@ -986,52 +965,6 @@ enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
                                                  uint32_t shape,
                                                  struct trunkline_str json,
                                                  struct trunkline_error **error);
-
-/**
- * Answers with a full result as JSON, such as a CallToolResult. The same as `trunkline_call_return_json` with
- * `TRUNKLINE_SHAPE_RESULT`.
- */
-enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
-
-/**
- * Answers that input of the client is needed first: `{"inputRequests": {key: {"method", "params"}}, "state": any}`. When the
- * answers are there, the handler is called again, as a new call; `trunkline_call_fact` has "/inputResponses" (the answers of
- * this round, by key) and "/state". The state travels sealed. For tools, prompts and resources.
- */
-enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
-
-/**
- * Answers that a tool failed, with a message for the model: a result with `isError` and that
- * text. Where results cannot tell failures (everything but tools), a JSON-RPC error with it.
- */
-enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call, struct trunkline_str message);
-
-/**
- * Answers that an argument is wrong although it fits the schema, as if the schema had refused it. `path` is the JSON
- * pointer of the argument, such as "/city"; empty for all of them.
- */
-enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
-                                                  struct trunkline_str path,
-                                                  struct trunkline_str message);
-
-/**
- * Answers that something broke. The client sees a generic text, the log gets `message`; the
- * server's debug option shows it to both.
- */
-enum trunkline_result trunkline_call_fail(struct trunkline_call *call, struct trunkline_str message);
-
-/**
- * Answers with a JSON-RPC error. `data` is JSON, or empty for none.
- */
-enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
-                                                   int64_t code,
-                                                   struct trunkline_str message,
-                                                   struct trunkline_str data,
-                                                   struct trunkline_error **error);
 
 /**
  * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a JSON-RPC error as it came,
@@ -1199,28 +1132,6 @@ enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
  */
 enum trunkline_result trunkline_client_facts(const struct trunkline_client *client,
                                              struct trunkline_text **facts,
-                                             struct trunkline_error **error);
-
-/**
- * Returns `true` if the connection has ended or could not be made, and for NULL. Changes only inside
- * `trunkline_dispatch` and other blocking functions.
- */
-bool trunkline_client_closed(const struct trunkline_client *client);
-
-/**
- * The end of the connection: `TRUNKLINE_OK` if it was closed or is still open
- * (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made, such
- * as `TRUNKLINE_TRANSPORT` with the last output of a child process.
- */
-enum trunkline_result trunkline_client_end(const struct trunkline_client *client, struct trunkline_error **error);
-
-/**
- * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
- * `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
- * meanwhile.
- */
-enum trunkline_result trunkline_client_close(struct trunkline_client *client,
-                                             uint64_t deadline_ms,
                                              struct trunkline_error **error);
 
 /**
@@ -1708,6 +1619,49 @@ enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_ser
                                                             struct trunkline_error **error);
 
 /**
+ * Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only
+ * inside `trunkline_dispatch` and other blocking functions.
+ */
+bool trunkline_listener_closed(const struct trunkline_listener *listener);
+
+/**
+ * The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
+ * (`trunkline_listener_closed`), otherwise the failure that ended it.
+ */
+enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener, struct trunkline_error **error);
+
+/**
+ * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
+ * Blocks until it is closed and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback
+ * of the same port.
+ */
+enum trunkline_result trunkline_listener_close(struct trunkline_listener *listener,
+                                               uint64_t deadline_ms,
+                                               struct trunkline_error **error);
+
+/**
+ * Returns `true` if the connection has ended or could not be made, and for NULL. Changes only
+ * inside `trunkline_dispatch` and other blocking functions.
+ */
+bool trunkline_client_closed(const struct trunkline_client *client);
+
+/**
+ * The end of the connection: `TRUNKLINE_OK` if it was closed or it is still open
+ * (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made,
+ * such as `TRUNKLINE_TRANSPORT` with the last output of a child process.
+ */
+enum trunkline_result trunkline_client_end(const struct trunkline_client *client, struct trunkline_error **error);
+
+/**
+ * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
+ * `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ */
+enum trunkline_result trunkline_client_close(struct trunkline_client *client,
+                                             uint64_t deadline_ms,
+                                             struct trunkline_error **error);
+
+/**
  * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
  */
 enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
@@ -2006,6 +1960,71 @@ enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkl
  * Frees options. NULL is allowed.
  */
 void trunkline_request_options_free(struct trunkline_request_options *options);
+
+/**
+ * Answers with plain text, not JSON: one text block of a tool, the text of a resource, or one
+ * message of the user.
+ */
+enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, struct trunkline_str text);
+
+/**
+ * Answers with a full result as JSON, such as a CallToolResult. The same as
+ * `trunkline_call_return_json` with `TRUNKLINE_SHAPE_RESULT`.
+ */
+enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
+                                                   struct trunkline_str json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers with input of the client that is needed first: `{"inputRequests": {key: {"method",
+ * "params"}}, "state": any}`. The state travels sealed. For tools, prompts and resources. When
+ * the answers are there, the handler is called again, as a new call; `trunkline_call_fact` has
+ * "/inputResponses" (the answers of this round, by key) and "/state".
+ */
+enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
+                                                   struct trunkline_str json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers with a failure: a result that says that the tool failed; outside of tools a JSON-RPC
+ * error with the text. The result has `isError`, and the model reads the text.
+ *
+ * - `message`: The text.
+ */
+enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call, struct trunkline_str message);
+
+/**
+ * Answers with a failure: invalid arguments that fit the schema, answered as if the schema had
+ * refused them.
+ *
+ * - `path`: The place in the arguments, as a JSON pointer. Such as "/city"; empty for all of
+ *   them.
+ * - `message`: The text.
+ */
+enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
+                                                  struct trunkline_str path,
+                                                  struct trunkline_str message);
+
+/**
+ * Answers with a failure: a generic text for the client, and a log entry with the detail. The
+ * server's debug option shows the detail to both.
+ *
+ * - `message`: The text.
+ */
+enum trunkline_result trunkline_call_fail(struct trunkline_call *call, struct trunkline_str message);
+
+/**
+ * Answers with a failure: a JSON-RPC error of the handler's choice.
+ *
+ * - `code`: The JSON-RPC code.
+ * - `message`: The text.
+ * - `data`: The JSON-RPC data. JSON, or empty for none.
+ */
+enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
+                                                   int64_t code,
+                                                   struct trunkline_str message,
+                                                   struct trunkline_str data,
+                                                   struct trunkline_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -27,27 +27,6 @@ pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: trunkli
 pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void)>;
 pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(trunkline_str, *mut c_void)>;
 
-/// The way from the JSON of `trunkline_call_return_json` to a result of a tool, a resource or a
-/// prompt. Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, the answers of
-/// middleware are `TRUNKLINE_SHAPE_RESULT`.
-#[repr(C)]
-#[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
-pub enum trunkline_shape {
-    /// Not JSON but plain text. The same as `trunkline_call_return_text`.
-    TRUNKLINE_SHAPE_TEXT = 0,
-    /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or `blob` (`uri` and `mimeType` are
-    /// filled in); PromptMessages, or content blocks and texts as messages of the user.
-    TRUNKLINE_SHAPE_CONTENT = 1,
-    /// An object: its JSON as text and, where a tool's output schema is known, as structured content.
-    TRUNKLINE_SHAPE_OBJECT = 2,
-    /// Any value: its JSON as text and, where a tool's output schema is known, `{"result": value}` as structured content.
-    TRUNKLINE_SHAPE_VALUE = 3,
-    /// A full result, as it is.
-    TRUNKLINE_SHAPE_RESULT = 4,
-    /// Input of the client first. The same as `trunkline_call_require_input`.
-    TRUNKLINE_SHAPE_INPUT = 5,
-}
-
 /// Something of a server, or a hook. Shared by the port's table and by each call that was started, so that `user_data`
 /// outlives calls that are answered later.
 pub(crate) struct Registered {

@@ -32,11 +32,6 @@ impl Listener {
         Ok(Arc::new(Self { port: port.clone(), handle, url: url(&info), open }))
     }
 
-    /// Closes the listener and runs callbacks until it has ended.
-    pub(crate) fn close(&self, deadline_ms: u64) -> Result<(), Failure> {
-        open_handle::close(&self.port, [(self.handle, &self.open)], deadline_ms)
-    }
-
     pub(crate) fn close_now(&self) {
         open_handle::close_now(&self.port, self.handle, &self.open);
     }

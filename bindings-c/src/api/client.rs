@@ -1,4 +1,4 @@
-//! Clients.
+//! Clients; `generated/` has their operations and their end.
 
 use std::ffi::c_void;
 
@@ -7,7 +7,6 @@ use trunkline_bridge::message::{Notification, NotifyConnection};
 use crate::client::{connect, trunkline_client};
 use crate::edge::prelude::*;
 use crate::json::{parsed_or_none, raw};
-use crate::open_handle;
 use crate::options::{Given, trunkline_client_options};
 use crate::port::trunkline_port;
 use crate::requests::{ReplyCallback, trunkline_reply_callback, trunkline_request_options};
@@ -158,39 +157,6 @@ pub unsafe extern "C" fn trunkline_client_facts(
     guard(error, || {
         let (client, facts) = (&handle!(client).connection, out!(facts));
         facts.finish(Text::new(client.port.core.describe(client.handle)?).give())
-    })
-}
-
-/// Returns `true` if the connection has ended or could not be made, and for NULL. Changes only inside
-/// `trunkline_dispatch` and other blocking functions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
-    value_or(true, || Ok(handle!(client).connection.open.is_closed()))
-}
-
-/// The end of the connection: `TRUNKLINE_OK` if it was closed or is still open
-/// (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made, such
-/// as `TRUNKLINE_TRANSPORT` with the last output of a child process.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_end(
-    client: *const trunkline_client,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || handle!(client).connection.open.outcome())
-}
-
-/// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
-/// `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
-/// meanwhile.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_close(
-    client: *mut trunkline_client,
-    deadline_ms: u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let client = handle!(client).connection.clone();
-        open_handle::close(&client.port, [(client.handle, &client.open)], deadline_ms)
     })
 }
 

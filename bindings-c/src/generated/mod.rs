@@ -6,4 +6,6 @@ pub mod client;
 pub mod context;
 pub mod errors;
 pub mod features;
+pub mod open_handles;
 pub mod options;
+pub mod returns;

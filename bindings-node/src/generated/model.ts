@@ -122,9 +122,9 @@ export interface Once {
  *
  * - `tool`: A result that says that the tool failed; outside of tools a JSON-RPC error with the
  * text.
- * - `invalid`: The arguments fail the host's own checks: answered as a failure of the schema is.
+ * - `invalid`: Invalid arguments that fit the schema, answered as if the schema had refused them.
  * - `internal`: A generic text for the client, and a log entry with the detail.
- * - `protocol`: That JSON-RPC error.
+ * - `protocol`: A JSON-RPC error of the handler's choice.
  */
 export type FailKind = "tool" | "invalid" | "internal" | "protocol";
 

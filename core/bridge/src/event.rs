@@ -97,30 +97,44 @@ impl Default for EventKind {
     }
 }
 
-/// How the bytes given to `complete` are to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Shape {
-    /// Raw UTF-8 text.
+/// Declares the shapes: one table makes the enum and its description.
+macro_rules! shapes {
+    ($($(#[doc = $doc:literal])+ $shape:ident = $number:literal,)+) => {
+        /// How the bytes given to `complete` are to be read.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Shape {
+            $($(#[doc = $doc])+ $shape = $number,)+
+        }
+
+        impl Shape {
+            /// Every shape with its name and its documentation.
+            pub(crate) const ALL: &[(Self, &str, &[&str])] = &[$((Self::$shape, stringify!($shape), &[$($doc),+]),)+];
+        }
+    };
+}
+
+shapes! {
+    /// Plain text, not JSON: one text block of a tool, the text of a resource, or one message of the user.
     Text = 0,
-    /// One content block or an array of them.
+    /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or `blob` (`uri` and `mimeType` are
+    /// filled in); PromptMessages, or content blocks and texts as messages of the user.
     Content = 1,
-    /// A JSON object.
+    /// A JSON object: its JSON as text and, where a tool's output schema is known, as structured content.
     Object = 2,
-    /// Any JSON value.
+    /// Any JSON value: its JSON as text and, where a tool's output schema is known, `{"result": value}` as structured content.
     Value = 3,
-    /// A full result.
+    /// A full result as JSON, such as a CallToolResult.
     Result = 4,
-    /// Input of the client that is needed first.
+    /// Input of the client that is needed first: `{"inputRequests": {key: {"method", "params"}}, "state": any}`. The state
+    /// travels sealed. For tools, prompts and resources.
     Input = 5,
 }
 
 impl Shape {
     /// The shape of a number, if it names one.
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::Text, Self::Content, Self::Object, Self::Value, Self::Result, Self::Input]
-            .into_iter()
-            .find(|shape| *shape as u8 == number)
+        Self::ALL.iter().map(|(shape, ..)| *shape).find(|shape| *shape as u8 == number)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::surface::{Caller, ErrorKind, Field, Model, Operation, Presence, Surface, Type, Unit};
+use super::surface::{Caller, ErrorKind, Field, Model, Operation, Presence, Shape, Surface, Type, Unit};
 use super::text::{prefixed, snake, wrapped};
 use super::{File, MARK};
 
@@ -19,7 +19,9 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("client", client(&surface.operations)),
         ("context", context(surface)),
         ("features", features(surface)),
+        ("open_handles", open_handles()),
         ("options", options(surface)),
+        ("returns", returns(surface)),
     ]
     .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
     .into_iter()
@@ -46,7 +48,8 @@ fn methods(operations: &[Operation]) -> String {
 
 fn modules() -> String {
     "//! The parts of the library that follow from the declaration of the surface.\n\n\
-     pub mod client;\npub mod context;\npub mod errors;\npub mod features;\npub mod options;\n"
+     pub mod client;\npub mod context;\npub mod errors;\npub mod features;\npub mod open_handles;\npub mod options;\n\
+     pub mod returns;\n"
         .into()
 }
 
@@ -684,6 +687,239 @@ fn with_default(field: &Field, doc: &str) -> String {
         Some(default) => format!(" Default {default}."),
     };
     format!("{doc}{unit}{default}")
+}
+
+/// A handle that is open until its other side or the program ends it.
+struct Handle {
+    /// The name in C.
+    name: &'static str,
+    /// The member that blocking functions hold.
+    member: &'static str,
+    /// The word for it.
+    word: &'static str,
+    /// The meaning of its end, behind "has ended".
+    ended: &'static str,
+    /// The ends that are not failures, beside being closed.
+    ends: &'static str,
+    /// The failures that it can end in, beside those that end it while it is open.
+    failures: &'static str,
+    /// The work that is in flight, and its end at the deadline.
+    work: (&'static str, &'static str),
+}
+
+const HANDLES: [Handle; 2] = [
+    Handle {
+        name: "listener",
+        member: "inner",
+        word: "listener",
+        ended: " (closed, or stdin ended)",
+        ends: ", its input ended,",
+        failures: "",
+        work: ("calls", "are cancelled"),
+    },
+    Handle {
+        name: "client",
+        member: "connection",
+        word: "connection",
+        ended: " or could not be made",
+        ends: "",
+        failures: " or kept it from being made, such as `TRUNKLINE_TRANSPORT` with the last output of a child process",
+        work: ("requests", "fail with `TRUNKLINE_CLOSED`; a child process is ended"),
+    },
+];
+
+fn open_handles() -> String {
+    let functions: String = HANDLES.iter().map(open_handle).collect();
+    format!(
+        "//! The ends of listeners and clients.\n\n\
+         use crate::client::trunkline_client;\n\
+         use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
+         use crate::edge::ffi::{{guard, handle, value_or}};\n\
+         use crate::listener::trunkline_listener;\n\
+         use crate::open_handle;\n\
+         {functions}"
+    )
+}
+
+/// The functions that ask for the end of a handle, and the one that brings it about.
+fn open_handle(handle: &Handle) -> String {
+    let Handle { name, member, word, ended, ends, failures, work: (work, late) } = handle;
+    let closed = format!(
+        "Returns `true` if the {word} has ended{ended}, and for NULL. Changes only inside \
+         `trunkline_dispatch` and other blocking functions."
+    );
+    let end = format!(
+        "The end of the {word}: `TRUNKLINE_OK` if it was closed{ends} or it is still open (`trunkline_{name}_closed`), \
+         otherwise the failure that ended it{failures}."
+    );
+    let close = format!(
+        "Closes the {word}: {work} in flight get `deadline_ms` to finish, then they {late}. Blocks until it is closed {BLOCKS}"
+    );
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{name}_closed({name}: *const trunkline_{name}) -> bool {{\n\
+         value_or(true, || Ok(handle!({name}).{member}.open.is_closed()))\n}}\n\
+         \n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{name}_end(\n\
+         {name}: *const trunkline_{name},\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || handle!({name}).{member}.open.outcome())\n}}\n\
+         \n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{name}_close(\n\
+         {name}: *mut trunkline_{name},\n\
+         deadline_ms: u64,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || {{\n\
+         // A callback may free the {name}.\n\
+         let {name} = handle!({name}).{member}.clone();\n\
+         open_handle::close(&{name}.port, [({name}.handle, &{name}.open)], deadline_ms)\n\
+         }})\n}}\n",
+        comment(&closed, ""),
+        comment(&end, ""),
+        comment(&close, ""),
+    )
+}
+
+/// The kinds of failures whose functions take more than a message: the members before the message, and those behind it.
+const FAILURE_MEMBERS: [(&str, &[&str], &[&str]); 2] =
+    [("invalid", &["path"], &[]), ("protocol", &["code"], &["data"])];
+
+/// The shapes whose answers have functions of their own, with the names of these, and with sentences on them in C.
+const SHAPES: [(&str, &str, &str); 3] = [
+    ("Text", "return_text", ""),
+    ("Result", "return_result", " The same as `trunkline_call_return_json` with `TRUNKLINE_SHAPE_RESULT`."),
+    (
+        "Input",
+        "require_input",
+        " When the answers are there, the handler is called again, as a new call; `trunkline_call_fact` has \
+         \"/inputResponses\" (the answers of this round, by key) and \"/state\".",
+    ),
+];
+
+fn returns(surface: &Surface) -> String {
+    let kinds = surface.models.iter().find_map(|model| match model {
+        Model::Values(values) if values.name == "FailKind" => Some(values),
+        _ => None,
+    });
+    let kinds = kinds.expect("the surface has the kinds of failures");
+    let members = fields(surface, "Fail");
+    let functions: String = kinds
+        .values
+        .iter()
+        .map(|kind| failure(kind, kinds.value_docs[kind].as_str().unwrap_or_default(), members))
+        .collect();
+    let variants: String = surface
+        .shapes
+        .iter()
+        .map(|Shape { name, number, doc }| {
+            format!("{}    TRUNKLINE_SHAPE_{} = {number},\n", comment(doc, "    "), name.to_uppercase())
+        })
+        .collect();
+    let answers: String = surface
+        .shapes
+        .iter()
+        .filter_map(|shape| Some((shape, SHAPES.iter().find(|(name, ..)| *name == shape.name)?)))
+        .map(|(shape, (_, function, more))| answered(shape, function, more))
+        .collect();
+    format!(
+        "//! Answers of calls: results by shape, and failures by kind.\n\n\
+         use trunkline_bridge::Shape;\n\
+         use trunkline_bridge::message::{{Fail, FailKind}};\n\n\
+         use crate::calls::{{failing, trunkline_call}};\n\
+         use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
+         use crate::edge::ffi::{{guard, guard_result, handle, text}};\n\
+         use crate::edge::text::trunkline_str;\n\
+         use crate::json::parsed_or_none;\n\n\
+         /// The way from the JSON of `trunkline_call_return_json` to a result of a tool, a resource or a\n\
+         /// prompt. Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, the answers of\n\
+         /// middleware are `TRUNKLINE_SHAPE_RESULT`.\n\
+         #[repr(C)]\n\
+         #[allow(dead_code, reason = \"for C; Rust takes the numbers, which may be anything\")]\n\
+         pub enum trunkline_shape {{\n{variants}}}\n\
+         {answers}{functions}"
+    )
+}
+
+/// The function that answers a call with a result of a shape.
+fn answered(shape: &Shape, function: &str, more: &str) -> String {
+    let Shape { name, doc, .. } = shape;
+    let (argument, error, guard) = match &**name {
+        "Text" => ("text", "", "guard_result("),
+        _ => ("json", "error: *mut *mut trunkline_error,\n", "guard(error, "),
+    };
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_call_{function}(\n\
+         call: *mut trunkline_call,\n{argument}: trunkline_str,\n{error}\
+         ) -> trunkline_result {{\n\
+         {guard}|| handle!(call).complete(Shape::{name}, text!({argument}).as_bytes()))\n}}\n",
+        comment(&format!("Answers with {}{more}", lowered(doc)), ""),
+    )
+}
+
+/// The function that answers a call with a failure of a kind.
+fn failure(kind: &str, doc: &str, members: &[Field]) -> String {
+    let (before, behind) = FAILURE_MEMBERS
+        .iter()
+        .find(|(name, ..)| *name == kind)
+        .map_or((&[][..], &[][..]), |(_, before, behind)| (*before, *behind));
+    let (mut documented, mut declared, mut given, mut names) =
+        (String::new(), String::new(), String::new(), String::new());
+    let mut can_be_wrong = false;
+    for member in before.iter().chain(&["message"]).chain(behind) {
+        let field = members.iter().find(|field| field.name == *member).expect("failures have that member");
+        let doc = field.doc.split_once(": ").map_or(&*field.doc, |(_, doc)| doc);
+        let (ty, form, value) = match (&field.ty, field.presence) {
+            (Type::Integer, _) => ("i64", "", format!("Some({member})")),
+            (Type::Json, _) => {
+                can_be_wrong = true;
+                (
+                    "trunkline_str",
+                    " JSON, or empty for none.",
+                    format!("parsed_or_none(\"{member}\", text!({member}))?"),
+                )
+            }
+            (_, Presence::Required) => ("trunkline_str", "", String::new()),
+            _ => {
+                let value = format!("Some(text!({member}).to_owned()).filter(|{member}| !{member}.is_empty())");
+                ("trunkline_str", " Such as \"/city\"; empty for all of them.", value)
+            }
+        };
+        documented += &format!("\n- `{member}`: {}{form}", capitalized(doc));
+        declared += &format!("{member}: {ty},\n");
+        if !value.is_empty() {
+            given += &format!("let {member} = {value};\n");
+            names += &format!("{member}, ");
+        }
+    }
+    let variant = capitalized(kind);
+    let failing = format!("failing(FailKind::{variant}, text!(message))");
+    let fail = if names.is_empty() { failing } else { format!("Fail {{ {names}..{failing} }}") };
+    let function = if kind == "internal" { String::new() } else { format!("_{kind}") };
+    let (error, guard) = match can_be_wrong {
+        true => ("error: *mut *mut trunkline_error,\n", "guard(error, "),
+        false => ("", "guard_result("),
+    };
+    let more = match kind {
+        "tool" => " The result has `isError`, and the model reads the text.",
+        "internal" => " The server's debug option shows the detail to both.",
+        _ => "",
+    };
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_call_fail{function}(\n\
+         call: *mut trunkline_call,\n{declared}{error}\
+         ) -> trunkline_result {{\n\
+         {guard}|| {{\nlet call = handle!(call);\n{given}call.fail({fail})\n}})\n}}\n",
+        comment(&format!("Answers with a failure: {}{more}\n{documented}", lowered(doc)), ""),
+    )
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A kind of feature that a descriptor describes.

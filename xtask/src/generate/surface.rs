@@ -11,6 +11,7 @@ pub(crate) struct Surface {
     /// Every revision of the protocol, oldest first.
     pub(crate) revisions: Vec<String>,
     pub(crate) errors: Vec<ErrorKind>,
+    pub(crate) shapes: Vec<Shape>,
     pub(crate) options: Vec<Record>,
     pub(crate) messages: Vec<Record>,
     /// Behind the models that they need themselves.
@@ -29,6 +30,14 @@ pub(crate) struct ErrorKind {
     pub(crate) doc: String,
     /// `true` if users see it as an error.
     pub(crate) public: bool,
+}
+
+/// A way from the bytes of an answer to a result.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Shape {
+    pub(crate) name: String,
+    pub(crate) number: u8,
+    pub(crate) doc: String,
 }
 
 /// An object of options, or a message of the waist.

@@ -45,6 +45,7 @@ pub fn surface() -> Value {
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
         "errors": ErrorKind::ALL.map(error),
+        "shapes": event::Shape::ALL.iter().map(shape).collect::<Vec<_>>(),
         "options": options,
         "messages": messages,
         "models": models.all,
@@ -61,6 +62,10 @@ fn error(kind: ErrorKind) -> Value {
         // It ends a handler that will run again, and is not an error of the package.
         "public": kind != ErrorKind::Suspended,
     })
+}
+
+fn shape((shape, name, doc): &(event::Shape, &str, &[&str])) -> Value {
+    json!({"name": name, "number": *shape as u8, "doc": text(doc)})
 }
 
 /// The types of the model that the rest of the surface needs, in the order in which they are first needed.
