@@ -81,7 +81,7 @@ impl Port {
     /// Registers a server, something that one offers, or a hook; `docs/bridge.md` has the JSON of each kind.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] names what is wrong.
+    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn register(&self, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         let state = self.open_state()?;
@@ -91,7 +91,7 @@ impl Port {
     /// [`Port::register`] with a typed message.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] names what is wrong.
+    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn register_message(&self, given: Registration) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         register::register(self.open_state()?, given)
@@ -100,7 +100,7 @@ impl Port {
     /// Takes a registered thing away.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if the handle names nothing that was registered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the handle names nothing that was registered.
     pub fn unregister(&self, handle: u64) -> Result<(), BridgeError> {
         register::unregister(self.state()?, handle)
     }
@@ -108,7 +108,7 @@ impl Port {
     /// Starts a listener or a connection; a `Reply` with its handle as ticket follows.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] names what is wrong with the JSON.
+    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong with the JSON.
     pub fn open(&self, json: &[u8]) -> Result<u64, BridgeError> {
         let state = self.open_state()?;
         opening::open(state, message::read_open(json)?)
@@ -117,7 +117,7 @@ impl Port {
     /// [`Port::open`] with a typed message.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] names what is wrong.
+    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn open_message(&self, given: Open) -> Result<u64, BridgeError> {
         opening::open(self.open_state()?, given)
     }
@@ -140,7 +140,8 @@ impl Port {
     /// Sends a request, on a connection or to the client of a call; its `Reply` follows.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`], [`ErrorKind::Busy`], or [`ErrorKind::Closed`]: no `Reply` follows then.
+    /// [`crate::ErrorKind::InvalidArgument`], [`crate::ErrorKind::Busy`] or
+    /// [`crate::ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         // Also while the port is being closed: calls in flight go on until the deadline, and may need it.
@@ -159,7 +160,7 @@ impl Port {
     /// Notifies: what a handler says while it runs, what a server tells its clients, or a client notification on a connection.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`]; a call that is done already is no error.
+    /// [`crate::ErrorKind::InvalidArgument`]; a call that is done already is no error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
         self.notify_given(target, GivenNotification::Json(json))
     }
@@ -195,7 +196,7 @@ impl Port {
     /// Answers a call. `false`: it was done already.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can still be answered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can still be answered.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
         let _scope = self.log_scope();
         let state = self.state()?;
@@ -208,7 +209,7 @@ impl Port {
     /// Answers a call with a failure. `false`: it was done already.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if the JSON is no failure; the call can still be answered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is no failure; the call can still be answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
         self.fail_message(ticket, config::read("fail", json)?)
     }
@@ -230,7 +231,8 @@ impl Port {
     /// with the ticket that this returns. `end`: it has no body.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if the JSON is no head of a request, [`ErrorKind::Closed`] if there is no such listener.
+    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is an invalid head of a request,
+    /// [`crate::ErrorKind::Closed`] if there is no such listener.
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         exchanges::request(self.open_state()?, listener, &config::read("http_request", head)?, end)
@@ -239,7 +241,7 @@ impl Port {
     /// [`Port::http_request`] with a typed message.
     ///
     /// # Errors
-    /// [`ErrorKind::Closed`] if there is no such listener.
+    /// [`crate::ErrorKind::Closed`] if there is no such listener.
     pub fn http_request_message(&self, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         exchanges::request(self.open_state()?, listener, head, end)
@@ -288,7 +290,7 @@ impl Port {
     /// latest progress comes first; otherwise it stays until the reply is there.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
     pub fn fetch(&self, ticket: u64, progress: bool) -> Result<Fetched, BridgeError> {
         if progress && let Some(body) = self.slot(ticket)?.take_progress() {
             return Ok(Fetched::Progress(body));
@@ -309,7 +311,7 @@ impl Port {
     /// Waits for the reply of a request or open that was made with `"wait": true`.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
     pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Reply>, BridgeError> {
         let state = self.state()?;
         let slot = self.slot(ticket)?;
@@ -340,7 +342,7 @@ impl Port {
     /// Facts about a call, a connection, a server, or (0) the port.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] if the number names none of these, or no longer.
+    /// [`crate::ErrorKind::InvalidArgument`] if the number names none of these, or no longer.
     pub fn describe(&self, target: u64) -> Result<Vec<u8>, BridgeError> {
         description::describe(self.state()?, target)
     }
