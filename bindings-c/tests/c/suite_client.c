@@ -56,8 +56,8 @@ static void blocking_operations(trunkline_client *client) {
   takes(result, "/0/uriTemplate", "notes://{year}/{name}");
   OK(trunkline_client_read_resource(client, S("notes://one"), NULL, &result, &error));
   takes(result, "/contents/0/text", "the text");
-  OK(trunkline_client_read_resource(client, S("notes://2026/\"a\""), NULL, &result, &error));
-  takes(result, "/contents/0/uri", "notes://2026/\"a\"");
+  OK(trunkline_client_read_resource(client, S("notes://2026/%22a%22"), NULL, &result, &error));
+  takes(result, "/contents/0/uri", "notes://2026/%22a%22");
   OK(trunkline_client_list_prompts(client, NULL, &result, &error));
   takes(result, "/0/arguments/1/name", "country");
   OK(trunkline_client_get_prompt(client, S("plan"), S(TRUNKLINE_JSON({"city": "oslo"})), NULL, &result, &error));
