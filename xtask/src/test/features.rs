@@ -15,14 +15,19 @@ use crate::workspace::Workspace;
 const DEADLINE: Duration = Duration::from_secs(600);
 
 /// The rest of the command builds with the feature `full`.
-const COMBINATIONS: [&str; 7] = [
+const COMBINATIONS: [&str; 12] = [
     "server",
     "client",
     "auth",
+    "server,client,tokio",
     "server,stdio",
-    "server,stdio,http-server,request-state,schema-validation,skills",
-    "client,tokio,child-process",
+    "server,stdio,request-state,schema-validation",
+    "server,http-server",
+    "http-server,auth",
+    "skills",
+    "client,child-process",
     "client,http-client",
+    "child-process,http-client,schema-validation",
 ];
 /// The features as `Cargo.toml` lists them.
 const MANIFEST: &str = "core/Cargo.toml";
