@@ -139,7 +139,7 @@ impl trunkline_call {
         }
     }
 
-    /// One of the facts about the call, by JSON pointer.
+    /// A member of the description of the call, by JSON pointer.
     pub(crate) fn info_at(&self, pointer: &str) -> Result<Text, Failure> {
         let info = self.port.core.describe(self.ticket)?;
         let info = str::from_utf8(&info).map_err(|reason| Failure::internal(reason.to_string()))?;

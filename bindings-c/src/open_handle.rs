@@ -54,9 +54,9 @@ impl Receiver for OpenHandle {
                 unsafe { (callback.function)(method.lend(), params.lend(), callback.data.pointer()) }
                 return true;
             }
-            (EventKind::SessionClosed, _) if event.ok => self.end(port, Ok(())),
+            (EventKind::Closed, _) if event.ok => self.end(port, Ok(())),
             // A connection that was opened in the background and could not be made ends with a `Reply`.
-            (EventKind::SessionClosed | EventKind::Reply, _) if !event.ok => {
+            (EventKind::Closed | EventKind::Reply, _) if !event.ok => {
                 self.end(port, Err(Failure::from_json(&event.body)));
             }
             _ => {}

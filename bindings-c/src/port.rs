@@ -353,7 +353,7 @@ impl Port {
         let (is_open, ticket) = (event.ticket == event.handle && event.ok, event.ticket);
         let is_last = match event.kind {
             EventKind::Reply => !is_open,
-            EventKind::SessionClosed | EventKind::HttpEnd => true,
+            EventKind::Closed | EventKind::HttpEnd => true,
             _ => false,
         };
         let receiver = {

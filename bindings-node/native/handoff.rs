@@ -138,7 +138,7 @@ unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
     unsafe {
         let watch: *mut Watch = (uv.get_data)(handle).cast();
         let (port, pipe, env, on_read) = (&(*watch).port, (*watch).pipe, (*watch).env, (*watch).on_read);
-        let read = catch_unwind(AssertUnwindSafe(|| port.pump(pipe)));
+        let read = catch_unwind(AssertUnwindSafe(|| port.read_ready(pipe)));
         let watched = status == 0 && matches!(read, Ok(Ok(true)));
         if !watched {
             (*watch).close();
@@ -155,7 +155,7 @@ unsafe extern "C" fn before_sleep(handle: Handle) {
     unsafe {
         let watch: *mut Watch = (uv.get_data)(handle).cast();
         if (uv.backend_timeout)((*watch).uv_loop) != 0 {
-            let _ = catch_unwind(AssertUnwindSafe(|| (*watch).port.linger((*watch).pipe)));
+            let _ = catch_unwind(AssertUnwindSafe(|| (*watch).port.busy_poll((*watch).pipe)));
         }
     }
 }

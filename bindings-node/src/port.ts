@@ -107,7 +107,7 @@ export class Port {
         this.#exit();
       });
     }
-    const json = stringify({ ...config, driven: hostReads }, "the transport");
+    const json = stringify({ ...config, hostDrivenReads: hostReads }, "the transport");
     const handle = attempt(() => this.#port.open(json));
     this.#owners.set(handle, owner);
     const result = this.requests.reply(handle).catch((error: unknown) => {

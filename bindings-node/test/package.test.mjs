@@ -95,7 +95,7 @@ for (const name of ["node", "bun", "deno"]) {
       const { Port } = require("./dist/native.js").native();
       const { open } = Port.prototype;
       Port.prototype.open = function (json) {
-        console.log(JSON.parse(json).driven);
+        console.log(JSON.parse(json).hostDrivenReads);
         return open.call(this, json);
       };
       const server = new Server({ name: "a", version: "1" });

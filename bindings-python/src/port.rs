@@ -127,19 +127,19 @@ impl Port {
         })
     }
 
-    /// A descriptor of a pipe that was lent, for the caller to watch and to close; nothing if it is not lent any more.
+    /// A descriptor of a pipe that was handed over, for the caller to watch and to close; `None`: the handoff is over.
     fn watch(&self, py: Python<'_>, handle: u64) -> PyResult<Option<i32>> {
         contained(|| Ok(self.port.watch(handle).map_err(|error| from_bridge(py, error))?.and_then(given_away)))
     }
 
-    /// Waits awake for the next message in a pipe that was lent, if that pays; whether there is something to `pump`.
-    fn linger(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
-        contained(|| py.detach(|| self.port.linger(handle)).map_err(|error| from_bridge(py, error)))
+    /// Polls for the next message of a pipe that was handed over, if that is worthwhile. `True`: `read_ready` would find something.
+    fn busy_poll(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
+        contained(|| py.detach(|| self.port.busy_poll(handle)).map_err(|error| from_bridge(py, error)))
     }
 
-    /// Reads what is there in a pipe that was lent; `False`: it is not lent any more.
-    fn pump(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
-        contained(|| py.detach(|| self.port.pump(handle)).map_err(|error| from_bridge(py, error)))
+    /// Reads once from a pipe that was handed over. `False`: the handoff is over.
+    fn read_ready(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
+        contained(|| py.detach(|| self.port.read_ready(handle)).map_err(|error| from_bridge(py, error)))
     }
 
     fn describe<'py>(&self, py: Python<'py>, target: u64) -> PyResult<Bound<'py, PyAny>> {
@@ -196,7 +196,7 @@ fn given_away(descriptor: File) -> Option<i32> {
     Some(descriptor.into_raw_fd())
 }
 
-/// Nothing is lent here.
+/// No pipe is handed over here.
 #[cfg(not(unix))]
 fn given_away(_: File) -> Option<i32> {
     None

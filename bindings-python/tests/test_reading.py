@@ -77,7 +77,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-async def lent(client: Client, reads: list[int]) -> None:
+async def handed_over(client: Client, reads: list[int]) -> None:
     """Calls until the loop reads."""
     for number in range(500):
         assert (await client.call_tool("echo", {"message": str(number)})).text == str(number)
@@ -93,7 +93,7 @@ def descriptors() -> int:
 def test_both_sides_read_on_their_loops(tmp_path: Path, reads: list[int]) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, SERVER), env=environment()) as client:
-            await lent(client, reads)
+            await handed_over(client, reads)
             for number in range(100):
                 assert (await client.call_tool("echo", {"message": str(number)})).text == str(number)
                 assert (await client.call_tool("in_thread", {"message": str(number)})).text == str(number)
@@ -108,7 +108,7 @@ def test_many_at_once_then_one_by_one_again(tmp_path: Path, reads: list[int]) ->
         async with Client(script(tmp_path, SERVER), env=environment()) as client:
             for _ in range(3):
                 reads.clear()
-                await lent(client, reads)
+                await handed_over(client, reads)
                 calls = [client.call_tool("echo", {"message": str(number)}) for number in range(500)]
                 results = await asyncio.gather(*calls)
                 assert [result.text for result in results] == [str(number) for number in range(500)]
@@ -119,7 +119,7 @@ def test_many_at_once_then_one_by_one_again(tmp_path: Path, reads: list[int]) ->
 def test_a_message_in_many_pieces(tmp_path: Path, reads: list[int]) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, SERVER), env=environment()) as client:
-            await lent(client, reads)
+            await handed_over(client, reads)
             for size in (1_000, 65_536, 70_000, 3_000_000):
                 message = "m" * size
                 assert (await client.call_tool("echo", {"message": message})).text == message
@@ -130,7 +130,7 @@ def test_a_message_in_many_pieces(tmp_path: Path, reads: list[int]) -> None:
 def test_both_flood_while_both_loops_are_slow(tmp_path: Path, reads: list[int]) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, SERVER), env=environment()) as client:
-            await lent(client, reads)
+            await handed_over(client, reads)
             message = "f" * 50_000
             calls = [asyncio.ensure_future(client.call_tool("echo", {"message": message})) for _ in range(300)]
             slow = [asyncio.ensure_future(client.call_tool("block", {"seconds": 0.15})) for _ in range(3)]
@@ -147,7 +147,7 @@ def test_both_flood_while_both_loops_are_slow(tmp_path: Path, reads: list[int]) 
 def test_a_loop_that_is_blocked_does_not_stop_the_reading(tmp_path: Path, reads: list[int]) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, SERVER), env=environment()) as client:
-            await lent(client, reads)
+            await handed_over(client, reads)
             blocked = asyncio.ensure_future(client.call_tool("block", {"seconds": 1.5}))
             await asyncio.sleep(0.05)
             started = time.monotonic()
@@ -164,7 +164,7 @@ def test_a_server_that_dies_during_a_call(tmp_path: Path, reads: list[int]) -> N
         for _ in range(4):
             reads.clear()
             async with Client(script(tmp_path, SERVER), env=environment()) as client:
-                await lent(client, reads)
+                await handed_over(client, reads)
                 with pytest.raises((TransportError, ClosedError), match="last words"):
                     await client.call_tool("die")
             gc.collect()  # the port of a client goes with the client, which is in a cycle
@@ -178,7 +178,7 @@ def test_a_client_that_is_closed_during_a_call(tmp_path: Path, reads: list[int])
     async def check() -> None:
         client = Client(script(tmp_path, ECHO), env=environment())
         await client.connect()
-        await lent(client, reads)
+        await handed_over(client, reads)
         hanging = asyncio.ensure_future(client.call_tool("hang"))
         await asyncio.sleep(0.02)
         await client.close()
@@ -208,7 +208,7 @@ FORK = """
     if pid == 0:
         code = 1
         try:
-            client._port.native.pump(client._handle)
+            client._port.native.read_ready(client._handle)
         except Exception as error:
             code = 0 if error.args[0] == "forked" else 2
         finally:

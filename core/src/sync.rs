@@ -25,7 +25,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Waits for news about what a lock protects.
+/// Waits for a change of what a lock protects.
 #[derive(Debug, Default)]
 pub struct Condvar(std::sync::Condvar);
 

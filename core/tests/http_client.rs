@@ -24,7 +24,7 @@ use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     engine::RevisionChoice,
     protocol::{RawJson, Revision},
-    server::{Context, Params, Server, Tool, ToolEntry},
+    server::{Context, Params, Server, Tool, ToolDefinition},
     transport::HttpOptions,
 };
 
@@ -316,7 +316,7 @@ async fn a_change_right_after_the_connection_is_heard() {
             let options = choose(choice).with_listen(true);
             let client = Client::connect_with(listener.url().unwrap(), options, Heard(heard)).await.unwrap();
             let name = format!("round_{round}");
-            server.add_tool(ToolEntry::new(json!({"name": name}), |_: trunkline::server::Call| {})).unwrap();
+            server.add_tool(ToolDefinition::new(json!({"name": name}), |_: trunkline::server::Call| {})).unwrap();
             let method = timeout(PATIENCE, news.recv()).await.expect("nothing was heard").unwrap();
             assert_eq!(method, "notifications/tools/list_changed", "{choice:?}");
             client.close().await;
@@ -337,8 +337,8 @@ async fn h26_23_annotated_parameters_travel_in_headers() {
         let arguments = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
         call.complete(trunkline::server::Outcome::Text(arguments));
     };
-    server.add_tool(ToolEntry::new(annotated("route", "string", "Region"), answer)).unwrap();
-    server.add_tool(ToolEntry::new(annotated("count", "integer", "Count"), answer)).unwrap();
+    server.add_tool(ToolDefinition::new(annotated("route", "string", "Region"), answer)).unwrap();
+    server.add_tool(ToolDefinition::new(annotated("count", "integer", "Count"), answer)).unwrap();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     let url = listener.url().unwrap();
     let client = Client::connect_with(url.clone(), choose(RevisionChoice::Modern), ()).await.unwrap();
@@ -675,7 +675,7 @@ async fn http_48_a_server_that_was_restarted_costs_no_call() {
             assert_eq!(text(&outcome.unwrap().unwrap()), "b", "{revision}");
         }
         // The new session has its stream.
-        let added = ToolEntry::new(json!({"name": "late"}), |_: trunkline::server::Call| {});
+        let added = ToolDefinition::new(json!({"name": "late"}), |_: trunkline::server::Call| {});
         server.add_tool(added).unwrap();
         let method = timeout(PATIENCE, news.recv()).await.expect("nothing was heard").unwrap();
         assert_eq!(method, "notifications/tools/list_changed");

@@ -20,8 +20,8 @@ use trunkline::{
         model::{CallToolResult, ContentBlock, ResourceLink},
     },
     server::{
-        Call, CallError, Context, FromContext, FromRef, Json, Params, Server, ServerOptions, State, Tool, ToolEntry,
-        ToolError,
+        Call, CallError, Context, FromContext, FromRef, Json, Params, Server, ServerOptions, State, Tool,
+        ToolDefinition, ToolError,
     },
 };
 
@@ -365,6 +365,6 @@ fn sch_05_the_documented_dialects_are_the_supported_ones() {
             definitions: {"inner": {id: "urn:inner", "type": "integer"}},
         });
         let descriptor = json!({"name": format!("tool_{number}"), "inputSchema": schema});
-        server.add_tool(ToolEntry::new(descriptor, |_: Call| {})).unwrap();
+        server.add_tool(ToolDefinition::new(descriptor, |_: Call| {})).unwrap();
     }
 }

@@ -14,21 +14,21 @@ pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -
 
 /// Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
 /// the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
-/// round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
+/// round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
 /// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_facts(
     call: *const trunkline_call,
-    facts: *mut *mut trunkline_text,
+    description: *mut *mut trunkline_text,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (call, facts) = (handle!(call), out!(facts));
-        facts.finish(Text::new(call.port.core.describe(call.ticket)?).give())
+        let (call, description) = (handle!(call), out!(description));
+        description.finish(Text::new(call.port.core.describe(call.ticket)?).give())
     })
 }
 
-/// The member of these facts at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+/// The member of this description at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
 /// and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fact(

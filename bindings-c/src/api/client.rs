@@ -147,16 +147,16 @@ pub unsafe extern "C" fn trunkline_client_notify(
 }
 
 /// Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
-/// `facts` is yours: `trunkline_text_free`.
+/// `description` is yours: `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_facts(
     client: *const trunkline_client,
-    facts: *mut *mut trunkline_text,
+    description: *mut *mut trunkline_text,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, facts) = (&handle!(client).connection, out!(facts));
-        facts.finish(Text::new(client.port.core.describe(client.handle)?).give())
+        let (client, description) = (&handle!(client).connection, out!(description));
+        description.finish(Text::new(client.port.core.describe(client.handle)?).give())
     })
 }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use serde_json::{Value, json};
 use trunkline::{
-    client::ServerFacts,
+    client::ServerDescription,
     protocol::RawJson,
     server::{CallInfo, Category, Server},
 };
@@ -31,12 +31,12 @@ pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
 }
 
 /// A call: what it serves, and what its client said of itself.
-fn of_call(facts: &CallInfo) -> Value {
-    let scope = facts.request_info();
+fn of_call(call: &CallInfo) -> Value {
+    let scope = call.request_info();
     let mut described = json!({
         "kind": "call",
-        "method": facts.method(),
-        "name": facts.name(),
+        "method": call.method(),
+        "name": call.name(),
         "revision": scope.revision.as_str(),
         "clientCapabilities": value(&scope.client_capabilities),
         "progress": scope.progress_token.is_some(),
@@ -44,19 +44,19 @@ fn of_call(facts: &CallInfo) -> Value {
     described["clientInfo"] = scope.client_info.as_ref().map_or(Value::Null, value);
     described["meta"] = scope.meta.as_ref().map_or(Value::Null, value);
     described["auth"] = scope.auth.as_ref().map_or(Value::Null, value);
-    described["inputResponses"] = json!(facts.input_responses());
-    let problems = facts.input_problems();
+    described["inputResponses"] = json!(call.input_responses());
+    let problems = call.input_problems();
     if !problems.is_empty() {
         described["inputProblems"] = json!(problems);
     }
-    described["state"] = facts.state().unwrap_or_default();
-    described["once"] = json!(facts.all_kept());
+    described["state"] = call.state().unwrap_or_default();
+    described["once"] = json!(call.all_kept());
     without_nulls(described)
 }
 
 /// A connection: its server.
-fn of_connection(facts: &ServerFacts) -> Value {
-    let mut described = server_facts(facts);
+fn of_connection(server: &ServerDescription) -> Value {
+    let mut described = server_description(server);
     described["kind"] = "connection".into();
     described
 }
@@ -74,12 +74,12 @@ fn of_server(server: &Server) -> Value {
 }
 
 /// The description of the server of an open connection.
-pub(super) fn server_facts(facts: &ServerFacts) -> Value {
+pub(super) fn server_description(server: &ServerDescription) -> Value {
     without_nulls(json!({
-        "revision": facts.revision.as_str(),
-        "serverInfo": facts.info.as_ref().map(value),
-        "capabilities": value(&facts.capabilities),
-        "instructions": facts.instructions,
+        "revision": server.revision.as_str(),
+        "serverInfo": server.info.as_ref().map(value),
+        "capabilities": value(&server.capabilities),
+        "instructions": server.instructions,
     }))
 }
 

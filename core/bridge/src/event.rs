@@ -13,7 +13,7 @@ pub struct Event {
     pub ticket: u64,
     /// The registered thing, the listener or the connection; 0 if none.
     pub handle: u64,
-    /// `false` only on a `Reply`, `SessionClosed` or `HttpEnd` whose body is an error object.
+    /// `false` only on a `Reply`, `Closed` or `HttpEnd` whose body is an error object.
     pub ok: bool,
     /// The method of a `Notification`; empty otherwise.
     pub name: String,
@@ -68,7 +68,7 @@ event_kinds! {
     /// `ticket` is the request.
     Notification = 3 { handle: Integer, ticket: Integer, name: String, body: Json }
     /// A listener or connection ended.
-    SessionClosed = 4 { handle: Integer, ok: Boolean, body: Json }
+    Closed = 4 { handle: Integer, ok: Boolean, body: Json }
     /// Log records: an array of `{"level", "message", "target"}` with the levels `error`, `warn`, `info` and `debug`. When
     /// there are too many, the oldest are dropped and counted. They come to the port that they are about; the others come to
     /// the newest port that takes its events.
@@ -82,8 +82,8 @@ event_kinds! {
     HttpChunk = 8 { ticket: Integer, handle: Integer, body: String }
     /// The response is over. An error: it was cut off.
     HttpEnd = 9 { ticket: Integer, handle: Integer, ok: Boolean, body: Json }
-    /// A pipe is lent to the host, which may read it on its own loop. Only after an `open` with `driven`.
-    Watch = 10 { handle: Integer }
+    /// A pipe is handed over to the host, which may read it on its own loop. Only after an `open` with `hostDrivenReads`.
+    Handoff = 10 { handle: Integer }
     /// The thing that was registered as `handle` is not called any more: it was taken away, by itself or with its server, and
     /// its last call is over. The host can forget its function. Calls that were let in before may come until then; a host
     /// that does not know the handle ignores the event.

@@ -298,8 +298,8 @@ pub struct OpenListener {
     pub transport: Listening,
     /// The reply is fetched with `wait`.
     pub wait: bool,
-    /// The host reads the pipe itself while it is lent to it.
-    pub driven: bool,
+    /// The host may read the pipe itself while messages come one by one.
+    pub host_driven_reads: bool,
 }
 
 /// Where a server listens.
@@ -334,8 +334,8 @@ pub struct OpenConnection {
     pub transport: Connecting,
     /// The reply is fetched with `wait`.
     pub wait: bool,
-    /// The host reads the pipe itself while it is lent to it.
-    pub driven: bool,
+    /// The host may read the pipe itself while messages come one by one.
+    pub host_driven_reads: bool,
 }
 
 /// Where a client finds its server.
@@ -638,13 +638,13 @@ pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
         transport: Map<String, Value>,
         #[serde(default)]
         wait: bool,
-        #[serde(default)]
-        driven: bool,
+        #[serde(default, rename = "hostDrivenReads")]
+        host_driven_reads: bool,
     }
-    let Members { server, client, transport, wait, driven } = config::read("open", json)?;
+    let Members { server, client, transport, wait, host_driven_reads } = config::read("open", json)?;
     match (server, client) {
         (Some(server), None) => {
-            Ok(Open::Listener(OpenListener { server, transport: listening(transport)?, wait, driven }))
+            Ok(Open::Listener(OpenListener { server, transport: listening(transport)?, wait, host_driven_reads }))
         }
         (None, Some(mut client)) => {
             // Hosts may also give what has numbers in it apart.
@@ -653,7 +653,7 @@ pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
                 client.extend(options.as_object().cloned().unwrap_or_default());
             }
             let client = config::read_member(OPEN, "client", Value::Object(client))?;
-            Ok(Open::Connection(OpenConnection { client, transport: connecting(transport)?, wait, driven }))
+            Ok(Open::Connection(OpenConnection { client, transport: connecting(transport)?, wait, host_driven_reads }))
         }
         _ => Err(BridgeError::invalid("open: either server or client must be given")),
     }

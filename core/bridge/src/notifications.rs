@@ -46,24 +46,24 @@ pub(super) fn notify(state: &PortState, target: u64, given: GivenNotification<'_
 }
 
 /// Notifications of a handler while it runs.
-fn of_call(facts: &CallInfo, given: NotifyCall) {
+fn of_call(call: &CallInfo, given: NotifyCall) {
     if let Some(progress) = given.progress {
-        facts.progress(progress, given.total, given.message.as_deref());
+        call.progress(progress, given.total, given.message.as_deref());
     }
     if let Some(log) = given.log {
-        facts.log(log.level, log.logger.as_deref(), &log.data);
+        call.log(log.level, log.logger.as_deref(), &log.data);
     }
     if let Some(once) = given.once {
-        facts.keep(&once.name, once.value);
+        call.keep(&once.name, once.value);
     }
     if given.close_stream {
-        facts.close_stream();
+        call.close_stream();
     }
     if given.start_task {
-        facts.start_task();
+        call.start_task();
     }
     if let Some(message) = given.task_message {
-        facts.set_task_message(&message);
+        call.set_task_message(&message);
     }
 }
 

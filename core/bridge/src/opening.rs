@@ -2,7 +2,7 @@
 
 use super::{
     auth::authorization,
-    description::server_facts,
+    description::server_description,
     entries::{Endpoint, Openable, Waiting},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
@@ -49,7 +49,7 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
     let server = state.server(given.server)?;
     let opening = Opening::<Arc<Listener>>::enter(state, slot)?;
     let handle = opening.handle;
-    let handoff = given.driven.then(Arc::default);
+    let handoff = given.host_driven_reads.then(Arc::default);
     if let Some(handoff) = &handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, handoff);
     }
@@ -60,7 +60,7 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
 fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64, BridgeError> {
     let process = state.process()?;
     let slot = given.wait.then(Arc::<Slot>::default);
-    let handoff = given.driven.then(Arc::default);
+    let handoff = given.host_driven_reads.then(Arc::default);
     let connector = connector(state, given.transport, &given.client, handoff.clone())?;
     let opening = Opening::<Client>::enter(state, slot)?;
     let handle = opening.handle;
@@ -132,7 +132,7 @@ async fn connect(
 async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<Slot>>, client: &Client) {
     match become_open(state, handle, client.clone()) {
         Some(waiting) => {
-            opened(state, handle, slot.as_deref(), Ok(server_facts(client.server())));
+            opened(state, handle, slot.as_deref(), Ok(server_description(client.server())));
             requests::send_waiting(state, client, handle, waiting);
             // One that ended just before it was a connection here has told nobody.
             if let Some(failure) = client.failure() {
@@ -190,14 +190,14 @@ async fn listen(
         Ok(runtime) => listener(&server, runtime, how, handoff).await,
         Err(error) => Err(error),
     };
-    let (listener, facts) = match listening {
-        Ok((listener, facts)) => (Arc::new(listener), facts),
+    let (listener, described) = match listening {
+        Ok((listener, described)) => (Arc::new(listener), described),
         Err(error) => return failed_to_open::<Arc<Listener>>(&state, handle, error),
     };
     if become_open(&state, handle, Arc::clone(&listener)).is_none() {
         return listener.close(Duration::ZERO).await;
     }
-    opened(&state, handle, slot.as_deref(), Ok(facts));
+    opened(&state, handle, slot.as_deref(), Ok(described));
     listener.ended().await;
     ended::<Arc<Listener>>(&state, handle, None);
 }
@@ -220,7 +220,7 @@ fn mount(
 
 /// The outcome of an open.
 fn opened(state: &PortState, handle: u64, slot: Option<&Slot>, outcome: Result<Value, BridgeError>) {
-    let reply = Reply::new(outcome.map(|facts| facts.to_string().into()));
+    let reply = Reply::new(outcome.map(|described| described.to_string().into()));
     match slot {
         Some(slot) => {
             slot.fill(reply);
@@ -240,7 +240,7 @@ fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<&BridgeError
     };
     if open.is_some() {
         let body = error.map_or_else(|| b"{}".to_vec(), BridgeError::to_json).into();
-        let (kind, ok) = (EventKind::SessionClosed, error.is_none());
+        let (kind, ok) = (EventKind::Closed, error.is_none());
         state.queue.push(Lane::Queue, Event { kind, ticket: 0, handle, ok, name: String::new(), body });
         state.queue.ring_for_threads();
     }
@@ -334,8 +334,8 @@ async fn listener(
         How::Stdio => Ok((Listener::stdio(server, runtime, handoff).map_err(failed)?, json!({}))),
         How::Http(options) => {
             let listener = Listener::http(server, runtime, options).await.map_err(failed)?;
-            let facts = listener.facts();
-            Ok((listener, facts))
+            let described = listener.description();
+            Ok((listener, described))
         }
     }
 }

@@ -298,7 +298,7 @@ impl Port {
         Ok(self.wait(ticket, 0)?.map_or(Fetched::Nothing, Fetched::Reply))
     }
 
-    /// Returns whether a listener or connection is open or being opened. It changes before `SessionClosed` enters the queue.
+    /// Returns whether a listener or connection is open or being opened. It changes before `Closed` enters the queue.
     pub fn is_open(&self, handle: u64) -> bool {
         let tables = self.owner.0.tables.lock();
         match Kind::of(handle) {
@@ -370,11 +370,11 @@ impl Port {
 
     /// Polls for the next message of a pipe that was handed to the host. Polls for a fraction of a
     /// millisecond and only where that is worthwhile: right after a message of ours to a peer that
-    /// has replied quickly of late. Returns whether [`Self::pump`] would find something.
+    /// has replied quickly of late. Returns whether [`Self::read_ready`] would find something.
     ///
     /// # Errors
     /// Only if the port belongs to another process.
-    pub fn linger(&self, handle: u64) -> Result<bool, BridgeError> {
+    pub fn busy_poll(&self, handle: u64) -> Result<bool, BridgeError> {
         let state = self.state()?;
         Ok(state.handoffs.get(handle).is_some_and(|handoff| handoff.busy_poll()))
     }
@@ -385,7 +385,7 @@ impl Port {
     ///
     /// # Errors
     /// Only if the port belongs to another process.
-    pub fn pump(&self, handle: u64) -> Result<bool, BridgeError> {
+    pub fn read_ready(&self, handle: u64) -> Result<bool, BridgeError> {
         let state = self.state()?;
         let Some(handoff) = state.handoffs.get(handle) else { return Ok(false) };
         let _scope = self.log_scope();

@@ -47,7 +47,7 @@ impl ProcessRuntime {
         thread::Builder::new()
             .name("trunkline".into())
             .spawn(move || {
-                // An error means that the sender is gone, which is the same news.
+                // An error means that the sender is gone, which means the same.
                 let _ = runtime.block_on(stopped);
                 runtime.shutdown_timeout(SHUTDOWN);
             })

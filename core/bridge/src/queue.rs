@@ -38,7 +38,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct LaneQueue {
     items: Mutex<VecDeque<Item>>,
-    news: Condvar,
+    changed: Condvar,
 }
 
 enum Item {
@@ -166,7 +166,7 @@ impl Queue {
         for lane in &self.lanes {
             // With the lock, so that nobody is between the question whether it is over and the wait.
             let _items = lane.items.lock();
-            lane.news.notify_all();
+            lane.changed.notify_all();
         }
     }
 
@@ -207,7 +207,7 @@ impl Queue {
             items.push_back(item);
             items.len() == 1
         };
-        queue.news.notify_one();
+        queue.changed.notify_one();
         if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) && QUIET.get() != self.address() {
             ring(&*self.bell);
         }
@@ -241,7 +241,7 @@ impl Queue {
             let mut items = queue.items.lock();
             if items.is_empty() && !wait.is_zero() {
                 let nothing = |items: &mut VecDeque<Item>| items.is_empty() && !self.stopped.load(Ordering::Acquire);
-                items = queue.news.wait_while_until(items, Instant::now() + wait, nothing);
+                items = queue.changed.wait_while_until(items, Instant::now() + wait, nothing);
             }
             let count = max.min(items.len());
             items.drain(..count).collect()

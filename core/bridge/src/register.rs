@@ -17,8 +17,9 @@ use serde_json::Value;
 use std::sync::Arc;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
-    Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
-    Registration as Registered, ResourceEntry, ResourceTemplateEntry, Server, SkillEntry, SkillFile, ToolEntry,
+    Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
+    RegisterError, Registration as Registered, ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition,
+    SkillFile, ToolDefinition,
 };
 
 fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
@@ -35,13 +36,13 @@ fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
     })
 }
 
-fn skill_entry(given: RegisterSkill) -> Result<SkillEntry, BridgeError> {
+fn skill_entry(given: RegisterSkill) -> Result<SkillDefinition, BridgeError> {
     let entry = match &given.folder {
         Some(folder) if given.files.is_empty() => {
-            SkillEntry::from_folder(folder).map_err(|error| BridgeError::invalid(format!("skill: {error}")))?
+            SkillDefinition::from_folder(folder).map_err(|error| BridgeError::invalid(format!("skill: {error}")))?
         }
         Some(_) => return Err(BridgeError::invalid("skill: needs either folder or files")),
-        None => SkillEntry::new(given.files.into_iter().map(skill_file).collect::<Result<Vec<_>, _>>()?),
+        None => SkillDefinition::new(given.files.into_iter().map(skill_file).collect::<Result<Vec<_>, _>>()?),
     };
     let entry = entry.cache(hints(given.ttl, given.cache_scope));
     Ok(match given.root {
@@ -62,7 +63,7 @@ fn addition(given: Registration) -> Result<Addition, BridgeError> {
     Ok(match given {
         Registration::Tool(given) => Box::new(move |server, handler| {
             let registration = Registered::Item(Category::Tools, key(&given.tool, "name"));
-            let mut entry = ToolEntry::new(given.tool, handler)
+            let mut entry = ToolDefinition::new(given.tool, handler)
                 .wrap_output(given.wrap_output)
                 .defer_task(given.defer_task)
                 .scopes(given.scopes);
@@ -74,24 +75,24 @@ fn addition(given: Registration) -> Result<Addition, BridgeError> {
         Registration::Resource(given) => Box::new(move |server, handler| {
             let registration = Registered::Item(Category::Resources, key(&given.resource, "uri"));
             let hints = hints(given.ttl, given.cache_scope);
-            server.add_resource(ResourceEntry::new(given.resource, handler).cache(hints)).map(|()| registration)
+            server.add_resource(ResourceDefinition::new(given.resource, handler).cache(hints)).map(|()| registration)
         }),
         Registration::ResourceTemplate(given) => Box::new(move |server, handler| {
             let template = given.resource_template;
             let registration = Registered::Item(Category::ResourceTemplates, key(&template, "uriTemplate"));
-            let entry = ResourceTemplateEntry::new(template, handler).cache(hints(given.ttl, given.cache_scope));
+            let entry = ResourceTemplateDefinition::new(template, handler).cache(hints(given.ttl, given.cache_scope));
             server.add_resource_template(entry).map(|()| registration)
         }),
         Registration::Prompt(given) => Box::new(move |server, handler| {
             let registration = Registered::Item(Category::Prompts, key(&given.prompt, "name"));
-            server.add_prompt(PromptEntry::new(given.prompt, handler)).map(|()| registration)
+            server.add_prompt(PromptDefinition::new(given.prompt, handler)).map(|()| registration)
         }),
         Registration::Completion(given) => {
             let target = CompletionTarget::read(&given.reference)
                 .map_err(|problem| BridgeError::invalid(format!("completion: {problem}")))?;
             Box::new(move |server, handler| {
                 let registration = Registered::Completion(target.clone(), given.argument.clone());
-                server.add_completion(CompletionEntry::new(target, given.argument, handler)).map(|()| registration)
+                server.add_completion(CompletionDefinition::new(target, given.argument, handler)).map(|()| registration)
             })
         }
         Registration::Skill(given) => {
@@ -100,10 +101,10 @@ fn addition(given: Registration) -> Result<Addition, BridgeError> {
         }
         Registration::Provider(given) => {
             let category = config::category(&given.of)?;
-            Box::new(move |server, handler| server.add_provider(ProviderEntry::new(category, handler)))
+            Box::new(move |server, handler| server.add_provider(ProviderDefinition::new(category, handler)))
         }
         Registration::Middleware(given) => Box::new(move |server, handler| {
-            let entry = MiddlewareEntry::new(handler);
+            let entry = MiddlewareDefinition::new(handler);
             server.add_middleware(match given.methods {
                 Some(methods) => entry.methods(methods),
                 None => entry,

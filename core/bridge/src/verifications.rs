@@ -42,18 +42,18 @@ pub(super) fn fail(state: &PortState, ticket: u64, given: &Fail) -> Result<bool,
     answer(state, ticket, refusal(given).map(Err))
 }
 
-type Verdict = Result<Identity, Refusal>;
+type VerifierAnswer = Result<Identity, Refusal>;
 
-fn answer(state: &PortState, ticket: u64, verdict: Result<Verdict, BridgeError>) -> Result<bool, BridgeError> {
-    match verdict {
-        Ok(verdict) => Ok(finish(state, ticket, verdict)),
+fn answer(state: &PortState, ticket: u64, answer: Result<VerifierAnswer, BridgeError>) -> Result<bool, BridgeError> {
+    match answer {
+        Ok(answer) => Ok(finish(state, ticket, answer)),
         // The call can still be answered. One that is done takes anything.
         Err(error) if state.tables.lock().verifications.get(ticket).is_some() => Err(error),
         Err(_) => Ok(false),
     }
 }
 
-fn identity(shape: Shape, body: &Bytes) -> Result<Verdict, BridgeError> {
+fn identity(shape: Shape, body: &Bytes) -> Result<VerifierAnswer, BridgeError> {
     if shape == Shape::Text {
         return Err(BridgeError::invalid("complete: a verifier answers with an identity, a JSON object"));
     }
@@ -63,10 +63,10 @@ fn identity(shape: Shape, body: &Bytes) -> Result<Verdict, BridgeError> {
     Ok(identity.ok_or_else(|| Refusal::InvalidToken("The access token is not known".into())))
 }
 
-fn finish(state: &PortState, ticket: u64, verdict: Verdict) -> bool {
+fn finish(state: &PortState, ticket: u64, answer: VerifierAnswer) -> bool {
     // The lock is given back before the verification is completed.
     let verification = state.tables.lock().verifications.remove(ticket);
-    verification.is_some_and(|verification| verification.complete(verdict))
+    verification.is_some_and(|verification| verification.complete(answer))
 }
 
 fn refusal(given: &Fail) -> Result<Refusal, BridgeError> {

@@ -9,7 +9,7 @@ use super::{
     presented::{self, Presented},
     resource::bare,
     scopes::{Hierarchy, union},
-    verification::Facts,
+    verification::ProtectedRequest,
 };
 use crate::{runtime::Runtime, sync::Mutex};
 use bytes::Bytes;
@@ -67,7 +67,7 @@ pub(crate) struct Refused {
 
 /// A request whose credentials are well presented; its token is still to be verified.
 pub(crate) struct Candidate {
-    pub(crate) facts: Facts,
+    pub(crate) request: ProtectedRequest,
     proof: Option<Proof>,
 }
 
@@ -105,7 +105,7 @@ impl Authorization {
             Scheme::Bearer => None,
             Scheme::Dpop => Some(self.read_proof(parts, &url, token, now).map_err(|it| refused(it, Some(scheme)))?),
         };
-        let facts = Facts {
+        let request = ProtectedRequest {
             token: token.to_owned(),
             scheme,
             method: parts.method.as_str().to_owned(),
@@ -114,7 +114,7 @@ impl Authorization {
             now,
             runtime: Arc::clone(runtime),
         };
-        Ok(Candidate { facts, proof })
+        Ok(Candidate { request, proof })
     }
 
     fn read_proof(&self, parts: &Parts, url: &Url, token: &str, now: u64) -> Result<Proof, Refusal> {
@@ -214,9 +214,9 @@ pub(crate) struct Judged {
 }
 
 impl Candidate {
-    pub(crate) fn split(self) -> (Facts, Judged) {
-        let scheme = self.facts.scheme;
-        (self.facts, Judged { scheme, proof: self.proof })
+    pub(crate) fn split(self) -> (ProtectedRequest, Judged) {
+        let scheme = self.request.scheme;
+        (self.request, Judged { scheme, proof: self.proof })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Keys and tokens for tests.
 
-use super::{Scheme, verification::Facts};
+use super::{Scheme, verification::ProtectedRequest};
 use crate::{
     runtime::{Runtime, Task},
     wire_log::WireLog,
@@ -86,8 +86,8 @@ impl Runtime for TestRuntime {
 }
 
 /// A request that presents a token.
-pub(super) fn facts(token: &str, resource: &str, now: u64) -> Facts {
-    Facts {
+pub(super) fn request(token: &str, resource: &str, now: u64) -> ProtectedRequest {
+    ProtectedRequest {
         token: token.into(),
         scheme: Scheme::Bearer,
         method: "POST".into(),

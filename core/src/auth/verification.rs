@@ -29,12 +29,12 @@ impl<F: Fn(Verification) + Send + Sync + 'static> TokenVerifier for F {
 
 /// A token to judge.
 pub struct Verification {
-    facts: Facts,
+    request: ProtectedRequest,
     answer: Arc<Answer>,
 }
 
-/// Facts about the request that presents a token.
-pub(crate) struct Facts {
+/// ProtectedRequest about the request that presents a token.
+pub(crate) struct ProtectedRequest {
     pub(crate) token: String,
     pub(crate) scheme: Scheme,
     pub(crate) method: String,
@@ -47,37 +47,37 @@ pub(crate) struct Facts {
 impl Verification {
     /// The token. It is the client's: it must be neither logged nor passed on.
     pub fn token(&self) -> &str {
-        &self.facts.token
+        &self.request.token
     }
 
     /// How it is presented.
     pub fn scheme(&self) -> Scheme {
-        self.facts.scheme
+        self.request.scheme
     }
 
     /// The method of the HTTP request.
     pub fn method(&self) -> &str {
-        &self.facts.method
+        &self.request.method
     }
 
     /// The public URL of the HTTP request, without its query.
     pub fn url(&self) -> &str {
-        &self.facts.url
+        &self.request.url
     }
 
     /// The resource identifier of this server, which the token must be issued for.
     pub fn resource(&self) -> &str {
-        &self.facts.resource
+        &self.request.resource
     }
 
     /// The time of the request, in seconds since 1970.
     pub fn now(&self) -> u64 {
-        self.facts.now
+        self.request.now
     }
 
     /// For tasks of the verifier.
     pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
-        &self.facts.runtime
+        &self.request.runtime
     }
 
     /// Answers. `false`: nobody waits any more.
@@ -149,20 +149,20 @@ impl Answer {
 }
 
 /// Asks a verifier.
-pub(crate) fn ask(verifier: &dyn TokenVerifier, facts: Facts) -> Verdict {
+pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> VerifierAnswer {
     let answer = Arc::new(Answer { state: Mutex::new(State::Asked { waker: None, hook: None }) });
-    let verification = Verification { facts, answer: Arc::clone(&answer) };
+    let verification = Verification { request, answer: Arc::clone(&answer) };
     // A verifier that panics drops its token, which refuses the request.
     if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
         tracing::error!(target: "trunkline", "a verifier of tokens panicked");
     }
-    Verdict(answer)
+    VerifierAnswer(answer)
 }
 
 /// Completes with what the verifier says. Dropping it tells the verifier that nobody waits any more.
-pub(crate) struct Verdict(Arc<Answer>);
+pub(crate) struct VerifierAnswer(Arc<Answer>);
 
-impl Future for Verdict {
+impl Future for VerifierAnswer {
     type Output = Result<Identity, Refusal>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -179,7 +179,7 @@ impl Future for Verdict {
     }
 }
 
-impl Drop for Verdict {
+impl Drop for VerifierAnswer {
     fn drop(&mut self) {
         let before = {
             let mut state = self.0.state.lock();

@@ -2,14 +2,14 @@
 
 use super::{
     Client, ClientError, ClientEvents, ClientInbox, ClientOptions, Connector, Inner, LinkFailure, RequestOptions,
-    ServerFacts, era_cache,
+    ServerDescription, era_cache,
     link::{LinkMessage, RequestHead},
     reply::{ReplyTo, Waiter},
     until,
 };
 use crate::{
     engine::{
-        Negotiation, NegotiationError, Probe, ProbeOutcome, RequestTimeout, RevisionChoice, Step, Verdict, later,
+        Negotiated, Negotiation, NegotiationError, Probe, ProbeOutcome, RequestTimeout, RevisionChoice, Step, later,
     },
     protocol::{Era, RawJson, method},
     runtime::Runtime,
@@ -104,7 +104,7 @@ impl Inner {
                     let outcome = self.probe(probe, deadline, connector.is_pipe()).await?;
                     step = negotiation.next(outcome);
                 }
-                Step::Done(verdict) => return self.settle(verdict),
+                Step::Done(negotiated) => return self.settle(negotiated),
                 Step::Fail(error) => return Err(ClientError::Negotiation(error)),
             }
         }
@@ -167,10 +167,10 @@ impl Inner {
         })
     }
 
-    fn settle(self: &Arc<Self>, Verdict { revision, result }: Verdict) -> Result<(), ClientError> {
-        let facts = match &result {
-            Some(result) => ServerFacts::read(revision, result),
-            None => ServerFacts::pinned(revision),
+    fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
+        let server = match &result {
+            Some(result) => ServerDescription::read(revision, result),
+            None => ServerDescription::pinned(revision),
         };
         self.conversation.lock().settle(revision);
         let link = self.link().ok_or(ClientError::Closed)?;
@@ -179,7 +179,7 @@ impl Inner {
             let initialized = self.conversation.lock().notification(method::INITIALIZED, None);
             self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
         }
-        let _ = self.server.set(facts);
+        let _ = self.server.set(server);
         // A failure from now on ends the connection by itself; one noted before is reported here.
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disc_22_and_23_verdicts_are_kept_for_a_while_and_can_be_forgotten() {
+    fn disc_22_and_23_eras_are_kept_for_a_while_and_can_be_forgotten() {
         let (server, now) = (22, Instant::now());
         assert_eq!(known(server, now), None);
         keep(server, Era::Legacy, now);

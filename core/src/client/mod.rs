@@ -82,7 +82,7 @@ pub(crate) struct Inner {
     /// Messages of an abandoned link carry an older number.
     generation: AtomicU64,
     timer: Timer,
-    server: OnceLock<ServerFacts>,
+    server: OnceLock<ServerDescription>,
     /// Why the current link ended, if it did.
     failure: Mutex<Option<LinkFailure>>,
     closed: AtomicBool,
@@ -94,7 +94,7 @@ pub(crate) struct Inner {
 /// The server's description of itself.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct ServerFacts {
+pub struct ServerDescription {
     /// The revision that is spoken.
     pub revision: Revision,
     /// The server's Implementation object, if it gave one.
@@ -258,9 +258,9 @@ impl Client {
     }
 
     /// The answer of the server to the first request, as it came.
-    pub fn server(&self) -> &ServerFacts {
-        static UNKNOWN: OnceLock<ServerFacts> = OnceLock::new();
-        self.inner.server.get().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerFacts::pinned(Revision::LATEST)))
+    pub fn server(&self) -> &ServerDescription {
+        static UNKNOWN: OnceLock<ServerDescription> = OnceLock::new();
+        self.inner.server.get().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerDescription::pinned(Revision::LATEST)))
     }
 
     /// Why the connection has ended, if it has, and not by this side.
@@ -622,7 +622,7 @@ fn string_member(params: &RawJson, member: &str) -> Option<String> {
     serde_json::from_str(members.get(member)?.get()).ok()
 }
 
-impl ServerFacts {
+impl ServerDescription {
     fn pinned(revision: Revision) -> Self {
         Self { revision, info: None, capabilities: RawJson::empty_object(), instructions: None }
     }

@@ -1,10 +1,10 @@
 //! Building a server.
 
 use super::{
-    AsyncHandler, CallError, CompletionEntry, CompletionTarget, Context, IntoCompletionResult, IntoEntry,
-    IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareEntry, Next, Prompt, PromptEntry, Provider,
-    ProviderEntry, RegisterError, Resource, ResourceEntry, ResourceTemplate, ResourceTemplateEntry, Server,
-    ServerOptions, Tool, ToolEntry, typed,
+    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, IntoCompletionResult, IntoDefinition,
+    IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareDefinition, Next, Prompt, PromptDefinition,
+    Provider, ProviderDefinition, RegisterError, Resource, ResourceDefinition, ResourceTemplate,
+    ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition, typed,
 };
 use crate::protocol::model::Implementation;
 use std::future::Future;
@@ -86,8 +86,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_tool(Tool::new(name, description, handler))
     }
 
-    /// Adds a tool with everything that can be said of it: a [`Tool`], or a [`ToolEntry`] of JSON.
-    pub fn add_tool(self, tool: impl IntoEntry<S, ToolEntry>) -> Self {
+    /// Adds a tool with everything that can be said of it: a [`Tool`], or a [`ToolDefinition`] of JSON.
+    pub fn add_tool(self, tool: impl IntoDefinition<S, ToolDefinition>) -> Self {
         let entry = tool.into_entry(self.state.clone());
         self.adding(|server| server.add_tool(entry))
     }
@@ -101,8 +101,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_resource(Resource::new(uri, name, handler))
     }
 
-    /// Adds a resource with everything that can be said of it: a [`Resource`], or a [`ResourceEntry`] of JSON.
-    pub fn add_resource(self, resource: impl IntoEntry<S, ResourceEntry>) -> Self {
+    /// Adds a resource with everything that can be said of it: a [`Resource`], or a [`ResourceDefinition`] of JSON.
+    pub fn add_resource(self, resource: impl IntoDefinition<S, ResourceDefinition>) -> Self {
         let entry = resource.into_entry(self.state.clone());
         self.adding(|server| server.add_resource(entry))
     }
@@ -117,8 +117,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Adds a resource template with everything that can be said of it: a [`ResourceTemplate`], or a
-    /// [`ResourceTemplateEntry`] of JSON.
-    pub fn add_resource_template(self, template: impl IntoEntry<S, ResourceTemplateEntry>) -> Self {
+    /// [`ResourceTemplateDefinition`] of JSON.
+    pub fn add_resource_template(self, template: impl IntoDefinition<S, ResourceTemplateDefinition>) -> Self {
         let entry = template.into_entry(self.state.clone());
         self.adding(|server| server.add_resource_template(entry))
     }
@@ -133,8 +133,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_prompt(Prompt::new(name, description, handler))
     }
 
-    /// Adds a prompt with everything that can be said of it: a [`Prompt`], or a [`PromptEntry`] of JSON.
-    pub fn add_prompt(self, prompt: impl IntoEntry<S, PromptEntry>) -> Self {
+    /// Adds a prompt with everything that can be said of it: a [`Prompt`], or a [`PromptDefinition`] of JSON.
+    pub fn add_prompt(self, prompt: impl IntoDefinition<S, PromptDefinition>) -> Self {
         let entry = prompt.into_entry(self.state.clone());
         self.adding(|server| server.add_prompt(entry))
     }
@@ -163,37 +163,37 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Adds a completion in its core form.
-    pub fn add_completion(self, entry: CompletionEntry) -> Self {
+    pub fn add_completion(self, entry: CompletionDefinition) -> Self {
         self.adding(|server| server.add_completion(entry))
     }
 
     /// Asks a provider for what is not registered.
     pub fn provider(self, provider: impl Provider) -> Self {
-        self.add_provider(ProviderEntry::of(provider))
+        self.add_provider(ProviderDefinition::of(provider))
     }
 
     /// Adds a provider in its core form.
-    pub fn add_provider(self, entry: ProviderEntry) -> Self {
+    pub fn add_provider(self, entry: ProviderDefinition) -> Self {
         self.adding(|server| server.add_provider(entry).map(drop))
     }
 
-    /// Wraps all requests in an async function, inside the middleware that was added before; see [`MiddlewareEntry::from_fn`].
+    /// Wraps all requests in an async function, inside the middleware that was added before; see [`MiddlewareDefinition::from_fn`].
     pub fn middleware<F, Fut>(self, wrap: F) -> Self
     where
         F: Fn(Context, Next) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<serde_json::Value, CallError>> + Send + 'static,
     {
-        self.add_middleware(MiddlewareEntry::from_fn(wrap))
+        self.add_middleware(MiddlewareDefinition::from_fn(wrap))
     }
 
     /// Adds middleware that wraps chosen methods, inside the middleware that was added before.
-    pub fn add_middleware(self, entry: MiddlewareEntry) -> Self {
+    pub fn add_middleware(self, entry: MiddlewareDefinition) -> Self {
         self.adding(|server| server.add_middleware(entry).map(drop))
     }
 
     /// Adds an agent skill.
     #[cfg(feature = "skills")]
-    pub fn add_skill(self, entry: super::SkillEntry) -> Self {
+    pub fn add_skill(self, entry: super::SkillDefinition) -> Self {
         self.adding(|server| server.add_skill(entry).map(drop))
     }
 

@@ -4,12 +4,13 @@ use super::{
     methods,
     options::ServerOptions,
     registry::{
-        Addition, Category, CompletionEntry, Listed, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
-        Registration, ResourceEntry, ResourceTemplateEntry, SkillEntry, Snapshot, ToolEntry,
+        Addition, Category, CompletionDefinition, Listed, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
+        RegisterError, Registration, ResourceDefinition, ResourceTemplateDefinition, SkillDefinition, Snapshot,
+        ToolDefinition,
     },
     request::{self, RequestContext, Services},
     session::{Connection, Dispatch, Opening, Origin, Outbound, PendingNotifications, ServerState},
-    typed::IntoEntry,
+    typed::IntoDefinition,
 };
 use crate::{
     engine::{IncomingCall, RequestInfo},
@@ -46,7 +47,7 @@ impl Server {
     ///
     /// # Errors
     /// If the name is taken or malformed, or a schema does not compile.
-    pub fn add_tool(&self, tool: impl IntoEntry<(), ToolEntry>) -> Result<(), RegisterError> {
+    pub fn add_tool(&self, tool: impl IntoDefinition<(), ToolDefinition>) -> Result<(), RegisterError> {
         let tool = tool.into_entry(()).compile()?;
         self.state().add(Addition::Tool(tool))
     }
@@ -55,7 +56,7 @@ impl Server {
     ///
     /// # Errors
     /// If the URI is taken or malformed, or the descriptor is an invalid Resource.
-    pub fn add_resource(&self, resource: impl IntoEntry<(), ResourceEntry>) -> Result<(), RegisterError> {
+    pub fn add_resource(&self, resource: impl IntoDefinition<(), ResourceDefinition>) -> Result<(), RegisterError> {
         let resource = resource.into_entry(()).compile()?;
         self.state().add(Addition::Resource(resource))
     }
@@ -67,7 +68,7 @@ impl Server {
     /// If the template is taken or invalid (RFC 6570), or the descriptor is an invalid ResourceTemplate.
     pub fn add_resource_template(
         &self,
-        template: impl IntoEntry<(), ResourceTemplateEntry>,
+        template: impl IntoDefinition<(), ResourceTemplateDefinition>,
     ) -> Result<(), RegisterError> {
         let template = template.into_entry(()).compile()?;
         self.state().add(Addition::Template(template))
@@ -77,7 +78,7 @@ impl Server {
     ///
     /// # Errors
     /// If the name is taken, or the descriptor is an invalid Prompt.
-    pub fn add_prompt(&self, prompt: impl IntoEntry<(), PromptEntry>) -> Result<(), RegisterError> {
+    pub fn add_prompt(&self, prompt: impl IntoDefinition<(), PromptDefinition>) -> Result<(), RegisterError> {
         let prompt = prompt.into_entry(()).compile()?;
         self.state().add(Addition::Prompt(prompt))
     }
@@ -86,7 +87,7 @@ impl Server {
     ///
     /// # Errors
     /// If that argument has a completion already.
-    pub fn add_completion(&self, entry: CompletionEntry) -> Result<(), RegisterError> {
+    pub fn add_completion(&self, entry: CompletionDefinition) -> Result<(), RegisterError> {
         self.state().add(Addition::Completion(entry))
     }
 
@@ -94,7 +95,7 @@ impl Server {
     ///
     /// # Errors
     /// None so far; a provider can always be added.
-    pub fn add_provider(&self, entry: ProviderEntry) -> Result<Registration, RegisterError> {
+    pub fn add_provider(&self, entry: ProviderDefinition) -> Result<Registration, RegisterError> {
         let number = self.state().next_number();
         self.state().add(Addition::Provider(entry, number)).map(|()| Registration::Hook(number))
     }
@@ -103,7 +104,7 @@ impl Server {
     ///
     /// # Errors
     /// If it names a method that cannot be wrapped.
-    pub fn add_middleware(&self, entry: MiddlewareEntry) -> Result<Registration, RegisterError> {
+    pub fn add_middleware(&self, entry: MiddlewareDefinition) -> Result<Registration, RegisterError> {
         let number = self.state().next_number();
         let middleware = entry.compile(number)?;
         self.state().add(Addition::Middleware(middleware)).map(|()| Registration::Hook(number))
@@ -114,7 +115,7 @@ impl Server {
     /// # Errors
     /// If its URI is taken, or its files are not a valid skill.
     #[cfg(feature = "skills")]
-    pub fn add_skill(&self, entry: SkillEntry) -> Result<Registration, RegisterError> {
+    pub fn add_skill(&self, entry: SkillDefinition) -> Result<Registration, RegisterError> {
         let skill = entry.compile()?;
         let registration = Registration::Skill(Listed::key(&skill).to_owned());
         self.state().add(Addition::Skill(skill)).map(|()| registration)

@@ -23,16 +23,16 @@ pub use handlers::{
 };
 pub use options::ServerOptions;
 pub use registry::{
-    Category, CompletionEntry, CompletionTarget, MiddlewareEntry, PromptEntry, ProviderEntry, RegisterError,
-    Registration, ResourceEntry, ResourceTemplateEntry, TaskSupport, ToolEntry,
+    Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
+    RegisterError, Registration, ResourceDefinition, ResourceTemplateDefinition, TaskSupport, ToolDefinition,
 };
 #[cfg(feature = "skills")]
-pub use registry::{SkillEntry, SkillFile};
+pub use registry::{SkillDefinition, SkillFile};
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{Failure, Outbound, Outgoing};
 pub use typed::{
-    AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoEntry, IntoPromptResult,
+    AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoDefinition, IntoPromptResult,
     IntoResourceResult, IntoResultOf, IntoToolResult, Json, ListItem, Next, OutputSchema, Page, Params, Prompt,
     PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool, ToolError,
     ToolRequest,

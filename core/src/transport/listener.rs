@@ -94,14 +94,14 @@ impl Listener {
 
     /// The description for the host of a binding.
     #[doc(hidden)]
-    pub fn facts(&self) -> Value {
+    pub fn description(&self) -> Value {
         match &*self.kind {
             #[cfg(feature = "stdio")]
             Kind::Pipe(_) => json!({}),
             #[cfg(feature = "http-server")]
             Kind::Mounted(_) => json!({}),
             #[cfg(feature = "http-server")]
-            Kind::Http(listener) => listener.facts(),
+            Kind::Http(listener) => listener.description(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A skill from a folder of the file system.
 
-use crate::server::{SkillEntry, SkillFile};
+use crate::server::{SkillDefinition, SkillFile};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -10,7 +10,7 @@ use std::{
 const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-impl SkillEntry {
+impl SkillDefinition {
     /// A skill of all files in a folder and below, as they are now. Hidden files and symbolic links are left out.
     ///
     /// # Errors
@@ -37,12 +37,12 @@ fn collect(folder: &Path, inside: &str, files: &mut Vec<SkillFile>, bytes: &mut 
         if name.starts_with('.') {
             continue;
         }
-        let facts = fs::symlink_metadata(&path).map_err(|error| named(&path, error))?;
+        let metadata = fs::symlink_metadata(&path).map_err(|error| named(&path, error))?;
         let place = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
-        if facts.is_dir() {
+        if metadata.is_dir() {
             collect(&path, &place, files, bytes)?;
-        } else if facts.is_file() {
-            *bytes += facts.len();
+        } else if metadata.is_file() {
+            *bytes += metadata.len();
             if files.len() >= MAX_FILES || *bytes > MAX_BYTES {
                 let text = format!("a skill has at most {MAX_FILES} files and {MAX_BYTES} bytes");
                 return Err(named(&path, io::Error::other(text)));

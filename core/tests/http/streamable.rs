@@ -15,7 +15,7 @@ use tokio::{
 };
 use trunkline::{
     protocol::model::LoggingLevel,
-    server::{Call, Context, Outcome, Resource, ServerOptions, Tool, ToolEntry},
+    server::{Call, Context, Outcome, Resource, ServerOptions, Tool, ToolDefinition},
     transport::HttpOptions,
 };
 
@@ -81,7 +81,7 @@ async fn disc_14_disc_15_a_call_needs_what_it_declares_itself() {
     let answer = |call: trunkline::server::Call| {
         call.complete(trunkline::server::Outcome::Text("sampled".into()));
     };
-    let picky = ToolEntry::new(json!({"name": "picky"}), answer).requires(json!({"sampling": {}}));
+    let picky = ToolDefinition::new(json!({"name": "picky"}), answer).requires(json!({"sampling": {}}));
     fixture.server.add_tool(picky).unwrap();
     let ask = |capabilities: Value| {
         let mut body = modern_request("tools/call", call("picky", json!({})));
@@ -110,7 +110,7 @@ async fn h26_07_to_09_h26_35_to_37_parameter_headers_agree_with_the_arguments() 
         let answer = |call: trunkline::server::Call| {
             call.complete(trunkline::server::Outcome::Text(String::new()));
         };
-        fixture.server.add_tool(ToolEntry::new(tool(kind), answer)).unwrap();
+        fixture.server.add_tool(ToolDefinition::new(tool(kind), answer)).unwrap();
     }
     for (kind, argument, header, status) in [
         ("string", json!({"it": "eu"}), Some("eu"), 200),
@@ -190,7 +190,7 @@ async fn http_25_nothing_more_is_sent_for_a_call_whose_client_went_away() {
         call.info().progress(1.0, None, None);
         let _ = keep.send(call);
     };
-    fixture.server.add_tool(ToolEntry::new(tool, handler)).unwrap();
+    fixture.server.add_tool(ToolDefinition::new(tool, handler)).unwrap();
     let mut stream = fixture.modern("tools/call", call_with_progress("kept")).start().await;
     stream.until("notifications/progress").await;
     let call = kept.recv().await.unwrap();

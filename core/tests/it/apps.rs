@@ -9,7 +9,8 @@ use std::time::Duration;
 use trunkline::{
     protocol::{RawJson, extension},
     server::{
-        Call, Category, Outcome, ProviderEntry, ResourceEntry, ResourceTemplateEntry, Server, ServerOptions, ToolEntry,
+        Call, Category, Outcome, ProviderDefinition, ResourceDefinition, ResourceTemplateDefinition, Server,
+        ServerOptions, ToolDefinition,
     },
 };
 
@@ -47,7 +48,7 @@ fn chart_meta() -> Value {
     json!({"ui": {"resourceUri": "ui://chart/main.html", "visibility": ["model", "app"], "later": {}}, "com.example/more": 1})
 }
 
-fn tool(name: &str, meta: Value) -> ToolEntry {
+fn tool(name: &str, meta: Value) -> ToolDefinition {
     let answer = |call: Call| {
         let result = json!({
             "content": [{"type": "text", "text": "Sales rose by 3 %"}], "structuredContent": {"rise": 3},
@@ -55,20 +56,20 @@ fn tool(name: &str, meta: Value) -> ToolEntry {
         });
         call.complete(Outcome::Result(RawJson::from_value(&result).unwrap()));
     };
-    ToolEntry::new(json!({"name": name, "description": "Shows sales", "_meta": meta}), answer)
+    ToolDefinition::new(json!({"name": name, "description": "Shows sales", "_meta": meta}), answer)
 }
 
-fn page(uri: &str, descriptor: Value) -> ResourceEntry {
+fn page(uri: &str, descriptor: Value) -> ResourceDefinition {
     let uri = uri.to_owned();
     let handler = move |call: Call| {
         let mut contents = contents();
         contents["uri"] = uri.as_str().into();
         call.complete(Outcome::Content(RawJson::from_value(&contents).unwrap()));
     };
-    ResourceEntry::new(descriptor, handler)
+    ResourceDefinition::new(descriptor, handler)
 }
 
-fn interface() -> ResourceEntry {
+fn interface() -> ResourceDefinition {
     let uri = "ui://chart/main.html";
     page(uri, json!({"uri": uri, "name": "chart", "mimeType": HTML, "_meta": looks()}))
 }
@@ -113,11 +114,11 @@ fn server() -> Server {
         .add_tool(tool("refresh", json!({"ui": {"visibility": ["app"]}})))
         .add_tool(tool("old", json!({"ui/resourceUri": "ui://chart/main.html"})))
         .add_resource(interface())
-        .add_resource_template(ResourceTemplateEntry::new(template, |call: Call| {
+        .add_resource_template(ResourceTemplateDefinition::new(template, |call: Call| {
             call.complete(Outcome::Text(PAGE.into()));
         }))
-        .add_provider(ProviderEntry::new(Category::Tools, tools_for))
-        .add_provider(ProviderEntry::new(Category::Resources, hidden))
+        .add_provider(ProviderDefinition::new(Category::Tools, tools_for))
+        .add_provider(ProviderDefinition::new(Category::Resources, hidden))
         .build()
 }
 
@@ -275,7 +276,7 @@ fn app_10_ext_02_what_cannot_be_an_interface_or_an_extension_is_refused_when_it_
         assert!(said.contains("Resource ") && said.contains(why), "{said}");
     }
     let template = json!({"uriTemplate": "ui://a/{b}", "name": "a"});
-    let said = problem(builder().add_resource_template(ResourceTemplateEntry::new(template, drop::<Call>)));
+    let said = problem(builder().add_resource_template(ResourceTemplateDefinition::new(template, drop::<Call>)));
     assert!(said.contains("Resource template ui://a/{b}") && said.contains(HTML), "{said}");
     for (meta, why) in [
         (json!({"ui": {"resourceUri": "https://example.com"}}), "_meta.ui.resourceUri"),

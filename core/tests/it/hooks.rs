@@ -12,7 +12,7 @@ use tokio::{sync::Notify, time::timeout};
 use trunkline::{
     Client, ClientOptions, Context, RequestOptions, RevisionChoice, Server, ToolError,
     protocol::{RawJson, Revision, RpcError, model::Tool},
-    server::{CallError, MiddlewareEntry, Next, Page, Provider, ToolRequest},
+    server::{CallError, MiddlewareDefinition, Next, Page, Provider, ToolRequest},
 };
 
 async fn connect(server: &Server, revision: Revision) -> Client {
@@ -64,7 +64,7 @@ async fn pag_05_a_provider_lists_and_serves_what_is_not_registered() {
 
 #[tokio::test]
 async fn tool_22_middleware_sees_changes_and_refuses() {
-    let guard = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+    let guard = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
         let name = next.params().and_then(|params| params["name"].as_str()).unwrap_or_default().to_owned();
         if name == "secret" {
             return Err(RpcError::new(-32000, "not for you").into());
@@ -74,7 +74,7 @@ async fn tool_22_middleware_sees_changes_and_refuses() {
         }
         next.run().await.map_err(Into::into)
     });
-    let rename = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+    let rename = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
         let mut params = next.params().cloned().unwrap_or_default();
         if params["name"] == "alias" {
             params["name"] = "say".into();
@@ -110,7 +110,7 @@ async fn tool_22_middleware_sees_changes_and_refuses() {
 async fn res_13_permission_is_checked_before_anything_is_read() {
     let reads = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&reads);
-    let guard = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+    let guard = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
         let uri = next.params().and_then(|params| params["uri"].as_str()).unwrap_or_default().to_owned();
         if uri.starts_with("private:") {
             return Err(RpcError::new(-32000, "not for you").into());
@@ -141,7 +141,8 @@ async fn res_13_permission_is_checked_before_anything_is_read() {
 
 fn wrong_methods_are_refused() {
     let wrong = Server::builder("wrong", "1").add_middleware(
-        MiddlewareEntry::from_fn(|_, next: Next| async move { next.run().await.map_err(Into::into) }).methods(["ping"]),
+        MiddlewareDefinition::from_fn(|_, next: Next| async move { next.run().await.map_err(Into::into) })
+            .methods(["ping"]),
     );
     assert!(wrong.try_build().err().unwrap().to_string().contains("ping"));
 }

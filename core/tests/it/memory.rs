@@ -9,8 +9,8 @@ use trunkline::{
     engine::RevisionChoice,
     protocol::{RawJson, Revision, model::ContentBlock},
     server::{
-        CallError, Context, Json, Params, ResourceEntry, ResourceTemplateEntry, Server, ServerOptions, TaskSupport,
-        Tool, ToolEntry, ToolError,
+        CallError, Context, Json, Params, ResourceDefinition, ResourceTemplateDefinition, Server, ServerOptions,
+        TaskSupport, Tool, ToolDefinition, ToolError,
     },
 };
 
@@ -189,8 +189,8 @@ async fn pagination_follows_cursors() {
     }
 }
 
-fn entry(descriptor: Value) -> ToolEntry {
-    ToolEntry::new(descriptor, |_: trunkline::server::Call| {})
+fn entry(descriptor: Value) -> ToolDefinition {
+    ToolDefinition::new(descriptor, |_: trunkline::server::Call| {})
 }
 
 #[test]
@@ -282,8 +282,8 @@ fn res_16_annotations_that_clients_could_not_use_are_refused_at_registration() {
         let resource = json!({"uri": format!("a:{number}"), "name": "a", "annotations": annotations});
         let template = json!({"uriTemplate": format!("a{number}:{{b}}"), "name": "a", "annotations": annotations});
         let added = [
-            server.add_resource(ResourceEntry::new(resource, nothing)),
-            server.add_resource_template(ResourceTemplateEntry::new(template, nothing)),
+            server.add_resource(ResourceDefinition::new(resource, nothing)),
+            server.add_resource_template(ResourceTemplateDefinition::new(template, nothing)),
         ];
         for added in added {
             match named {

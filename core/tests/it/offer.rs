@@ -10,7 +10,7 @@ use std::{
 };
 use trunkline::{
     engine::Limits,
-    server::{Call, CallError, Context, Json, Outcome, Params, Server, ServerOptions, ToolEntry, ToolError},
+    server::{Call, CallError, Context, Json, Outcome, Params, Server, ServerOptions, ToolDefinition, ToolError},
 };
 
 /// The largest message that it takes.
@@ -118,7 +118,7 @@ fn server(limits: Limits, file: PathBuf) -> Server {
             async move {
                 let server = itself.get().ok_or_else(|| ToolError::new("not yet"))?;
                 for name in change.add {
-                    let entry = ToolEntry::new(json!({"name": name, "description": "Was added"}), |call: Call| {
+                    let entry = ToolDefinition::new(json!({"name": name, "description": "Was added"}), |call: Call| {
                         call.complete(Outcome::Text("added".into()));
                     });
                     server.add_tool(entry).map_err(|error| ToolError::new(error.to_string()))?;
@@ -140,10 +140,13 @@ fn server(limits: Limits, file: PathBuf) -> Server {
             if true { std::process::exit(3) } else { "" }
         })
         .tool("panic", "Panics", || async { if true { panic!("boom") } else { 1 } })
-        .add_tool(ToolEntry::new(json!({"name": "big", "description": "A large answer, at once"}), |call: Call| {
-            call.complete(Outcome::Text("x".repeat(BIG)));
-        }))
-        .add_tool(ToolEntry::new(json!({"name": "drop", "description": "Never answers"}), drop::<Call>))
+        .add_tool(ToolDefinition::new(
+            json!({"name": "big", "description": "A large answer, at once"}),
+            |call: Call| {
+                call.complete(Outcome::Text("x".repeat(BIG)));
+            },
+        ))
+        .add_tool(ToolDefinition::new(json!({"name": "drop", "description": "Never answers"}), drop::<Call>))
         .build();
     let _ = itself.set(server.clone());
     server

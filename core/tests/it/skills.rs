@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
-use trunkline::server::{Registration, Server, ServerBuilder, ServerOptions, SkillEntry, SkillFile, Tool};
+use trunkline::server::{Registration, Server, ServerBuilder, ServerOptions, SkillDefinition, SkillFile, Tool};
 
 /// The servers of these tests, as roles of this binary: with skills, and one whose only skill goes away.
 pub(crate) const ROLES: [&str; 2] = ["skills server", "skills server that loses its skill"];
@@ -24,9 +24,9 @@ fn manifest(name: &str, more: &str) -> SkillFile {
 }
 
 /// A skill with folders and bytes.
-fn pdf_tools() -> SkillEntry {
+fn pdf_tools() -> SkillDefinition {
     let more = "license: MIT\nmetadata:\n  io.modelcontextprotocol/unknown: kept\n  versions: [1, 2]\n";
-    SkillEntry::new([
+    SkillDefinition::new([
         manifest("pdf-tools", more),
         SkillFile::new("references/forms.md", "# Forms"),
         SkillFile::new("references/deep/more notes.txt", "notes"),
@@ -40,14 +40,14 @@ fn inner_manifest() -> &'static str {
 }
 
 fn builder() -> ServerBuilder {
-    let inner = SkillEntry::new([SkillFile::new("SKILL.md", inner_manifest())]).root("skill://pdf-tools/inner");
+    let inner = SkillDefinition::new([SkillFile::new("SKILL.md", inner_manifest())]).root("skill://pdf-tools/inner");
     Server::builder("skills", "1.0.0")
         .options(ServerOptions::default().with_page_size(2))
         .add_skill(pdf_tools())
         .add_skill(inner)
-        .add_skill(SkillEntry::new([manifest("refunds", "")]).root("skill://acme/billing/refunds"))
-        .add_skill(SkillEntry::new([manifest("review", "")]).root("github://owner/repo/skills/review"))
-        .add_skill(SkillEntry::new([manifest("last", "")]))
+        .add_skill(SkillDefinition::new([manifest("refunds", "")]).root("skill://acme/billing/refunds"))
+        .add_skill(SkillDefinition::new([manifest("review", "")]).root("github://owner/repo/skills/review"))
+        .add_skill(SkillDefinition::new([manifest("last", "")]))
 }
 
 fn server(role: &str) -> Server {
@@ -55,7 +55,7 @@ fn server(role: &str) -> Server {
         return builder().build();
     }
     let server = Server::builder("skills", "1.0.0").build();
-    let only = server.add_skill(SkillEntry::new([manifest("only", "")])).unwrap();
+    let only = server.add_skill(SkillDefinition::new([manifest("only", "")])).unwrap();
     assert_eq!(only, Registration::Skill("skill://only/SKILL.md".into()));
     assert!(server.remove(&only) && !server.remove(&only));
     server
@@ -283,31 +283,31 @@ fn skl_40_a_list_may_be_empty() {
 }
 
 /// Why a skill cannot be registered beside the others.
-fn refused(entry: SkillEntry) -> String {
+fn refused(entry: SkillDefinition) -> String {
     builder().add_skill(entry).try_build().err().expect("it must be refused").to_string()
 }
 
 #[test]
 fn skl_08_skl_11_skl_12_skl_35_what_is_no_skill_is_refused() {
-    let own = |root: &str| SkillEntry::new([manifest("own", "")]).root(root);
+    let own = |root: &str| SkillDefinition::new([manifest("own", "")]).root(root);
     for (entry, why) in [
-        (SkillEntry::new([SkillFile::new("README.md", "x")]), "SKILL.md"),
-        (SkillEntry::new([SkillFile::new("SKILL.md", [0xff])]), "UTF-8"),
-        (SkillEntry::new([SkillFile::new("SKILL.md", "# no frontmatter")]), "frontmatter"),
+        (SkillDefinition::new([SkillFile::new("README.md", "x")]), "SKILL.md"),
+        (SkillDefinition::new([SkillFile::new("SKILL.md", [0xff])]), "UTF-8"),
+        (SkillDefinition::new([SkillFile::new("SKILL.md", "# no frontmatter")]), "frontmatter"),
         (own("skill://other"), "must end with its name"),
         (own("own"), "scheme"),
         (own("skill://ac me/own"), "percent-encoded"),
-        (SkillEntry::new([manifest("last", "")]), "skill://last/SKILL.md"),
-        (SkillEntry::new([manifest("own", ""), manifest("own", "")]), "twice"),
-        (SkillEntry::new([manifest("own", ""), SkillFile::new("../x", "")]), "inside the skill"),
+        (SkillDefinition::new([manifest("last", "")]), "skill://last/SKILL.md"),
+        (SkillDefinition::new([manifest("own", ""), manifest("own", "")]), "twice"),
+        (SkillDefinition::new([manifest("own", ""), SkillFile::new("../x", "")]), "inside the skill"),
     ] {
         let said = refused(entry);
         assert!(said.contains(why), "{said}");
     }
     let many = (0..512).map(|number| SkillFile::new(format!("{number}.md"), ""));
-    assert!(refused(SkillEntry::new(many.chain([manifest("own", "")]))).contains("512"));
+    assert!(refused(SkillDefinition::new(many.chain([manifest("own", "")]))).contains("512"));
     let large = SkillFile::new("large", vec![b'x'; 16 * 1024 * 1024]);
-    assert!(refused(SkillEntry::new([manifest("own", ""), large])).contains("16777216"));
+    assert!(refused(SkillDefinition::new([manifest("own", ""), large])).contains("16777216"));
 }
 
 /// SKL-22, SKL-23: a skill inside another is part of it.
@@ -315,14 +315,14 @@ fn skl_08_skl_11_skl_12_skl_35_what_is_no_skill_is_refused() {
 fn skills_inside_skills_hold_the_same_files() {
     let inside = |name: &str, text: &str| {
         let files = [SkillFile::new("SKILL.md", text.to_owned())];
-        SkillEntry::new(files).root(format!("skill://pdf-tools/{name}"))
+        SkillDefinition::new(files).root(format!("skill://pdf-tools/{name}"))
     };
     let own = "---\nname: own\ndescription: Own\n---\n";
     assert!(refused(inside("own", own)).contains("lies inside the skill skill://pdf-tools"));
-    let around = SkillEntry::new([manifest("billing", "")]).root("skill://acme/billing");
+    let around = SkillDefinition::new([manifest("billing", "")]).root("skill://acme/billing");
     assert!(refused(around).contains("skill://acme/billing/refunds lies inside"));
     let server = Server::builder("s", "1").build();
     server.add_tool(Tool::new("t", "t", || async { 1 })).unwrap();
-    server.add_skill(SkillEntry::new([manifest("a", "")])).unwrap();
-    server.add_skill(SkillEntry::new([manifest("ab", "")])).expect("a name that begins alike is another");
+    server.add_skill(SkillDefinition::new([manifest("a", "")])).unwrap();
+    server.add_skill(SkillDefinition::new([manifest("ab", "")])).expect("a name that begins alike is another");
 }

@@ -38,7 +38,7 @@ class Port(Lifecycle):
         loop = self.here()
         try:
             with self._lock:  # its reply must not be dispatched before someone waits for it
-                handle = self.native.open({**json, "driven": self._bell.drives_pipes})
+                handle = self.native.open({**json, "hostDrivenReads": self._bell.drives_pipes})
                 self._replies[handle] = loop.create_future()
                 self._ends[handle] = loop.create_future()
                 if receive is not None:

@@ -31,7 +31,7 @@ class ReadHandoff:
     def read_ready(self, handle: int, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
         """Reads what a pipe holds."""
         try:
-            goes_on = self._native.pump(handle)
+            goes_on = self._native.read_ready(handle)
         except _native.NativeError:
             goes_on = False
         if not goes_on:
@@ -55,7 +55,7 @@ class ReadHandoff:
             return  # one of several would keep the others waiting
         (handle,) = self.descriptors
         try:
-            is_there = self._native.linger(handle)
+            is_there = self._native.busy_poll(handle)
         except _native.NativeError:
             return
         if is_there:

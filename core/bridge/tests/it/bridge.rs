@@ -4,9 +4,9 @@ mod alone;
 mod auth;
 mod calls;
 mod closing;
-mod hooks;
+mod handoff;
 #[cfg(unix)]
-mod lending;
+mod hooks;
 #[cfg(unix)]
 mod logs;
 mod mounted;
@@ -54,7 +54,7 @@ type OnCall = Arc<dyn Fn(&Port, &Event) + Send + Sync>;
 /// A host: it answers calls by the functions that it keeps by handle, and notes everything that it hears.
 struct Host {
     port: Port,
-    #[cfg_attr(not(unix), allow(dead_code, reason = "read where pipes are lent"))]
+    #[cfg_attr(not(unix), allow(dead_code, reason = "read where pipes are handed over"))]
     alarm: Alarm,
     functions: Arc<Mutex<HashMap<u64, OnCall>>>,
     heard: Arc<(Mutex<Vec<Event>>, Condvar)>,

@@ -21,7 +21,7 @@ pub use era::Claim;
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
 pub use modern::Mirror;
-pub use negotiation::{Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step, Verdict};
+pub use negotiation::{Negotiated, Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step};
 pub use outgoing::RequestTimeout;
 #[doc(hidden)]
 pub use outgoing::later;

@@ -82,7 +82,7 @@ pub enum Step {
     /// Send a probe.
     Send(Probe),
     /// Settled.
-    Done(Verdict),
+    Done(Negotiated),
     /// Not settled, and it will not be.
     Fail(NegotiationError),
 }
@@ -122,7 +122,7 @@ pub enum ProbeOutcome {
 
 /// The end of a successful negotiation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct Negotiated {
     /// The revision to speak.
     pub revision: Revision,
     /// The result of `initialize` or `server/discover`; none if the revision was pinned without a probe.
@@ -175,7 +175,7 @@ impl Negotiation {
         let negotiation = Self { choice, pipe, asked, corrected: false };
         let step = match choice {
             RevisionChoice::Pinned(revision) if revision.era() == Era::Modern => {
-                Step::Done(Verdict { revision, result: None })
+                Step::Done(Negotiated { revision, result: None })
             }
             _ => Step::Send(asked),
         };
@@ -200,7 +200,7 @@ impl Negotiation {
                 }
                 match result.parse::<Discovered>() {
                     Ok(found) => match newest(&found.supported_versions, Era::Modern) {
-                        Some(revision) => Step::Done(Verdict { revision, result: Some(result) }),
+                        Some(revision) => Step::Done(Negotiated { revision, result: Some(result) }),
                         None => self.fall_back_to_listed(&found.supported_versions),
                     },
                     // A permissive server of the other era answered something of its own.
@@ -288,7 +288,7 @@ impl Negotiation {
             _ => revision.era() == Era::Legacy,
         });
         match acceptable {
-            Some(revision) => Step::Done(Verdict { revision, result: Some(result) }),
+            Some(revision) => Step::Done(Negotiated { revision, result: Some(result) }),
             None => self.nothing_in_common(&[answered]),
         }
     }
@@ -367,7 +367,7 @@ mod tests {
 
     fn revision(step: Step) -> Revision {
         match step {
-            Step::Done(verdict) => verdict.revision,
+            Step::Done(negotiated) => negotiated.revision,
             other => panic!("{other:?}"),
         }
     }
@@ -474,7 +474,7 @@ mod tests {
     #[test]
     fn pinned_revisions_are_spoken_without_a_probe() {
         let (_, step) = Negotiation::start(RevisionChoice::Pinned(Revision::V2026_07_28), false);
-        assert_eq!(step, Step::Done(Verdict { revision: Revision::V2026_07_28, result: None }));
+        assert_eq!(step, Step::Done(Negotiated { revision: Revision::V2026_07_28, result: None }));
         let (mut negotiation, step) = Negotiation::start(RevisionChoice::Pinned(Revision::V2024_11_05), false);
         assert_eq!(step, Step::Send(Probe::Initialize { revision: Revision::V2024_11_05, fresh: false }));
         assert!(matches!(

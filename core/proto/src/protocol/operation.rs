@@ -177,7 +177,7 @@ pub static HANDLER: &[Operation] = &[
                 default: None,
             },
         ]),
-        ..asking(method::ELICITATION_CREATE, ElicitResult::TYPE)
+        ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
     },
     Operation {
         name: "elicit_url",
@@ -195,18 +195,18 @@ pub static HANDLER: &[Operation] = &[
             },
         ]),
         fixed: &[("mode", "url")],
-        ..asking(method::ELICITATION_CREATE, ElicitResult::TYPE)
+        ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
     },
     Operation {
         name: "sample",
         doc: &[" Asks the client's model to continue a conversation."],
         params: Params::Of(CreateMessageParams::TYPE),
-        ..asking(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
+        ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
     },
     Operation {
         name: "list_roots",
         doc: &[" Asks for the directories and files that the client lets the server work in."],
-        ..asking(method::ROOTS_LIST, ListRootsResult::TYPE)
+        ..client_request(method::ROOTS_LIST, ListRootsResult::TYPE)
     },
 ];
 
@@ -220,7 +220,7 @@ const MESSAGE: Field = Field {
     default: None,
 };
 
-const fn asking(method: &'static str, result: Type) -> Operation {
+const fn client_request(method: &'static str, result: Type) -> Operation {
     Operation {
         name: "",
         doc: &[],

@@ -1,6 +1,6 @@
 use super::*;
 use crate::auth::{
-    tests::{Key, facts},
+    tests::{Key, request},
     verification::ask,
 };
 use http::Response;
@@ -71,7 +71,7 @@ fn verifier(web: &Arc<Web>) -> JwtVerifier {
 }
 
 async fn verify(verifier: &JwtVerifier, token: &str) -> Result<Identity, Refusal> {
-    ask(verifier, facts(token, RESOURCE, NOW)).await
+    ask(verifier, request(token, RESOURCE, NOW)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +102,7 @@ async fn many_tokens_at_once_cost_one_fetch() {
     let web = Arc::new(web);
     let verifier = verifier(&web);
     let token = token(&key, "a");
-    let all: Vec<_> = (0..20).map(|_| ask(&verifier, facts(&token, RESOURCE, NOW))).collect();
+    let all: Vec<_> = (0..20).map(|_| ask(&verifier, request(&token, RESOURCE, NOW))).collect();
     for verdict in all {
         assert!(verdict.await.is_ok());
     }
@@ -234,16 +234,16 @@ async fn whoever_waits_no_more_is_noticed() {
         });
         *keeper.lock() = Some(verification);
     };
-    let verdict = ask(&verifier, facts("t", RESOURCE, NOW));
+    let verdict = ask(&verifier, request("t", RESOURCE, NOW));
     drop(verdict);
     assert_eq!(told.load(Ordering::SeqCst), 1);
     let verification = kept.lock().take().unwrap();
     assert!(!verification.complete(Err(Refusal::Missing)));
     // One that is dropped unanswered refuses, and blames nobody.
-    let verdict = ask(&verifier, facts("t", RESOURCE, NOW));
+    let verdict = ask(&verifier, request("t", RESOURCE, NOW));
     drop(kept.lock().take());
     assert!(matches!(verdict.await, Err(Refusal::Unavailable(_))));
-    let verdict = ask(&verifier, facts("t", RESOURCE, NOW));
+    let verdict = ask(&verifier, request("t", RESOURCE, NOW));
     assert!(kept.lock().take().unwrap().complete(Ok(Identity::default())));
     assert!(verdict.await.is_ok());
     assert_eq!(told.load(Ordering::SeqCst), 1);

@@ -21,7 +21,7 @@ pub struct Call {
     input: RawJson,
 }
 
-/// A call while it runs: facts about it, and functions for its handler. Cheap to clone.
+/// A call while it runs: its description, and functions for its handler. Cheap to clone.
 #[derive(Clone)]
 pub struct CallInfo {
     backend: Arc<dyn CallBackend>,
@@ -227,7 +227,7 @@ impl CallInfo {
         self.backend.close_stream();
     }
 
-    /// Makes a task of the call, if its tool defers tasks ([`crate::server::ToolEntry::defer_task`]) and the client can have one:
+    /// Makes a task of the call, if its tool defers tasks ([`crate::server::ToolDefinition::defer_task`]) and the client can have one:
     /// the client gets the task now, and its result later. Otherwise nothing happens.
     pub fn start_task(&self) {
         self.backend.start_task();

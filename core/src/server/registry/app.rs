@@ -44,7 +44,8 @@ pub(in crate::server) fn interface_of(tool: &Value) -> Result<Option<String>, St
 mod tests {
     use super::*;
     use crate::server::{
-        Call, Category, ProviderEntry, Registration, ResourceEntry, ResourceTemplateEntry, Server, ToolEntry,
+        Call, Category, ProviderDefinition, Registration, ResourceDefinition, ResourceTemplateDefinition, Server,
+        ToolDefinition,
     };
     use serde_json::json;
 
@@ -61,18 +62,18 @@ mod tests {
     #[test]
     fn interfaces_that_nobody_serves_are_found() {
         let tool = |name: &str, uri: &str| {
-            ToolEntry::new(json!({"name": name, "_meta": {"ui": {"resourceUri": uri}}}), drop::<Call>)
+            ToolDefinition::new(json!({"name": name, "_meta": {"ui": {"resourceUri": uri}}}), drop::<Call>)
         };
         let server = Server::builder("s", "1").add_tool(tool("a", "ui://a")).add_tool(tool("b", "ui://b/x")).build();
         assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a"), ("b", "ui://b/x")]);
         let page = json!({"uri": "ui://a", "name": "a", "mimeType": MIME_TYPE});
-        server.add_resource(ResourceEntry::new(page, drop::<Call>)).unwrap();
+        server.add_resource(ResourceDefinition::new(page, drop::<Call>)).unwrap();
         let pages = json!({"uriTemplate": "ui://b/{page}", "name": "b", "mimeType": MIME_TYPE});
-        server.add_resource_template(ResourceTemplateEntry::new(pages, drop::<Call>)).unwrap();
+        server.add_resource_template(ResourceTemplateDefinition::new(pages, drop::<Call>)).unwrap();
         assert_eq!(server.snapshot().missing_interfaces(), []);
         server.remove(&Registration::Item(Category::Resources, "ui://a".into()));
         assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a")]);
-        server.add_provider(ProviderEntry::new(Category::Resources, drop::<Call>)).unwrap();
+        server.add_provider(ProviderDefinition::new(Category::Resources, drop::<Call>)).unwrap();
         assert_eq!(server.snapshot().missing_interfaces(), [], "it may serve anything");
     }
 

@@ -32,13 +32,13 @@ impl CompletionTarget {
 
 /// A completion to register. Calls of its handler get `{"ref", "argument": {"name", "value"}, "context"?}`.
 #[must_use = "a completion does nothing until it is added to a server"]
-pub struct CompletionEntry {
+pub struct CompletionDefinition {
     pub(in crate::server) reference: CompletionTarget,
     pub(in crate::server) argument: String,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
-impl CompletionEntry {
+impl CompletionDefinition {
     /// Suggests values for one argument of a prompt, or one variable of a resource template.
     pub fn new(reference: CompletionTarget, argument: impl Into<String>, handler: impl Handler) -> Self {
         Self { reference, argument: argument.into(), handler: Arc::new(handler) }

@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value `{"items": [descriptors], "nextCursor"?}`, or
 /// `{"get": {the request's params}}`, answered as a handler of that category answers; the value `null` says that there is no such thing.
 #[must_use = "a provider does nothing until it is added to a server"]
-pub struct ProviderEntry {
+pub struct ProviderDefinition {
     pub(in crate::server) category: Category,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
-impl ProviderEntry {
+impl ProviderDefinition {
     /// A provider of one category.
     pub fn new(category: Category, handler: impl Handler) -> Self {
         Self { category, handler: Arc::new(handler) }
@@ -33,12 +33,12 @@ pub(crate) struct RegisteredProvider {
 
 /// Wraps requests. Calls of its handler get `{"method", "params"}`; [`crate::server::CallInfo::proceed`] runs the rest and gives its result.
 #[must_use = "a middleware does nothing until it is added to a server"]
-pub struct MiddlewareEntry {
+pub struct MiddlewareDefinition {
     methods: Option<Vec<String>>,
     handler: Arc<dyn Handler>,
 }
 
-impl MiddlewareEntry {
+impl MiddlewareDefinition {
     /// Wraps every request that a handler or a list can answer.
     pub fn new(handler: impl Handler) -> Self {
         Self { methods: None, handler: Arc::new(handler) }

@@ -13,14 +13,14 @@ mod snapshot;
 mod tool;
 
 pub use category::Category;
-pub use completion::{CompletionEntry, CompletionTarget};
+pub use completion::{CompletionDefinition, CompletionTarget};
 pub use error::RegisterError;
-pub use hook::{MiddlewareEntry, ProviderEntry};
-pub use prompt::PromptEntry;
-pub use resource::{ResourceEntry, ResourceTemplateEntry};
-pub use skill::{SkillEntry, SkillFile};
+pub use hook::{MiddlewareDefinition, ProviderDefinition};
+pub use prompt::PromptDefinition;
+pub use resource::{ResourceDefinition, ResourceTemplateDefinition};
+pub use skill::{SkillDefinition, SkillFile};
 pub use snapshot::Registration;
-pub use tool::{TaskSupport, ToolEntry};
+pub use tool::{TaskSupport, ToolDefinition};
 
 pub(super) use category::ListSet;
 pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};

@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 /// A prompt to register: its descriptor (the specification's Prompt of the newest revision) and its handler.
 #[must_use = "a prompt does nothing until it is added to a server"]
-pub struct PromptEntry {
+pub struct PromptDefinition {
     descriptor: Value,
     handler: Arc<dyn Handler>,
 }
 
-impl PromptEntry {
+impl PromptDefinition {
     /// A prompt from its descriptor, a Prompt object with `name`. Calls of the handler get the arguments object.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self { descriptor, handler: Arc::new(handler) }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// A resource to register: its descriptor (the specification's Resource of the newest revision) and its handler.
 #[must_use = "a resource does nothing until it is added to a server"]
-pub struct ResourceEntry {
+pub struct ResourceDefinition {
     descriptor: Value,
     cache: CacheHints,
     handler: Arc<dyn Handler>,
@@ -30,13 +30,13 @@ pub struct ResourceEntry {
 
 /// A resource template to register: its descriptor (the specification's ResourceTemplate of the newest revision) and its handler.
 #[must_use = "a resource template does nothing until it is added to a server"]
-pub struct ResourceTemplateEntry {
+pub struct ResourceTemplateDefinition {
     descriptor: Value,
     cache: CacheHints,
     handler: Arc<dyn Handler>,
 }
 
-impl ResourceEntry {
+impl ResourceDefinition {
     /// A resource from its descriptor, a Resource object with `uri` and `name`. Calls of the handler get `{"uri": …}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self { descriptor, cache: CacheHints::default(), handler: Arc::new(handler) }
@@ -70,7 +70,7 @@ impl ResourceEntry {
     }
 }
 
-impl ResourceTemplateEntry {
+impl ResourceTemplateDefinition {
     /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and `name`. Calls of the handler get
     /// `{"uri": …, "variables": {…}}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {

@@ -2,9 +2,9 @@
 
 use super::{
     category::{Category, ListSet},
-    completion::{CompletionEntry, CompletionTarget},
+    completion::{CompletionDefinition, CompletionTarget},
     error::RegisterError,
-    hook::{ProviderEntry, RegisteredMiddleware, RegisteredProvider},
+    hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
     prompt::RegisteredPrompt,
     resource::{RegisteredResource, RegisteredTemplate},
@@ -42,8 +42,8 @@ pub(in crate::server) enum Addition {
     Template(RegisteredTemplate),
     Prompt(RegisteredPrompt),
     Skill(RegisteredSkill),
-    Completion(CompletionEntry),
-    Provider(ProviderEntry, u64),
+    Completion(CompletionDefinition),
+    Provider(ProviderDefinition, u64),
     Middleware(RegisteredMiddleware),
 }
 

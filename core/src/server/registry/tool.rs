@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// A tool to register: its descriptor (the specification's Tool of the newest revision) and its handler.
 #[must_use = "a tool does nothing until it is added to a server"]
-pub struct ToolEntry {
+pub struct ToolDefinition {
     descriptor: Value,
     wrap_output: bool,
     requires: Option<Value>,
@@ -61,7 +61,7 @@ impl TaskSupport {
     }
 }
 
-impl ToolEntry {
+impl ToolDefinition {
     /// A tool from its descriptor, a Tool object. A missing `inputSchema` means an object without properties.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self {

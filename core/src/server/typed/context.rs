@@ -56,13 +56,13 @@ const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// ```
 #[derive(Clone)]
 pub struct Context {
-    facts: CallInfo,
+    call: CallInfo,
     arguments: RawJson,
 }
 
 impl Context {
-    pub(super) fn new(facts: CallInfo, arguments: RawJson) -> Self {
-        Self { facts, arguments }
+    pub(super) fn new(call: CallInfo, arguments: RawJson) -> Self {
+        Self { call, arguments }
     }
 
     /// The arguments of the call as JSON, as [`super::Params`] reads them.
@@ -72,49 +72,49 @@ impl Context {
 
     /// Reports progress, if the client asked for it. Values must rise; others are dropped.
     pub async fn progress(&self, progress: f64, total: Option<f64>) {
-        self.facts.progress(progress, total, None);
+        self.call.progress(progress, total, None);
     }
 
     /// Reports progress with a text for people.
     pub async fn progress_message(&self, progress: f64, total: Option<f64>, message: &str) {
-        self.facts.progress(progress, total, Some(message));
+        self.call.progress(progress, total, Some(message));
     }
 
     /// From here on the call is a task, as [`crate::server::CallInfo::start_task`] says.
     pub fn start_task(&self) {
-        self.facts.start_task();
+        self.call.start_task();
     }
 
     /// Says what the task does now.
     pub fn set_task_message(&self, message: &str) {
-        self.facts.set_task_message(message);
+        self.call.set_task_message(message);
     }
 
     /// Completes when the call is cancelled. From then on a handler runs to the next await that has to wait, and is dropped there,
     /// whether it awaits this or not: cleaning up that has to wait belongs in a task of its own.
     pub async fn cancelled(&self) {
-        self.facts.cancelled().await;
+        self.call.cancelled().await;
     }
 
     /// Closes the HTTP connection that waits for this call, where the client can come back for the answer: in sessions of
     /// 2025-11-25 (HTTP-27). Elsewhere nothing happens.
     pub fn close_stream(&self) {
-        self.facts.close_stream();
+        self.call.close_stream();
     }
 
     /// Returns whether the call is cancelled; for loops that do not await.
     pub fn is_cancelled(&self) -> bool {
-        self.facts.is_cancelled()
+        self.call.is_cancelled()
     }
 
     /// Sends a log message to the client, if it wants messages of that level.
     pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) {
-        self.facts.log(level, None, &data.into());
+        self.call.log(level, None, &data.into());
     }
 
     /// Sends a log message under the name of the part of the server that speaks.
     pub fn log_with_logger(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) {
-        self.facts.log(level, Some(logger), &data.into());
+        self.call.log(level, Some(logger), &data.into());
     }
 
     /// Asks whether the client is alive. Clients of the modern era cannot be asked.
@@ -181,31 +181,31 @@ impl Context {
         T: Serialize + DeserializeOwned,
         Fut: Future<Output = Result<T, E>>,
     {
-        if let Some(kept) = self.facts.kept(name)
+        if let Some(kept) = self.call.kept(name)
             && let Ok(value) = serde_json::from_value(kept)
         {
             return Ok(value);
         }
         let value = work().await?;
         if let Ok(kept) = serde_json::to_value(&value) {
-            self.facts.keep(name, kept);
+            self.call.keep(name, kept);
         }
         Ok(value)
     }
 
     /// The answers of this round, for handlers that return [`crate::server::Outcome::InputRequired`].
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
-        self.facts.input_responses()
+        self.call.input_responses()
     }
 
     /// The problems of the other answers of this round; see [`crate::server::CallInfo::input_problems`].
     pub fn input_problems(&self) -> BTreeMap<String, String> {
-        self.facts.input_problems()
+        self.call.input_problems()
     }
 
     /// The state that this handler left in the round before.
     pub fn state(&self) -> Option<Value> {
-        self.facts.state()
+        self.call.state()
     }
 
     async fn input<T: DeserializeOwned>(
@@ -218,7 +218,7 @@ impl Context {
             .map(RawJson::from_value)
             .transpose()
             .map_err(|error| ClientRequestError::Invalid(error.to_string()))?;
-        let timeout = self.facts.timeout_for(method);
+        let timeout = self.call.timeout_for(method);
         let answer = self.ask(method, key, params.as_ref(), timeout).await?;
         answer.parse().map_err(|error| ClientRequestError::Invalid(error.to_string()))
     }
@@ -233,7 +233,7 @@ impl Context {
         let answer = Arc::new(Promise::default());
         let kept = Arc::clone(&answer);
         let asked: ResponseCallback = Box::new(move |outcome| kept.keep(outcome));
-        let asking = self.facts.ask(method, key, params, timeout, timeout, asked);
+        let asking = self.call.ask(method, key, params, timeout, timeout, asked);
         if matches!(asking, Err(ClientRequestError::Suspended)) {
             // A handler that asks on and on, whatever it is told, must not keep its thread.
             let mut yielded = false;
@@ -267,7 +267,7 @@ impl Context {
 
     /// The name of the tool or prompt, or the URI of the resource.
     pub fn name(&self) -> &str {
-        self.facts.name()
+        self.call.name()
     }
 
     /// The verified identity of the caller; `None` where no access tokens are needed.
@@ -282,6 +282,6 @@ impl Context {
     }
 
     fn scope(&self) -> &RequestInfo {
-        self.facts.request_info()
+        self.call.request_info()
     }
 }

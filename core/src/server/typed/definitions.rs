@@ -7,22 +7,22 @@ use crate::{
         model::{Annotations, ClientCapabilities, Icon, ToolAnnotations},
     },
     server::{
-        CacheHints, CompletionEntry, CompletionTarget, Outcome, PromptEntry, ResourceEntry, ResourceTemplateEntry,
-        TaskSupport, ToolEntry,
+        CacheHints, CompletionDefinition, CompletionTarget, Outcome, PromptDefinition, ResourceDefinition,
+        ResourceTemplateDefinition, TaskSupport, ToolDefinition,
     },
 };
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 
 /// A definition that can be registered where the state is an `S`: a typed one such as [`Tool`], or one of JSON.
-pub trait IntoEntry<S, Entry> {
+pub trait IntoDefinition<S, Entry> {
     /// The definition with the state that its handler gets.
     fn into_entry(self, state: S) -> Entry;
 }
 
 macro_rules! entries {
     ($($entry:ty),*) => {
-        $(impl<S> IntoEntry<S, $entry> for $entry {
+        $(impl<S> IntoDefinition<S, $entry> for $entry {
             fn into_entry(self, _: S) -> $entry {
                 self
             }
@@ -30,7 +30,7 @@ macro_rules! entries {
     };
 }
 
-entries!(ToolEntry, ResourceEntry, ResourceTemplateEntry, PromptEntry, CompletionEntry);
+entries!(ToolDefinition, ResourceDefinition, ResourceTemplateDefinition, PromptDefinition, CompletionDefinition);
 
 /// A descriptor, and the entry that becomes of it with the state of its handler.
 struct Draft<S, Entry> {
@@ -140,7 +140,7 @@ macro_rules! resource_members {
 /// ```
 #[must_use = "a tool does nothing until it is added to a server"]
 pub struct Tool<S = ()> {
-    draft: Draft<S, ToolEntry>,
+    draft: Draft<S, ToolDefinition>,
     wrap_output: bool,
     requires: Option<Value>,
     defers_task: bool,
@@ -175,7 +175,7 @@ impl<S> Tool<S> {
             H::Output::into_tool_result
         };
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            ToolEntry::new(descriptor, serve(handler, state, whole_input, into_outcome))
+            ToolDefinition::new(descriptor, serve(handler, state, whole_input, into_outcome))
         });
         Self { draft, wrap_output, requires: None, defers_task: false, scopes: Vec::new() }
     }
@@ -236,8 +236,8 @@ impl<S> Tool<S> {
     }
 }
 
-impl<S> IntoEntry<S, ToolEntry> for Tool<S> {
-    fn into_entry(self, state: S) -> ToolEntry {
+impl<S> IntoDefinition<S, ToolDefinition> for Tool<S> {
+    fn into_entry(self, state: S) -> ToolDefinition {
         let entry = self.draft.into_entry(state).wrap_output(self.wrap_output).defer_task(self.defers_task);
         let entry = entry.scopes(self.scopes);
         match self.requires {
@@ -259,7 +259,7 @@ impl<S> IntoEntry<S, ToolEntry> for Tool<S> {
 /// ```
 #[must_use = "a resource does nothing until it is added to a server"]
 pub struct Resource<S = ()> {
-    draft: Draft<S, ResourceEntry>,
+    draft: Draft<S, ResourceDefinition>,
     cache: Option<CacheHints>,
 }
 
@@ -273,7 +273,7 @@ impl<S> Resource<S> {
     {
         let descriptor = json!({"uri": uri.into(), "name": name.into()});
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            ResourceEntry::new(descriptor, serve(handler, state, whole_input, H::Output::into_resource_result))
+            ResourceDefinition::new(descriptor, serve(handler, state, whole_input, H::Output::into_resource_result))
         });
         Self { draft, cache: None }
     }
@@ -296,8 +296,8 @@ impl<S> Resource<S> {
     }
 }
 
-impl<S> IntoEntry<S, ResourceEntry> for Resource<S> {
-    fn into_entry(self, state: S) -> ResourceEntry {
+impl<S> IntoDefinition<S, ResourceDefinition> for Resource<S> {
+    fn into_entry(self, state: S) -> ResourceDefinition {
         let entry = self.draft.into_entry(state);
         match self.cache {
             Some(hints) => entry.cache(hints),
@@ -325,7 +325,7 @@ impl<S> IntoEntry<S, ResourceEntry> for Resource<S> {
 /// ```
 #[must_use = "a resource template does nothing until it is added to a server"]
 pub struct ResourceTemplate<S = ()> {
-    draft: Draft<S, ResourceTemplateEntry>,
+    draft: Draft<S, ResourceTemplateDefinition>,
     cache: Option<CacheHints>,
 }
 
@@ -339,7 +339,10 @@ impl<S> ResourceTemplate<S> {
     {
         let descriptor = json!({"uriTemplate": uri_template.into(), "name": name.into()});
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            ResourceTemplateEntry::new(descriptor, serve(handler, state, variables, H::Output::into_resource_result))
+            ResourceTemplateDefinition::new(
+                descriptor,
+                serve(handler, state, variables, H::Output::into_resource_result),
+            )
         });
         Self { draft, cache: None }
     }
@@ -356,8 +359,8 @@ impl<S> ResourceTemplate<S> {
     }
 }
 
-impl<S> IntoEntry<S, ResourceTemplateEntry> for ResourceTemplate<S> {
-    fn into_entry(self, state: S) -> ResourceTemplateEntry {
+impl<S> IntoDefinition<S, ResourceTemplateDefinition> for ResourceTemplate<S> {
+    fn into_entry(self, state: S) -> ResourceTemplateDefinition {
         let entry = self.draft.into_entry(state);
         match self.cache {
             Some(hints) => entry.cache(hints),
@@ -386,7 +389,7 @@ impl<S> IntoEntry<S, ResourceTemplateEntry> for ResourceTemplate<S> {
 /// ```
 #[must_use = "a prompt does nothing until it is added to a server"]
 pub struct Prompt<S = ()> {
-    draft: Draft<S, PromptEntry>,
+    draft: Draft<S, PromptDefinition>,
 }
 
 impl<S> Prompt<S> {
@@ -413,7 +416,7 @@ impl<S> Prompt<S> {
             descriptor["arguments"] = properties.iter().map(argument).collect();
         }
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            PromptEntry::new(descriptor, serve(handler, state, whole_input, H::Output::into_prompt_result))
+            PromptDefinition::new(descriptor, serve(handler, state, whole_input, H::Output::into_prompt_result))
         });
         Self { draft }
     }
@@ -429,8 +432,8 @@ impl<S> Prompt<S> {
     }
 }
 
-impl<S> IntoEntry<S, PromptEntry> for Prompt<S> {
-    fn into_entry(self, state: S) -> PromptEntry {
+impl<S> IntoDefinition<S, PromptDefinition> for Prompt<S> {
+    fn into_entry(self, state: S) -> PromptDefinition {
         self.draft.into_entry(state)
     }
 }
@@ -441,13 +444,13 @@ pub(in crate::server) fn completion<S, M, H>(
     argument: impl Into<String>,
     handler: H,
     state: S,
-) -> CompletionEntry
+) -> CompletionDefinition
 where
     H: AsyncHandler<M, S>,
     H::Output: IntoCompletionResult,
     S: Send + Sync + 'static,
 {
-    CompletionEntry::new(target, argument, serve(handler, state, whole_input, H::Output::into_completion_result))
+    CompletionDefinition::new(target, argument, serve(handler, state, whole_input, H::Output::into_completion_result))
 }
 
 fn whole_input(input: &RawJson) -> Result<RawJson, Outcome> {

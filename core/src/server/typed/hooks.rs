@@ -2,7 +2,7 @@
 
 use crate::server::{
     Call, CallError, CallInfo, Category, Context, IntoPromptResult, IntoResourceResult, IntoToolResult,
-    MiddlewareEntry, Outcome, ProviderEntry, ToolError,
+    MiddlewareDefinition, Outcome, ProviderDefinition, ToolError,
     typed::serve::{Work, in_background},
 };
 use crate::{
@@ -18,14 +18,14 @@ use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 /// The rest of a request that middleware wraps.
 pub struct Next {
-    facts: CallInfo,
+    call: CallInfo,
     params: Option<Value>,
 }
 
 impl Next {
     /// The method of the request.
     pub fn method(&self) -> &str {
-        self.facts.method()
+        self.call.method()
     }
 
     /// The parameters of the request.
@@ -53,17 +53,17 @@ impl Next {
     async fn go(self, params: Option<RawJson>) -> Result<Value, RpcError> {
         let result = Arc::new(Promise::default());
         let kept = Arc::clone(&result);
-        self.facts.proceed(params, move |outcome| kept.keep(outcome))?;
+        self.call.proceed(params, move |outcome| kept.keep(outcome))?;
         result.kept().await?.parse().map_err(|_| RpcError::internal())
     }
 }
 
-impl MiddlewareEntry {
+impl MiddlewareDefinition {
     /// Middleware from an async function: it gives the result of the request, its own or that of [`Next::run`].
     ///
     /// ```
-    /// # use trunkline::{Context, Server, server::{MiddlewareEntry, Next}};
-    /// let timing = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+    /// # use trunkline::{Context, Server, server::{MiddlewareDefinition, Next}};
+    /// let timing = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
     ///     let (method, start) = (next.method().to_owned(), std::time::Instant::now());
     ///     let result = next.run().await?;
     ///     println!("{method}: {:?}", start.elapsed());
@@ -81,9 +81,9 @@ impl MiddlewareEntry {
             params: Option<Value>,
         }
         Self::new(move |call: Call| {
-            let facts = call.info().clone();
+            let info = call.info().clone();
             let params = call.input().parse::<Wrapped>().ok().and_then(|wrapped| wrapped.params);
-            let wrapped = wrap(Context::new(facts.clone(), call.input().clone()), Next { facts, params });
+            let wrapped = wrap(Context::new(info.clone(), call.input().clone()), Next { call: info, params });
             let work: Work =
                 Box::pin(async move { wrapped.await.map_or_else(Outcome::from, |result| result_of(&result)) });
             in_background(call, work);
@@ -233,7 +233,7 @@ provided! {
     Prompt Prompts PromptRequest IntoPromptResult into_prompt_result;
 }
 
-impl ProviderEntry {
+impl ProviderDefinition {
     /// A provider from its async form.
     pub fn of<P: Provider>(provider: P) -> Self {
         #[derive(Deserialize)]

@@ -12,7 +12,7 @@ mod schema;
 mod serve;
 
 pub use context::Context;
-pub use definitions::{IntoEntry, Prompt, Resource, ResourceTemplate, Tool};
+pub use definitions::{IntoDefinition, Prompt, Resource, ResourceTemplate, Tool};
 pub use error::{CallError, ToolError};
 pub use extract::{FromContext, FromRef, Params, State};
 pub use handler::AsyncHandler;

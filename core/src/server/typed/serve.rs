@@ -47,9 +47,9 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs the call only.
 pub(super) fn in_background(call: Call, future: Work) {
     let spawner = call.info().clone();
-    let facts = spawner.clone();
+    let info = spawner.clone();
     let task = async move {
-        let mut cancelled = pin!(facts.cancelled());
+        let mut cancelled = pin!(info.cancelled());
         let mut future = future;
         let outcome = std::future::poll_fn(|context| {
             let step = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));

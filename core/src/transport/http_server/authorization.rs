@@ -86,11 +86,11 @@ impl Caller {
         let Some(authorization) = authorization else { return Ok(Self(None)) };
         let refuse = |refused: Refused| rejection(authorization, None, &refused);
         let now = now();
-        let (facts, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
-        let verdict = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), facts));
+        let (request, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
+        let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request));
         let late = || Err(Refusal::Unavailable("the verifier did not answer in time".into()));
-        let verdict = verdict.await.unwrap_or_else(|_| late());
-        let identity = authorization.judge(&candidate, now, verdict).map_err(refuse)?;
+        let answer = answer.await.unwrap_or_else(|_| late());
+        let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
         let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
         let caller = Self(Some(Arc::new(Known { authorization, scheme, identity, json })));
         if parts.method != Method::POST {

@@ -69,7 +69,7 @@ impl HttpListener {
     }
 
     /// The URL, and the port that was chosen or the path of the socket.
-    pub(crate) fn facts(&self) -> Value {
+    pub(crate) fn description(&self) -> Value {
         match &self.address {
             Address::Tcp(address) => {
                 json!({"url": self.url(), "host": address.ip().to_string(), "port": address.port()})

@@ -11,8 +11,8 @@ use trunkline::{
         model::{ElicitParams, ElicitResult, Field, FormSchema, LoggingLevel},
     },
     server::{
-        Call, CallError, Context, MiddlewareEntry, Outcome, Params, Server, ServerBuilder, ServerOptions, TaskSupport,
-        Tool, ToolEntry, ToolError,
+        Call, CallError, Context, MiddlewareDefinition, Outcome, Params, Server, ServerBuilder, ServerOptions,
+        TaskSupport, Tool, ToolDefinition, ToolError,
     },
 };
 
@@ -100,9 +100,9 @@ fn working(builder: ServerBuilder, file: Arc<PathBuf>) -> ServerBuilder {
             Tool::new("panic", "Panics", || async { if true { panic!("boom") } else { 1 } })
                 .task(TaskSupport::Optional),
         )
-        .add_tool(ToolEntry::new(json!({"name": "drop"}), drop::<Call>).task(TaskSupport::Optional))
+        .add_tool(ToolDefinition::new(json!({"name": "drop"}), drop::<Call>).task(TaskSupport::Optional))
         .add_tool(
-            ToolEntry::new(json!({"name": "exact"}), |call: Call| {
+            ToolDefinition::new(json!({"name": "exact"}), |call: Call| {
                 let result = json!({
                     "content": [{"type": "text", "text": "exactly this"}], "structuredContent": {"a": 1}, "isError": false,
                     "_meta": {"com.example/note": [1]}
@@ -183,7 +183,7 @@ fn inside_middleware(builder: ServerBuilder) -> ServerBuilder {
     };
     // Two around each call: what one makes of it passes through the other.
     builder
-        .add_middleware(MiddlewareEntry::new(mark).methods(["tools/call"]))
-        .add_middleware(MiddlewareEntry::new(mark).methods(["tools/call"]))
-        .add_middleware(MiddlewareEntry::new(breaks).methods(["tasks/cancel"]))
+        .add_middleware(MiddlewareDefinition::new(mark).methods(["tools/call"]))
+        .add_middleware(MiddlewareDefinition::new(mark).methods(["tools/call"]))
+        .add_middleware(MiddlewareDefinition::new(breaks).methods(["tasks/cancel"]))
 }

@@ -14,7 +14,7 @@ pub(crate) fn play(role: &str) -> bool {
         "log" => log(),
         "bridge server" => bridge_server(),
         #[cfg(unix)]
-        "reading server" => lending::reading_server(),
+        "reading server" => handoff::reading_server(),
         _ => return false,
     }
     true
@@ -113,7 +113,7 @@ fn bridge_server() {
     }
     let again = host.failure(host.open(json!({"server": server, "transport": {"type": "stdio"}})));
     assert!(again["kind"] == "transport" && again["message"].as_str().unwrap().contains("already"), "{again}");
-    let closed = host.event("the end of the input", |event| event.kind == EventKind::SessionClosed);
+    let closed = host.event("the end of the input", |event| event.kind == EventKind::Closed);
     assert_eq!((closed.handle, closed.ok), (listener, true));
     host.stop(0);
     if host.kinds().contains(&EventKind::Cancel) {

@@ -18,9 +18,7 @@ fn stopped_is_the_last_event_and_everything_is_refused_after_it() {
     let told = host.events("cancellations", 64, |event| event.kind == EventKind::Cancel);
     assert_eq!(told.len(), 64);
     assert!(calls.iter().all(|call| !host.port.complete(call.ticket, Shape::Text, "late".into()).unwrap()));
-    host.event("the end of the connection", |event| {
-        event.kind == EventKind::SessionClosed && event.handle == connection
-    });
+    host.event("the end of the connection", |event| event.kind == EventKind::Closed && event.handle == connection);
 
     let closed = |outcome: Result<u64, BridgeError>| assert_eq!(outcome.unwrap_err().kind, ErrorKind::Closed);
     closed(host.register("server", json!({"info": {"name": "x", "version": "1"}})));
@@ -171,11 +169,11 @@ fn who_closes_again_waits_for_the_same_end_and_may_hurry_it() {
     served.port.close(listener, 60_000).unwrap();
     served.port.close(listener, 60_000).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
-    assert!(!served.kinds().contains(&EventKind::SessionClosed), "it goes on until its calls have ended");
+    assert!(!served.kinds().contains(&EventKind::Closed), "it goes on until its calls have ended");
     assert!(!served.port.cancelled(first).unwrap());
     served.port.close(listener, 10).unwrap();
     served.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == first);
-    served.event("the end", |event| event.kind == EventKind::SessionClosed && event.handle == listener);
+    served.event("the end", |event| event.kind == EventKind::Closed && event.handle == listener);
 
     let (_, facts) = served.opened(listen);
     let (client, _) = caller.opened(json!({"client": {}, "transport": {"type": "http", "url": facts["url"]}}));

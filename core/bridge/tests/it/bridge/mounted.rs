@@ -284,7 +284,7 @@ fn closing_lets_calls_end_until_the_deadline_and_then_cuts_their_responses() {
     assert_eq!(host.response(call_modern(&host, listener, "slow", json!({}))).status, 503, "no new work");
     assert!(host.port.complete(call.ticket, Shape::Text, "in time".into()).unwrap());
     assert_eq!(text(&host.response(first).json()["result"]), "in time");
-    host.event("the end", |event| event.kind == EventKind::SessionClosed && event.handle == listener);
+    host.event("the end", |event| event.kind == EventKind::Closed && event.handle == listener);
     for cut in [second, waiting] {
         let end = host.of(cut, EventKind::HttpEnd);
         assert_eq!((end.ok, &body(&end)["kind"]), (false, &json!("closed")));
@@ -292,7 +292,7 @@ fn closing_lets_calls_end_until_the_deadline_and_then_cuts_their_responses() {
     host.event("the cancellation", |event| event.kind == EventKind::Cancel && event.handle == stuck);
     let heard = host.heard.0.lock().unwrap().clone();
     let last = heard.iter().rposition(|event| event.kind == EventKind::HttpEnd).unwrap();
-    assert!(last < heard.iter().position(|event| event.kind == EventKind::SessionClosed).unwrap());
+    assert!(last < heard.iter().position(|event| event.kind == EventKind::Closed).unwrap());
     let refused = host.port.http_request(listener, head("GET", "/", &[]).to_string().as_bytes(), true);
     assert_eq!(refused.unwrap_err().kind, ErrorKind::Closed);
     host.stop(1_000);

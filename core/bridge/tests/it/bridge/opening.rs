@@ -93,7 +93,7 @@ fn what_listens_in_vain_says_so_in_its_reply() {
         assert_eq!(failure["kind"], kind, "{failure}");
         assert!(failure["message"].as_str().unwrap().contains(named), "{failure}");
     }
-    assert!(!host.kinds().contains(&EventKind::SessionClosed), "it never was open");
+    assert!(!host.kinds().contains(&EventKind::Closed), "it never was open");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_unix_socket_serves_and_is_reached() {
     assert_eq!(facts["revision"], "2026-07-28");
     host.port.close(connection, 5_000).unwrap();
     host.port.close(listener, 5_000).unwrap();
-    host.event("the end", |event| event.kind == EventKind::SessionClosed && event.handle == listener);
+    host.event("the end", |event| event.kind == EventKind::Closed && event.handle == listener);
     assert!(!path.exists());
 }
 
@@ -177,7 +177,7 @@ fn a_connection_that_ends_while_its_stream_is_opened_was_never_open() {
     let failure = host.failure(opening);
     assert_eq!(failure["kind"], "transport");
     assert!(failure["message"].as_str().unwrap().contains("status 3"), "{failure}");
-    assert!(!host.kinds().contains(&EventKind::SessionClosed));
+    assert!(!host.kinds().contains(&EventKind::Closed));
 }
 
 #[test]
@@ -195,11 +195,11 @@ fn a_whole_life_with_a_child_process() {
     assert_eq!(text(&body(&host.reply(ticket))), "over several lines", "STD-01");
     host.port.close(connection, 60_000).unwrap();
     host.port.close(connection, 60_000).unwrap();
-    let closed = host.event("the end", |event| event.kind == EventKind::SessionClosed);
+    let closed = host.event("the end", |event| event.kind == EventKind::Closed);
     assert_eq!((closed.handle, closed.ok), (connection, true));
     assert_eq!(host.port.request(connection, br#"{"method":"tools/list"}"#).unwrap_err().kind, ErrorKind::Closed);
     host.stop(0);
-    assert_eq!(host.kinds().iter().filter(|kind| **kind == EventKind::SessionClosed).count(), 1);
+    assert_eq!(host.kinds().iter().filter(|kind| **kind == EventKind::Closed).count(), 1);
 }
 
 #[test]
@@ -210,14 +210,14 @@ fn a_child_process_that_dies_ends_its_requests_and_then_its_connection() {
     let failure = host.failure(call);
     assert_eq!(failure["kind"], "transport");
     assert!(failure["message"].as_str().unwrap().ends_with("fatal: out of cheese"), "{failure}");
-    let closed = host.event("the end", |event| event.kind == EventKind::SessionClosed);
+    let closed = host.event("the end", |event| event.kind == EventKind::Closed);
     assert!(!closed.ok && body(&closed)["kind"] == "transport");
     let order: Vec<_> = host
         .events("both", 2, |event| event.handle == connection && event.ticket != connection)
         .iter()
         .map(|event| event.kind)
         .collect();
-    assert_eq!(order, [EventKind::Reply, EventKind::SessionClosed]);
+    assert_eq!(order, [EventKind::Reply, EventKind::Closed]);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn opening_can_be_waited_for() {
     let reply = host.port.wait(failing, 60_000).unwrap().unwrap();
     assert!(!reply.ok);
     assert_eq!(host.port.wait(failing, 60_000).unwrap_err().kind, ErrorKind::InvalidArgument);
-    assert!(!host.kinds().contains(&EventKind::SessionClosed));
+    assert!(!host.kinds().contains(&EventKind::Closed));
 }
 
 #[test]

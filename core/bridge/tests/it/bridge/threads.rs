@@ -60,5 +60,5 @@ fn threads_take_events_one_at_a_time_and_fetch_their_replies() {
     while port.pending() == 0 {
         std::thread::yield_now();
     }
-    assert_eq!(port.take().unwrap().unwrap().kind, EventKind::SessionClosed);
+    assert_eq!(port.take().unwrap().unwrap().kind, EventKind::Closed);
 }

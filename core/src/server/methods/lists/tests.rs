@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     protocol::{Revision, model},
     server::{
-        Call, CallError, Context, Page, Provider, ProviderEntry, Registration, Server, ServerOptions, ToolEntry,
-        ToolRequest,
+        Call, CallError, Context, Page, Provider, ProviderDefinition, Registration, Server, ServerOptions,
+        ToolDefinition, ToolRequest,
         tests::{Peer, server},
     },
 };
@@ -45,8 +45,8 @@ fn of_pages_of(page_size: usize) -> Server {
     server().options(ServerOptions { page_size, ..ServerOptions::default() }).build()
 }
 
-fn tool(name: String) -> ToolEntry {
-    ToolEntry::new(json!({"name": name}), |call: Call| {
+fn tool(name: String) -> ToolDefinition {
+    ToolDefinition::new(json!({"name": name}), |call: Call| {
         call.complete(Outcome::Text(String::new()));
     })
 }
@@ -123,7 +123,7 @@ impl Provider for Twice {
 #[tokio::test(start_paused = true)]
 async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
     let server = of_pages_of(10);
-    let add = |name| server.add_provider(ProviderEntry::of(Twice(name))).unwrap();
+    let add = |name| server.add_provider(ProviderDefinition::of(Twice(name))).unwrap();
     let registered: [Registration; 3] = ["a", "b", "c"].map(add);
     let peer = opened(&server).await;
     let (mut names, mut cursors, mut next) = (Vec::new(), Vec::new(), None);

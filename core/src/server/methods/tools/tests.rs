@@ -4,16 +4,16 @@ use crate::{
     engine::Mirror,
     protocol::{RawJson, Revision},
     server::{
-        Call, Context, MiddlewareEntry, Next, Outcome, Server, ServerOptions, ToolEntry,
+        Call, Context, MiddlewareDefinition, Next, Outcome, Server, ServerOptions, ToolDefinition,
         tests::{Peer, modern, server, text_of},
     },
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-fn echo() -> ToolEntry {
+fn echo() -> ToolDefinition {
     let schema = json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
-    ToolEntry::new(json!({"name": "echo", "inputSchema": schema}), |call: Call| {
+    ToolDefinition::new(json!({"name": "echo", "inputSchema": schema}), |call: Call| {
         let text = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
         call.complete(Outcome::Text(text));
     })
@@ -28,12 +28,12 @@ fn mirror(region: &str) -> Mirror {
 /// H26-36, H26-37: whatever middleware does with the request, and though it never comes to the tool.
 #[tokio::test(start_paused = true)]
 async fn h26_37_headers_are_compared_with_the_body_that_came() {
-    let rewrites = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+    let rewrites = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
         let mut params = next.params().cloned().unwrap_or_default();
         params["arguments"]["region"] = "elsewhere".into();
         Ok(next.run_with(params).await?)
     });
-    let answers = MiddlewareEntry::from_fn(|_: Context, _: Next| async move {
+    let answers = MiddlewareDefinition::from_fn(|_: Context, _: Next| async move {
         Ok(json!({"content": [{"type": "text", "text": "mine"}]}))
     });
     for (middleware, said) in [(rewrites, r#"{"region":"elsewhere"}"#), (answers, "mine")] {
@@ -51,7 +51,7 @@ async fn h26_37_headers_are_compared_with_the_body_that_came() {
 #[tokio::test(start_paused = true)]
 async fn aus_10_an_alias_grants_nothing() {
     for (scope, is_granted) in [("granted", true), ("elsewhere", false)] {
-        let alias = MiddlewareEntry::from_fn(|_: Context, next: Next| async move {
+        let alias = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
             let mut params = next.params().cloned().unwrap_or_default();
             params["name"] = "echo".into();
             Ok(next.run_with(params).await?)
@@ -67,7 +67,7 @@ async fn aus_10_an_alias_grants_nothing() {
 /// A tool that gives an outcome, whose structured content is any object.
 fn gives(outcome: Outcome, debug: bool) -> Server {
     let descriptor = json!({"name": "gives", "outputSchema": {"type": "object"}});
-    let entry = ToolEntry::new(descriptor, move |call: Call| {
+    let entry = ToolDefinition::new(descriptor, move |call: Call| {
         call.complete(outcome.clone());
     });
     server().options(ServerOptions { debug, ..ServerOptions::default() }).add_tool(entry).build()
@@ -140,7 +140,7 @@ async fn misc_10_what_no_revision_defines_goes_out_as_it_was_given() {
     let result = json!({"content": [{"type": "text", "text": "x", "x-vendor": vendor}], "x-vendor": vendor});
     let result = Outcome::Result(RawJson::from_value(&result).unwrap());
     let descriptor = json!({"name": "t", "x-vendor": vendor, "annotations": {"x-vendor": vendor}});
-    let entry = ToolEntry::new(descriptor, move |call: Call| {
+    let entry = ToolDefinition::new(descriptor, move |call: Call| {
         call.complete(result.clone());
     });
     let server = server().add_tool(entry).build();

@@ -10,7 +10,7 @@ pub(super) use files::StoredFile;
 use super::{
     error::RegisterError,
     list::{Descriptor, Listed},
-    resource::{RegisteredResource, ResourceEntry},
+    resource::{RegisteredResource, ResourceDefinition},
 };
 use crate::{
     protocol::{RawJson, Revision, uri},
@@ -30,13 +30,13 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// A skill to register: its files, `SKILL.md` among them.
 #[must_use = "a skill does nothing until it is added to a server"]
-pub struct SkillEntry {
+pub struct SkillDefinition {
     root: Option<String>,
     files: Vec<SkillFile>,
     cache: CacheHints,
 }
 
-impl SkillEntry {
+impl SkillDefinition {
     /// A skill of these files. Its URI is `skill://` and its name, unless [`Self::root`] says otherwise.
     pub fn new(files: impl IntoIterator<Item = SkillFile>) -> Self {
         Self { root: None, files: files.into_iter().collect(), cache: CacheHints::default() }
@@ -103,7 +103,7 @@ fn manifest_resource(
     let handler = move |call: Call| {
         call.complete(Outcome::Content(contents.clone()));
     };
-    ResourceEntry::new(descriptor, handler).cache(cache).compile()
+    ResourceDefinition::new(descriptor, handler).cache(cache).compile()
 }
 
 /// A skill that is offered.

@@ -1,7 +1,7 @@
 //! Skills beside each other.
 
 use crate::{
-    server::{SkillEntry, SkillFile, tests::server},
+    server::{SkillDefinition, SkillFile, tests::server},
     sync::Mutex,
 };
 use std::{fmt::Debug, sync::Arc};
@@ -44,7 +44,7 @@ impl Subscriber for Kept {
 fn skl_30_skills_of_one_name_are_warned_of() {
     let skill = |root: &str| {
         let text = format!("---\nname: {}\ndescription: A skill\n---\n", root.rsplit('/').next().unwrap());
-        SkillEntry::new([SkillFile::new("SKILL.md", text)]).root(root)
+        SkillDefinition::new([SkillFile::new("SKILL.md", text)]).root(root)
     };
     let kept = Kept::default();
     tracing::subscriber::with_default(kept.clone(), || {

@@ -1,4 +1,4 @@
-//! Pipes that the host reads itself: the loan, and every way in which it ends.
+//! Host-driven reads: the handoff of a pipe, and every way in which it ends.
 
 use super::{opening::process, *};
 use crate::{
@@ -14,19 +14,19 @@ use std::{
     time::Duration,
 };
 
-/// A host with threads that read the pipes that it is lent, as an event loop does.
+/// A host with threads that read the pipes that are handed over, as an event loop does.
 struct Reader {
     host: Host,
-    state: Arc<State>,
+    state: Arc<Progress>,
 }
 
 #[derive(Default)]
-struct State {
+struct Progress {
     /// It does nothing: its loop is busy.
     blocked: AtomicBool,
     reads: AtomicUsize,
     given_back: AtomicUsize,
-    /// The pipes that are watched. A loan may lapse and be offered again without a read in between.
+    /// The pipes that are watched. A handoff may lapse and be offered again without a read in between.
     watched: Mutex<HashSet<u64>>,
     over: AtomicBool,
 }
@@ -34,14 +34,14 @@ struct State {
 impl Reader {
     fn new() -> Self {
         let host = Host::new();
-        let state = Arc::<State>::default();
+        let state = Arc::<Progress>::default();
         let (port, heard, now, alarm) =
             (host.port.clone(), Arc::clone(&host.heard), Arc::clone(&state), host.alarm.clone());
         thread::spawn(move || {
             let mut seen = 0;
             while !now.over.load(Ordering::Relaxed) {
                 let offered =
-                    heard.0.lock().unwrap().iter().skip(seen).position(|event| event.kind == EventKind::Watch);
+                    heard.0.lock().unwrap().iter().skip(seen).position(|event| event.kind == EventKind::Handoff);
                 let Some(offered) = offered else {
                     thread::sleep(Duration::from_millis(1));
                     continue;
@@ -67,12 +67,12 @@ impl Reader {
     }
 
     fn open(&self, mut what: Value) -> u64 {
-        what["driven"] = true.into();
+        what["hostDrivenReads"] = true.into();
         self.host.opened(what).0
     }
 
-    /// A connection to a server process whose pipe is lent.
-    fn lent(&self, role: &str, file: &File) -> u64 {
+    /// A connection to a server process whose pipe is handed over.
+    fn handed_over(&self, role: &str, file: &File) -> u64 {
         let connection = self.open(json!({"client": {"revision": "2025-06-18"}, "transport": process(role, file)}));
         let reads = self.reads();
         eventually("the host reads", || {
@@ -95,8 +95,8 @@ impl Reader {
     }
 }
 
-impl State {
-    /// One turn of the loop; whether the pipe is still lent.
+impl Progress {
+    /// One turn of the loop; whether the host still has the pipe.
     fn read(&self, port: &Port, handle: u64, descriptor: &std::fs::File, alarm: &Alarm) -> bool {
         let turn = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
         let ready = poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&turn)).unwrap();
@@ -107,11 +107,11 @@ impl State {
             thread::sleep(Duration::from_millis(1));
             return true;
         }
-        let lent = port.pump(handle).unwrap();
+        let goes_on = port.read_ready(handle).unwrap();
         self.reads.fetch_add(1, Ordering::Relaxed);
         // The bell was not rung for what came.
         alarm.ring();
-        lent
+        goes_on
     }
 }
 
@@ -124,13 +124,13 @@ impl Drop for Reader {
 #[test]
 fn while_messages_come_one_by_one_the_host_reads_them() {
     let (mut reader, file) = (Reader::new(), File::new());
-    let connection = reader.lent("server", &file);
+    let connection = reader.handed_over("server", &file);
     let (reads, rings) = (reader.reads(), reader.host.alarm.rings());
     for number in 0..50 {
         let message = number.to_string();
         assert_eq!(text(&reader.host.result(connection, "echo", json!({"message": message}))), message);
     }
-    // A machine that is busy may let a loan lapse, and then there are rings of the core too.
+    // A machine that is busy may let a handoff lapse, and then there are rings of the core too.
     let (read, rung) = (reader.reads() - reads, reader.host.alarm.rings() - rings);
     assert!(read >= 30, "{read} of 50 answers were read by the host");
     assert!(rung <= read + 25, "{rung} rings for {read} reads: the core must not ring for what the host reads");
@@ -138,11 +138,11 @@ fn while_messages_come_one_by_one_the_host_reads_them() {
 }
 
 #[test]
-fn many_messages_are_read_by_the_thread_and_few_are_lent_again() {
+fn many_messages_are_read_by_the_thread_and_few_are_handed_over_again() {
     let (mut reader, file) = (Reader::new(), File::new());
-    let connection = reader.lent("server", &file);
+    let connection = reader.handed_over("server", &file);
     let given_back = reader.given_back();
-    eventually("the loan is given back", || {
+    eventually("the pipe is given back", || {
         let calls: Vec<_> =
             (0..2_000).map(|n| (n, reader.host.call(connection, "echo", json!({"message": n.to_string()})))).collect();
         for (number, call) in calls {
@@ -159,9 +159,9 @@ fn many_messages_are_read_by_the_thread_and_few_are_lent_again() {
 }
 
 #[test]
-fn a_host_that_is_busy_or_takes_no_loans_stops_nothing() {
+fn a_host_that_is_busy_or_takes_no_handoff_stops_nothing() {
     let (mut reader, file) = (Reader::new(), File::new());
-    let connection = reader.lent("server", &file);
+    let connection = reader.handed_over("server", &file);
     reader.block(true);
     let reads = reader.reads();
     // The host's answers to what the server asks are the core's own: they must not wait for the host's loop.
@@ -180,13 +180,14 @@ fn a_host_that_is_busy_or_takes_no_loans_stops_nothing() {
 #[test]
 fn a_host_that_cannot_watch_is_offered_less_and_less() {
     let (mut host, file) = (Host::new(), File::new());
-    let open = json!({"driven": true, "client": {"revision": "2025-06-18"}, "transport": process("server", &file)});
+    let open =
+        json!({"hostDrivenReads": true, "client": {"revision": "2025-06-18"}, "transport": process("server", &file)});
     let connection = host.opened(open).0;
     for _ in 0..150 {
         host.result(connection, "echo", json!({"message": "x"}));
     }
     // After 8, 16, 32 and 64 turns at the earliest.
-    let offers = host.kinds().into_iter().filter(|kind| *kind == EventKind::Watch).count();
+    let offers = host.kinds().into_iter().filter(|kind| *kind == EventKind::Handoff).count();
     assert!((2..=4).contains(&offers), "{offers}");
     host.stop(0);
 }
@@ -194,7 +195,7 @@ fn a_host_that_cannot_watch_is_offered_less_and_less() {
 #[test]
 fn a_message_in_many_pieces_is_one_however_it_is_read() {
     let (mut reader, file) = (Reader::new(), File::new());
-    let connection = reader.lent("server", &file);
+    let connection = reader.handed_over("server", &file);
     for _ in 0..10 {
         let big = reader.host.result(connection, "big", json!({}));
         assert_eq!(text(&big).len(), BIG);
@@ -207,13 +208,13 @@ fn a_message_in_many_pieces_is_one_however_it_is_read() {
 #[test]
 fn a_server_that_dies_while_the_host_reads_fails_its_calls() {
     let (mut reader, file) = (Reader::new(), File::new());
-    let connection = reader.lent("server", &file);
+    let connection = reader.handed_over("server", &file);
     let call = reader.host.call(connection, "exit", json!({}));
     let failure = reader.host.failure(call);
     assert!(failure["kind"] == "transport" && failure["message"].as_str().unwrap().contains("last words"), "{failure}");
-    let closed = reader.host.event("the end", |event| event.kind == EventKind::SessionClosed);
+    let closed = reader.host.event("the end", |event| event.kind == EventKind::Closed);
     assert_eq!((closed.handle, closed.ok), (connection, false));
-    eventually("the loan is over", || !reader.host.port.pump(connection).unwrap());
+    eventually("the handoff is over", || !reader.host.port.read_ready(connection).unwrap());
     assert!(reader.host.port.watch(connection).unwrap().is_none());
     reader.host.stop(0);
 }
@@ -222,32 +223,33 @@ fn a_server_that_dies_while_the_host_reads_fails_its_calls() {
 fn a_connection_and_a_port_are_closed_while_the_host_reads_or_does_not() {
     for blocked in [false, true] {
         let (mut reader, file) = (Reader::new(), File::new());
-        let (one, other) = (reader.lent("server", &file), reader.lent("server", &file));
+        let (one, other) = (reader.handed_over("server", &file), reader.handed_over("server", &file));
         let waiting = [one, other].map(|connection| reader.host.call(connection, "gate", json!({})));
         reader.block(blocked);
         reader.host.port.close(one, 100).unwrap();
-        reader.host.event("the end", |event| event.kind == EventKind::SessionClosed && event.handle == one);
+        reader.host.event("the end", |event| event.kind == EventKind::Closed && event.handle == one);
         reader.host.stop(0);
         for call in waiting {
             assert_eq!(reader.host.failure(call)["kind"], "closed");
         }
-        assert!(!reader.host.port.pump(other).unwrap());
+        assert!(!reader.host.port.read_ready(other).unwrap());
     }
 }
 
 #[test]
-fn only_pipes_are_lent_and_only_to_hosts_that_ask() {
+fn only_pipes_are_handed_over_and_only_to_hosts_that_ask() {
     let (mut host, file) = (Host::new(), File::new());
     let (connection, _) = host.opened(json!({"client": {}, "transport": process("server", &file)}));
-    let memory = json!({"client": {}, "driven": true, "transport": {"type": "memory", "server": host.server()}});
+    let memory =
+        json!({"client": {}, "hostDrivenReads": true, "transport": {"type": "memory", "server": host.server()}});
     let (memory, _) = host.opened(memory);
     for _ in 0..30 {
         host.result(connection, "echo", json!({"message": "x"}));
         host.reply(host.request(memory, json!({"method": "ping"})));
     }
-    assert!(!host.kinds().contains(&EventKind::Watch));
+    assert!(!host.kinds().contains(&EventKind::Handoff));
     for handle in [connection, memory, 12345] {
-        assert!(!host.port.pump(handle).unwrap());
+        assert!(!host.port.read_ready(handle).unwrap());
         assert!(host.port.watch(handle).unwrap().is_none());
     }
     host.stop(0);
@@ -269,7 +271,7 @@ pub(super) fn reading_server() {
         port.complete(event.ticket, Shape::Text, "blocked".into()).unwrap();
     });
     let listener = reader.open(json!({"server": server, "transport": {"type": "stdio"}}));
-    let closed = reader.host.event("the end of the input", |event| event.kind == EventKind::SessionClosed);
+    let closed = reader.host.event("the end of the input", |event| event.kind == EventKind::Closed);
     assert_eq!((closed.handle, closed.ok), (listener, true));
     reader.host.stop(0);
     eprintln!("ended well");
