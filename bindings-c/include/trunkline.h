@@ -914,15 +914,15 @@ struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call)
 /**
  * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
  * the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
- * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `facts` is yours:
+ * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
  * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
  */
 enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
-                                           struct trunkline_text **facts,
+                                           struct trunkline_text **description,
                                            struct trunkline_error **error);
 
 /**
- * The member of these facts at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
+ * The member of this description at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
  * and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
  */
 enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
@@ -1128,10 +1128,10 @@ enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
 
 /**
  * Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
- * `facts` is yours: `trunkline_text_free`.
+ * `description` is yours: `trunkline_text_free`.
  */
 enum trunkline_result trunkline_client_facts(const struct trunkline_client *client,
-                                             struct trunkline_text **facts,
+                                             struct trunkline_text **description,
                                              struct trunkline_error **error);
 
 /**

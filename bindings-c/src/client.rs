@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::edge::failure::Failure;
@@ -40,13 +39,14 @@ pub(crate) fn connect(
     let options = options.unwrap_or(&defaults);
     let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
     let wait = !options.background;
-    let json = json!({"client": options.given.0, "transport": transport(options).0, "wait": wait}).to_string();
+    let given = Given::default().with("client", options.given.clone().0).with("transport", transport(options).0);
+    let given = given.with("wait", wait).0;
     let open = OpenHandle::new(options.notification.clone());
     let made = |handle| trunkline_client {
         port: trunkline_port { port: port.clone() },
         connection: Arc::new(Connection { port: port.clone(), handle, open: open.clone() }),
     };
-    let begin = |begun: &mut dyn FnMut(u64)| port.make(open.clone(), |core| core.open(json.as_bytes()), begun);
+    let begin = |begun: &mut dyn FnMut(u64)| port.make(open.clone(), |core| core.open(given), begun);
     if wait {
         port.check_may_wait()?;
         let connecting = made(begin(&mut |_| ())?);

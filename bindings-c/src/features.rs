@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use trunkline_bridge::message::{Notification, NotifyServer};
 
 use crate::calls::{CallCallback, Registered};
@@ -30,9 +29,8 @@ impl trunkline_server {
         let member = NAMED_BY.iter().find(|(named, _)| *named == kind).map(|(_, member)| *member);
         let name = member.and_then(|member| entry.0.get(kind)?.get(member)?.as_str()).map(str::to_owned);
         entry.put("server", self.handle());
-        let json = Value::Object(entry.0).to_string();
         let registered = Arc::new(Registered { server: self.handle(), callback });
-        let handle = self.port().make(registered, |core| core.register(kind, json.as_bytes()), registration)?;
+        let handle = self.port().make(registered, |core| core.register(kind, entry.0), registration)?;
         if let Some(name) = name {
             self.names.lock().insert((kind.to_owned(), name), handle);
         }

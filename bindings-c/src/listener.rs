@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::edge::failure::Failure;
 use crate::edge::text::Text;
 use crate::open_handle::{self, OpenHandle};
+use crate::options::Given;
 use crate::port::Port;
 
 /// An open listener of a server. Freed with `trunkline_listener_free`, which also closes it.
@@ -24,10 +25,10 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Opens a listener and waits until it listens.
-    pub(crate) fn open(port: &Arc<Port>, json: &[u8]) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn open(port: &Arc<Port>, given: Given) -> Result<Arc<Self>, Failure> {
         port.check_may_wait()?;
         let open = OpenHandle::new(None);
-        let handle = port.make(open.clone(), |core| core.open(json), |_| ())?;
+        let handle = port.make(open.clone(), |core| core.open(given.0), |_| ())?;
         let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
         Ok(Arc::new(Self { port: port.clone(), handle, url: url(&info), open }))
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
@@ -43,12 +42,10 @@ struct ServerInfo {
 impl trunkline_server {
     pub(crate) fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
         let info = options.info.clone().with("name", name).with("version", version);
-        let mut registration = json!({"info": info.0, "options": options.given.0});
-        if let Some(instructions) = &options.instructions {
-            registration["instructions"] = instructions.as_str().into();
-        }
+        let registration = Given::default().with("info", info.0).with("options", options.given.clone().0);
+        let registration = registration.with("instructions", options.instructions.clone());
         let port = options.port.clone().map_or_else(Port::new, Ok)?;
-        let handle = port.core.register("server", registration.to_string().as_bytes())?;
+        let handle = port.core.register("server", registration.0)?;
         let info: ServerInfo = serde_json::from_slice(&port.core.describe(handle)?)
             .map_err(|reason| Failure::internal(format!("the description of a server is unreadable: {reason}")))?;
         let inner = Arc::new(Server {
@@ -72,8 +69,8 @@ impl trunkline_server {
 
 impl Server {
     pub(crate) fn listen(&self, transport: Given) -> Result<Arc<Listener>, Failure> {
-        let json = json!({"server": self.handle, "transport": transport.0, "wait": true});
-        let listener = Listener::open(&self.port, json.to_string().as_bytes())?;
+        let listener = Given::default().with("server", self.handle).with("transport", transport.0).with("wait", true);
+        let listener = Listener::open(&self.port, listener)?;
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.open.is_closed());
         listeners.push(listener.clone());

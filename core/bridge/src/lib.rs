@@ -14,6 +14,7 @@ mod entries;
 mod error;
 mod event;
 mod exchanges;
+mod given;
 mod host_reads;
 mod log;
 mod log_scope;
@@ -34,5 +35,6 @@ mod verifications;
 
 pub use error::{BridgeError, ErrorKind};
 pub use event::{Bell, Event, EventKind, Lane, Shape};
+pub use given::Given;
 pub use port::Port;
 pub use slot::{Fetched, Reply};

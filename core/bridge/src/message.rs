@@ -3,9 +3,9 @@
 //! Each is declared once: its members with their JSON, and its documentation. They are read strictly, so that a misspelt
 //! member is an error and not a default.
 
-use crate::{config, error::BridgeError, event::Lane};
+use crate::{config, event::Lane};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
     client::ClientOptions,
@@ -628,37 +628,6 @@ pub(crate) fn hints(ttl: Option<Time>, scope: CacheScope) -> CacheHints {
     CacheHints::default().with_ttl(ttl.unwrap_or_default().0).with_scope(scope)
 }
 
-/// Reads what `open` is given.
-pub(crate) fn read_open(json: &[u8]) -> Result<Open, BridgeError> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Members {
-        server: Option<u64>,
-        client: Option<Map<String, Value>>,
-        transport: Map<String, Value>,
-        #[serde(default)]
-        wait: bool,
-        #[serde(default, rename = "hostDrivenReads")]
-        host_driven_reads: bool,
-    }
-    let Members { server, client, transport, wait, host_driven_reads } = config::read("open", json)?;
-    match (server, client) {
-        (Some(server), None) => {
-            Ok(Open::Listener(OpenListener { server, transport: listening(transport)?, wait, host_driven_reads }))
-        }
-        (None, Some(mut client)) => {
-            // Hosts may also give what has numbers in it apart.
-            if let Some(options) = client.shift_remove("options") {
-                let _: ClientOptions = config::read_member(OPEN, "client.options", options.clone())?;
-                client.extend(options.as_object().cloned().unwrap_or_default());
-            }
-            let client = config::read_member(OPEN, "client", Value::Object(client))?;
-            Ok(Open::Connection(OpenConnection { client, transport: connecting(transport)?, wait, host_driven_reads }))
-        }
-        _ => Err(BridgeError::invalid("open: either server or client must be given")),
-    }
-}
-
 /// The target of `open`.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
@@ -667,114 +636,4 @@ pub enum Open {
     Listener(OpenListener),
     /// A connection of a client.
     Connection(OpenConnection),
-}
-
-const OPEN: &str = "open";
-const TRANSPORT: &str = "transport";
-
-/// Where a server listens; what a client alone has is named.
-fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
-    match type_of(&mut given)?.as_str() {
-        "stdio" => nothing_else(&given).map(|()| Listening::Stdio),
-        "http" => {
-            if given.contains_key("url") {
-                return Err(BridgeError::invalid("open: a server over http has no transport.url but host and port"));
-            }
-            if given.contains_key("headers") {
-                let text = "open: transport.headers are a client's; a listener has none to give";
-                return Err(BridgeError::invalid(text));
-            }
-            // As for options: null is absent.
-            given.retain(|_, value| !value.is_null());
-            let auth = given.shift_remove("auth");
-            // `true` means the default path.
-            if given.get("sse") == Some(&Value::Bool(true)) {
-                given.shift_remove("sse");
-            }
-            let mounted =
-                given.shift_remove("mounted").map(|mounted| config::read_member(OPEN, "transport.mounted", mounted));
-            if mounted.transpose()?.unwrap_or(false) {
-                if let Some(name) = ["host", "port", "unix"].iter().find(|name| given.contains_key(**name)) {
-                    return Err(BridgeError::invalid(format!(
-                        "open: transport.{name} is for a server with a socket of its own; a mounted one has no transport.host, port or unix: the web framework listens"
-                    )));
-                }
-                let path = given.get("path").is_some();
-                let options: HttpOptions = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
-                return Ok(Listening::Mounted { path: path.then(|| options.path.clone()), options, auth });
-            }
-            if given.contains_key("unix") && (given.contains_key("host") || given.contains_key("port")) {
-                return Err(BridgeError::invalid(
-                    "open: a server listens on transport.unix or on host and port, not on both",
-                ));
-            }
-            let options = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
-            Ok(Listening::Http { options, auth })
-        }
-        _ => Err(BridgeError::invalid("open: a server listens on stdio or http")),
-    }
-}
-
-/// Where a client connects; what a listener alone has is named.
-fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
-    match type_of(&mut given)?.as_str() {
-        "child" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Child),
-        "memory" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Memory),
-        "http" => {
-            let is_listeners = |name: &&String| {
-                ["mounted", "auth"].contains(&name.as_str())
-                    || trunkline::protocol::options::fields::<HttpOptions>().any(|field| field.json == **name)
-            };
-            if let Some(option) = given.keys().find(is_listeners) {
-                let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");
-                return Err(BridgeError::invalid(text));
-            }
-            if !given.contains_key("url") {
-                return Err(BridgeError::invalid("open: a client over http needs transport.url"));
-            }
-            config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Http)
-        }
-        "stdio" => Err(BridgeError::invalid(
-            "open: a client reaches a server over stdio as a child process: use transport type child",
-        )),
-        other => {
-            Err(BridgeError::invalid(format!("open: transport.type: {other:?} is none of child, http and memory")))
-        }
-    }
-}
-
-fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
-    match given.shift_remove("type") {
-        Some(Value::String(kind)) => Ok(kind),
-        _ => Err(BridgeError::invalid("open: transport.type must be a string: stdio, http, child or memory")),
-    }
-}
-
-fn nothing_else(given: &Map<String, Value>) -> Result<(), BridgeError> {
-    match given.keys().next() {
-        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown field; stdio has no options"))),
-        None => Ok(()),
-    }
-}
-
-/// Reads what `register` is given.
-pub(crate) fn read_registration(kind: &str, json: &[u8]) -> Result<Registration, BridgeError> {
-    use config::read;
-    Ok(match kind {
-        "server" => Registration::Server(read(kind, json)?),
-        "tool" => Registration::Tool(read(kind, json)?),
-        "resource" => Registration::Resource(read(kind, json)?),
-        "resourceTemplate" => Registration::ResourceTemplate(read(kind, json)?),
-        "prompt" => Registration::Prompt(read(kind, json)?),
-        "skill" => Registration::Skill(read(kind, json)?),
-        "completion" => Registration::Completion(read(kind, json)?),
-        "provider" => Registration::Provider(read(kind, json)?),
-        "middleware" => Registration::Middleware(read(kind, json)?),
-        "verifier" => Registration::Verifier(read(kind, json)?),
-        other => {
-            return Err(BridgeError::invalid(format!(
-                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware and verifier"
-            )));
-        }
-    })
 }

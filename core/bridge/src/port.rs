@@ -7,9 +7,11 @@ use super::{
     entries::{Endpoint, HostRequest},
     error::BridgeError,
     event::{Bell, Event, Lane, Shape},
-    exchanges, log,
+    exchanges,
+    given::{self, Given},
+    log,
     log_scope::LogScope,
-    message::{self, Fail, HttpHead, Notification, Open, Registration, Request},
+    message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
     opening, register, requests,
     slot::{Fetched, Reply, Slot},
@@ -82,19 +84,10 @@ impl Port {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
-    pub fn register(&self, kind: &str, json: &[u8]) -> Result<u64, BridgeError> {
+    pub fn register(&self, kind: &str, given: impl Given) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         let state = self.open_state()?;
-        register::register(state, message::read_registration(kind, json)?)
-    }
-
-    /// [`Port::register`] with a typed message.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
-    pub fn register_message(&self, given: Registration) -> Result<u64, BridgeError> {
-        let _scope = self.log_scope();
-        register::register(self.open_state()?, given)
+        register::register(state, given::registration(kind, given)?)
     }
 
     /// Takes a registered thing away.
@@ -108,18 +101,10 @@ impl Port {
     /// Starts a listener or a connection; a `Reply` with its handle as ticket follows.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong with the JSON.
-    pub fn open(&self, json: &[u8]) -> Result<u64, BridgeError> {
-        let state = self.open_state()?;
-        opening::open(state, message::read_open(json)?)
-    }
-
-    /// [`Port::open`] with a typed message.
-    ///
-    /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
-    pub fn open_message(&self, given: Open) -> Result<u64, BridgeError> {
-        opening::open(self.open_state()?, given)
+    pub fn open(&self, given: impl Given) -> Result<u64, BridgeError> {
+        let state = self.open_state()?;
+        opening::open(state, given::open(given)?)
     }
 
     /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest deadline counts.

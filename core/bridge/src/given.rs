@@ -1,0 +1,171 @@
+//! The reading of the messages that `register` and `open` are given.
+
+use crate::{
+    config,
+    error::BridgeError,
+    message::{Connecting, Listening, Open, OpenConnection, OpenListener, Registration},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use trunkline::{client::ClientOptions, transport::HttpOptions};
+
+/// A message as a host gives it: JSON text, or its members where the host is written in Rust.
+pub trait Given {
+    /// Reads it. The error names `message` and the member that is wrong.
+    ///
+    /// # Errors
+    /// A message that is not of this type.
+    fn read<T: DeserializeOwned>(self, message: &str) -> Result<T, BridgeError>;
+}
+
+impl<Text: AsRef<[u8]> + ?Sized> Given for &Text {
+    fn read<T: DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
+        config::read(message, self.as_ref())
+    }
+}
+
+impl Given for Map<String, Value> {
+    fn read<T: DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
+        config::read_value(message, Value::Object(self))
+    }
+}
+
+const OPEN: &str = "open";
+const TRANSPORT: &str = "transport";
+
+/// Reads what `register` is given.
+pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration, BridgeError> {
+    Ok(match kind {
+        "server" => Registration::Server(given.read(kind)?),
+        "tool" => Registration::Tool(given.read(kind)?),
+        "resource" => Registration::Resource(given.read(kind)?),
+        "resourceTemplate" => Registration::ResourceTemplate(given.read(kind)?),
+        "prompt" => Registration::Prompt(given.read(kind)?),
+        "skill" => Registration::Skill(given.read(kind)?),
+        "completion" => Registration::Completion(given.read(kind)?),
+        "provider" => Registration::Provider(given.read(kind)?),
+        "middleware" => Registration::Middleware(given.read(kind)?),
+        "verifier" => Registration::Verifier(given.read(kind)?),
+        other => {
+            return Err(BridgeError::invalid(format!(
+                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware and verifier"
+            )));
+        }
+    })
+}
+
+/// Reads what `open` is given.
+pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Members {
+        server: Option<u64>,
+        client: Option<Map<String, Value>>,
+        transport: Map<String, Value>,
+        #[serde(default)]
+        wait: bool,
+        #[serde(default, rename = "hostDrivenReads")]
+        host_driven_reads: bool,
+    }
+    let Members { server, client, transport, wait, host_driven_reads } = given.read(OPEN)?;
+    match (server, client) {
+        (Some(server), None) => {
+            Ok(Open::Listener(OpenListener { server, transport: listening(transport)?, wait, host_driven_reads }))
+        }
+        (None, Some(mut client)) => {
+            // Hosts may also give what has numbers in it apart.
+            if let Some(options) = client.shift_remove("options") {
+                let _: ClientOptions = config::read_member(OPEN, "client.options", options.clone())?;
+                client.extend(options.as_object().cloned().unwrap_or_default());
+            }
+            let client = config::read_member(OPEN, "client", Value::Object(client))?;
+            Ok(Open::Connection(OpenConnection { client, transport: connecting(transport)?, wait, host_driven_reads }))
+        }
+        _ => Err(BridgeError::invalid("open: either server or client must be given")),
+    }
+}
+
+/// Where a server listens; what a client alone has is named.
+fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
+    match type_of(&mut given)?.as_str() {
+        "stdio" => nothing_else(&given).map(|()| Listening::Stdio),
+        "http" => {
+            if given.contains_key("url") {
+                return Err(BridgeError::invalid("open: a server over http has no transport.url but host and port"));
+            }
+            if given.contains_key("headers") {
+                let text = "open: transport.headers are a client's; a listener has none to give";
+                return Err(BridgeError::invalid(text));
+            }
+            // As for options: null is absent.
+            given.retain(|_, value| !value.is_null());
+            let auth = given.shift_remove("auth");
+            // `true` means the default path.
+            if given.get("sse") == Some(&Value::Bool(true)) {
+                given.shift_remove("sse");
+            }
+            let mounted =
+                given.shift_remove("mounted").map(|mounted| config::read_member(OPEN, "transport.mounted", mounted));
+            if mounted.transpose()?.unwrap_or(false) {
+                if let Some(name) = ["host", "port", "unix"].iter().find(|name| given.contains_key(**name)) {
+                    return Err(BridgeError::invalid(format!(
+                        "open: transport.{name} is for a server with a socket of its own; a mounted one has no transport.host, port or unix: the web framework listens"
+                    )));
+                }
+                let path = given.get("path").is_some();
+                let options: HttpOptions = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
+                return Ok(Listening::Mounted { path: path.then(|| options.path.clone()), options, auth });
+            }
+            if given.contains_key("unix") && (given.contains_key("host") || given.contains_key("port")) {
+                return Err(BridgeError::invalid(
+                    "open: a server listens on transport.unix or on host and port, not on both",
+                ));
+            }
+            let options = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
+            Ok(Listening::Http { options, auth })
+        }
+        _ => Err(BridgeError::invalid("open: a server listens on stdio or http")),
+    }
+}
+
+/// Where a client connects; what a listener alone has is named.
+fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
+    match type_of(&mut given)?.as_str() {
+        "child" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Child),
+        "memory" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Memory),
+        "http" => {
+            let is_listeners = |name: &&String| {
+                ["mounted", "auth"].contains(&name.as_str())
+                    || trunkline::protocol::options::fields::<HttpOptions>().any(|field| field.json == **name)
+            };
+            if let Some(option) = given.keys().find(is_listeners) {
+                let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");
+                return Err(BridgeError::invalid(text));
+            }
+            if !given.contains_key("url") {
+                return Err(BridgeError::invalid("open: a client over http needs transport.url"));
+            }
+            config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Http)
+        }
+        "stdio" => Err(BridgeError::invalid(
+            "open: a client reaches a server over stdio as a child process: use transport type child",
+        )),
+        other => {
+            Err(BridgeError::invalid(format!("open: transport.type: {other:?} is none of child, http and memory")))
+        }
+    }
+}
+
+fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
+    match given.shift_remove("type") {
+        Some(Value::String(kind)) => Ok(kind),
+        _ => Err(BridgeError::invalid("open: transport.type must be a string: stdio, http, child or memory")),
+    }
+}
+
+fn nothing_else(given: &Map<String, Value>) -> Result<(), BridgeError> {
+    match given.keys().next() {
+        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown field; stdio has no options"))),
+        None => Ok(()),
+    }
+}
