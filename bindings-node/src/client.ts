@@ -5,7 +5,7 @@ import { Connection, type ConnectTarget } from "./connection.js";
 import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { Implementation, JsonObject } from "./generated/model.js";
-import { ClientOperations } from "./generated/operations.js";
+import { ClientOperations, notifications } from "./generated/operations.js";
 import { clientOptionsTimes, type ClientOptions } from "./generated/options.js";
 import { inMilliseconds, milliseconds } from "./times.js";
 
@@ -123,7 +123,7 @@ export class Client extends ClientOperations<ClientEvents> {
 
   #receiveNotification(method: string, params: JsonObject): void {
     this.emit("notification", { method, params });
-    if (method === "notifications/tools/list_changed") this.emit("toolsChanged");
+    if (method === notifications.toolsChanged) this.emit("toolsChanged");
   }
 }
 

@@ -17,7 +17,7 @@ export { Client, type ClientEvents, type ConnectOptions, type Notification } fro
 export { type ChildProcess, type ConnectTarget } from "./connection.js";
 export * from "./generated/errors.js";
 export { ToolError } from "./errors.js";
-export { type CallOptions, type ClientRequestOptions, type Progress, type RequestOptions } from "./requests.js";
+export { type CallOptions, type ClientRequestOptions, type RequestOptions } from "./requests.js";
 export { assistant, audio, image, link, resource, text, user } from "./content.js";
 export {
   InputRequired,
@@ -33,4 +33,4 @@ export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js"
 export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema/convert.js";
 export { type StandardSchemaV1 } from "./schema/standard-schema.js";
 export type * from "./generated/model.js";
-export { type Category, type InputRequest } from "./generated/operations.js";
+export { type Category, type InputRequest, type NotificationParams } from "./generated/operations.js";

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { aborted, attempt, errorOf, stringify } from "./errors.js";
 import { CancelledError, type TrunklineError } from "./generated/errors.js";
-import type { JsonObject } from "./generated/model.js";
+import type { JsonObject, Progress } from "./generated/model.js";
 import type { RequestOptions as RequestTimes } from "./generated/options.js";
 import type { NativePort } from "./native.js";
 import { milliseconds } from "./times.js";
@@ -12,13 +12,6 @@ import { milliseconds } from "./times.js";
 export interface RequestOptions extends RequestTimes {
   /** Cancels the request. */
   signal?: AbortSignal;
-}
-
-/** The progress of a request. */
-export interface Progress {
-  progress: number;
-  total?: number;
-  message?: string;
 }
 
 /** Options of requests that may report progress. */

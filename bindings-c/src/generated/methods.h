@@ -13,3 +13,18 @@
 #define TRUNKLINE_METHOD_PING "ping"
 #define TRUNKLINE_METHOD_READ_RESOURCE "resources/read"
 #define TRUNKLINE_METHOD_SAMPLE "sampling/createMessage"
+
+/** The progress of a request. */
+#define TRUNKLINE_NOTIFICATION_PROGRESS "notifications/progress"
+/** A log message of the server. */
+#define TRUNKLINE_NOTIFICATION_LOG "notifications/message"
+/** The tools of the server have changed. */
+#define TRUNKLINE_NOTIFICATION_TOOLS_CHANGED "notifications/tools/list_changed"
+/** The resources or resource templates of the server have changed. */
+#define TRUNKLINE_NOTIFICATION_RESOURCES_CHANGED "notifications/resources/list_changed"
+/** The prompts of the server have changed. */
+#define TRUNKLINE_NOTIFICATION_PROMPTS_CHANGED "notifications/prompts/list_changed"
+/** A resource that was subscribed to has changed. */
+#define TRUNKLINE_NOTIFICATION_RESOURCE_UPDATED "notifications/resources/updated"
+/** An elicitation by URL is complete (2025-11-25). */
+#define TRUNKLINE_NOTIFICATION_ELICITATION_COMPLETE "notifications/elicitation/complete"

@@ -632,6 +632,34 @@ export interface ListRootsResult {
   _meta?: JsonObject;
 }
 
+/** The progress of a request. */
+export interface Progress {
+  /** How far it is; rises with each notification. */
+  progress: number;
+  /** The value at the end, if it is known. */
+  total?: number;
+  /** The progress in words (2025-03-26 and later). */
+  message?: string;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
+/** A resource has changed. */
+export interface ResourceUpdated {
+  /** The URI; it may lie below the one that was subscribed to. */
+  uri: string;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
+/** An elicitation by URL is complete. */
+export interface ElicitationComplete {
+  /** The id that the request for the elicitation had. */
+  elicitationId: string;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
 /** Parameters of `sample`. */
 export interface SamplingParams {
   /** The most tokens to generate. */

@@ -8,16 +8,20 @@ import type {
   CompleteContext,
   CompleteResult,
   CompletionReference,
+  ElicitationComplete,
   GetPromptResult,
   JsonObject,
   ListPromptsResult,
   ListResourceTemplatesResult,
   ListResourcesResult,
   ListToolsResult,
+  LogMessage,
+  Progress,
   Prompt,
   ReadResourceResult,
   Resource,
   ResourceTemplate,
+  ResourceUpdated,
   SamplingMessage,
   SamplingParams,
   Tool,
@@ -50,6 +54,32 @@ export const methods = {
   sample: "sampling/createMessage",
   listRoots: "roots/list",
 } as const;
+
+/** The methods of the notifications that a client receives. */
+export const notifications = {
+  /** The progress of a request. */
+  progress: "notifications/progress",
+  /** A log message of the server. */
+  log: "notifications/message",
+  /** The tools of the server have changed. */
+  toolsChanged: "notifications/tools/list_changed",
+  /** The resources or resource templates of the server have changed. */
+  resourcesChanged: "notifications/resources/list_changed",
+  /** The prompts of the server have changed. */
+  promptsChanged: "notifications/prompts/list_changed",
+  /** A resource that was subscribed to has changed. */
+  resourceUpdated: "notifications/resources/updated",
+  /** An elicitation by URL is complete (2025-11-25). */
+  elicitationComplete: "notifications/elicitation/complete",
+} as const;
+
+/** The parameters of the notifications that have some. */
+export interface NotificationParams {
+  progress: Progress;
+  log: LogMessage;
+  resourceUpdated: ResourceUpdated;
+  elicitationComplete: ElicitationComplete;
+}
 
 /** The requests of a client, one method each. */
 export abstract class ClientOperations<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
+from ._generated import methods
 from ._generated.models import CreateMessageResult, ElicitAction, ListRootsResult, Root
 from ._generated.option_names import SAMPLE_OPTIONS
 from .messages import Message
@@ -105,7 +106,7 @@ def elicit(message: str, schema: Any) -> InputRequest[Any]:
         content: dict[str, Any] = answer.get("content") or {}
         return ElicitResult("accept", content if form.read is None else form.read(content))
 
-    return InputRequest("elicitation/create", {"message": message, "requestedSchema": form.schema}, read)
+    return InputRequest(methods.ELICIT, {"message": message, "requestedSchema": form.schema}, read)
 
 
 def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> InputRequest[ElicitResult[None]]:
@@ -117,7 +118,7 @@ def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> 
         elicitation_id: what `Server.elicitation_complete` calls it (default: one that nobody can guess).
     """
     params = camel_case(mode="url", message=message, url=url, elicitation_id=elicitation_id)
-    return InputRequest("elicitation/create", params, lambda answer: ElicitResult(answer["action"]))
+    return InputRequest(methods.ELICIT_URL, params, lambda answer: ElicitResult(answer["action"]))
 
 
 def sample(
@@ -131,12 +132,12 @@ def sample(
         options: see `SampleOptions`.
     """
     params = {"messages": _messages(messages), "maxTokens": max_tokens, **encoded(SAMPLE_OPTIONS, options)}
-    return InputRequest("sampling/createMessage", jsonable(params), CreateMessageResult.from_json)
+    return InputRequest(methods.SAMPLE, jsonable(params), CreateMessageResult.from_json)
 
 
 def list_roots() -> InputRequest[list[Root]]:
     """Asks for the directories and files that the client lets the server work in."""
-    return InputRequest("roots/list", None, lambda answer: ListRootsResult.from_json(answer).roots)
+    return InputRequest(methods.LIST_ROOTS, None, lambda answer: ListRootsResult.from_json(answer).roots)
 
 
 def _messages(given: Messages) -> list[Any]:

@@ -25,12 +25,12 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
     ]
     .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
     .into_iter()
-    .chain([(format!("{FOLDER}/methods.h"), methods(&surface.operations))])
+    .chain([(format!("{FOLDER}/methods.h"), methods(surface))])
     .collect()
 }
 
 /// The macros of methods, which the header has after its first lines.
-fn methods(operations: &[Operation]) -> String {
+fn methods(Surface { operations, notifications, .. }: &Surface) -> String {
     let mut names = BTreeMap::new();
     for Operation { name, method, fixed, .. } in operations {
         if fixed.is_empty() {
@@ -39,10 +39,21 @@ fn methods(operations: &[Operation]) -> String {
     }
     let macros: String =
         names.iter().map(|(name, method)| format!("#define TRUNKLINE_METHOD_{name} \"{method}\"\n")).collect();
+    let received: String = notifications
+        .iter()
+        .map(|row| {
+            format!(
+                "/** {} */\n#define TRUNKLINE_NOTIFICATION_{} \"{}\"\n",
+                row.doc,
+                row.name.to_uppercase(),
+                row.method
+            )
+        })
+        .collect();
     format!(
         "/* {MARK} */\n\n\
          /** Methods that have functions of their own here, for `trunkline_client_request` and \
-         `trunkline_call_start_request`. */\n{macros}"
+         `trunkline_call_start_request`. */\n{macros}\n{received}"
     )
 }
 

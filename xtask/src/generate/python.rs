@@ -130,6 +130,11 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
             &options(surface).0,
         ),
         file("_generated/option_names.py", "The names of options in JSON.", &options(surface).1),
+        file(
+            "_generated/methods.py",
+            "The methods of the protocol that this package knows by name.",
+            &methods(surface),
+        ),
         file("client/_generated/operations.py", "The requests of an asyncio client.", &operations),
         file("client/_generated/sync_operations.py", "The requests of a blocking client.", &to_sync(&operations, "")),
         file(
@@ -149,6 +154,19 @@ fn file(path: &str, doc: &str, text: &str) -> File {
         format!("{PACKAGE}/{path}"),
         format!("# {MARK}\n\"\"\"{doc}\"\"\"\n\nfrom __future__ import annotations\n\n{text}"),
     )
+}
+
+/// Constants for the methods of operations and notifications.
+fn methods(surface: &Surface) -> String {
+    let mut text = String::from("from typing import Final\n\n");
+    for row in &surface.operations {
+        let _ = writeln!(text, "{}: Final = \"{}\"", row.name.to_uppercase(), row.method);
+    }
+    text += "\n# Notifications that a client receives.\n";
+    for row in &surface.notifications {
+        let _ = writeln!(text, "{}: Final = \"{}\"", row.name.to_uppercase(), row.method);
+    }
+    text
 }
 
 /// A module without its docstring and its `__future__` import.

@@ -17,6 +17,7 @@ pub(crate) struct Surface {
     /// Behind the models that they need themselves.
     pub(crate) models: Vec<Model>,
     pub(crate) operations: Vec<Operation>,
+    pub(crate) notifications: Vec<Notification>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -120,6 +121,17 @@ pub(crate) struct Operation {
     pub(crate) until: Option<String>,
     /// `true` if progress is worth asking for.
     pub(crate) progress: bool,
+}
+
+/// A notification that a client receives.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Notification {
+    /// In snake case, such as `tools_changed`.
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) method: String,
+    /// The model of the parameters, if there are any.
+    pub(crate) params: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::surface::{
-    Caller, ErrorKind, Field, Model, ObjectModel, Operation, Presence, Record, Surface, Type, UnionModel, Unit,
-    ValuesModel,
+    Caller, ErrorKind, Field, Model, Notification, ObjectModel, Operation, Presence, Record, Surface, Type, UnionModel,
+    Unit, ValuesModel,
 };
 use super::text::{camel, pascal, snake, wrapped};
 use super::{File, MARK};
@@ -56,7 +56,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("errors", errors(&surface.errors)),
         file("error-classes", error_classes(&surface.errors)),
         file("model", models(surface)),
-        file("operations", operations(&surface.operations)),
+        file("operations", operations(&surface.operations, &surface.notifications)),
     ];
     if !surface.options.is_empty() {
         files.push(file("options", options(&surface.options)));
@@ -252,7 +252,7 @@ fn documented(field: &Field) -> String {
 }
 
 /// A class with a method for each request of a client, and a function for each request of a handler.
-fn operations(rows: &[Operation]) -> String {
+fn operations(rows: &[Operation], notifications: &[Notification]) -> String {
     let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
     let lists: Vec<(&str, &str)> =
         client.iter().filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?)))).collect();
@@ -266,8 +266,18 @@ fn operations(rows: &[Operation]) -> String {
     for row in rows {
         _ = writeln!(body, "  {}: \"{}\",", camel(&row.name), row.method);
     }
+    body.push_str("} as const;\n\n/** The methods of the notifications that a client receives. */\nexport const notifications = {\n");
+    for row in notifications {
+        _ = writeln!(body, "  /** {} */\n  {}: \"{}\",", row.doc.trim(), camel(&row.name), row.method);
+    }
+    body.push_str("} as const;\n\n/** The parameters of the notifications that have some. */\nexport interface NotificationParams {\n");
+    for row in notifications {
+        if let Some(params) = &row.params {
+            _ = writeln!(body, "  {}: {};", camel(&row.name), renamed(params));
+        }
+    }
     body.push_str(
-        "} as const;
+        "}
 
 /** The requests of a client, one method each. */
 export abstract class ClientOperations<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> {
@@ -313,6 +323,7 @@ export const clientRequests = {{
             used.extend(model_of(&field.ty).map(renamed));
         }
     }
+    used.extend(notifications.iter().filter_map(|row| row.params.as_deref()).map(renamed));
     used.retain(|name| !REPLACED.contains(name) && names_word(&body, name));
     used.sort_unstable();
     used.dedup();

@@ -1,4 +1,4 @@
-//! Proves that the native parts of bindings know no method of the protocol.
+//! Proves that no binding spells a method of the protocol by hand: generated files have the names.
 //!
 //! The `Cargo.toml` files, the cargo features and `clippy.toml` prove the layers of the core (`docs/architecture.md`).
 
@@ -10,8 +10,14 @@ use crate::stamp::files_under;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// The native parts of bindings, which pass methods through and name none (the charter in `docs/bridge.md`).
-const NATIVES: [&str; 3] = ["bindings-python/src", "bindings-node/native", "bindings-c/src"];
+/// The sources of the bindings (the charter in `docs/bridge.md`).
+const BINDINGS: [&str; 5] = [
+    "bindings-python/src",
+    "bindings-python/python/trunkline",
+    "bindings-node/native",
+    "bindings-node/src",
+    "bindings-c/src",
+];
 /// Where the methods stand.
 const METHODS: &str = "core/proto/src/protocol/method.rs";
 
@@ -24,12 +30,8 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         count.failed += 1;
         count.said.push_str(&format!("{METHODS} names no method that xtask/src/test/methods.rs could find\n"));
     }
-    for folder in NATIVES {
-        // Generated operations follow from the rows of the core.
-        let generated = workspace.path(folder).join("generated");
-        for file in
-            files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file) && !file.starts_with(&generated))
-        {
+    for folder in BINDINGS {
+        for file in files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file)) {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
             let words = protocol_words(&methods, &text);
             match words.is_empty() {
@@ -53,22 +55,28 @@ fn methods_in(table: &str) -> Vec<&str> {
     rows.map(|(_, name)| name).filter(|name| name.contains('/') && !name.contains(' ')).collect()
 }
 
-/// The methods that stand in the code of a file; every notification counts, known or put together.
+/// The methods that stand as a string in the code of a file; every notification counts, known or put together. Examples
+/// in docs are between backquotes.
 fn protocol_words(methods: &[&str], text: &str) -> Vec<(usize, String)> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default()).enumerate();
-    let words = methods.iter().copied().chain(["notifications/"]);
+    let words = methods.iter().map(|method| format!("\"{method}\"")).chain(["\"notifications/".to_owned()]);
     lines
+        .filter(|(_, line)| !line.contains('`'))
         .flat_map(|(index, line)| {
             let found: Vec<_> = words.clone().filter(|word| line.contains(word)).collect();
-            found.into_iter().take(1).map(move |word| (index + 1, word.to_owned()))
+            found.into_iter().take(1).map(move |word| (index + 1, word))
         })
         .collect()
 }
 
-/// Rust, but not the tests of a module in a file of their own.
+/// The source files that people write; generated ones follow from the rows of the core.
 fn is_code(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "rs") && !file.ends_with("tests.rs")
+    let is_source =
+        file.extension().is_some_and(|extension| ["rs", "py", "ts"].iter().any(|known| extension == *known));
+    let is_generated =
+        file.components().any(|part| part.as_os_str() == "generated" || part.as_os_str() == "_generated");
+    is_source && !is_generated && !file.ends_with("tests.rs")
 }
 
 #[cfg(test)]

@@ -1519,3 +1519,126 @@ class ListRootsResult(Model):
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
+
+
+class Progress(Model):
+    """The progress of a request."""
+
+    __slots__ = (
+        "message",
+        "meta",
+        "progress",
+        "total",
+    )
+
+    progress: float
+    """How far it is; rises with each notification."""
+
+    total: float | None
+    """The value at the end, if it is known."""
+
+    message: str | None
+    """The progress in words (2025-03-26 and later)."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(
+        self,
+        progress: float,
+        *,
+        total: float | None = None,
+        message: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.progress = progress
+        self.total = total
+        self.message = message
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Progress:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(json["progress"], total=json.get("total"), message=json.get("message"), meta=json.get("_meta"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"progress": self.progress}
+        if self.total is not None:
+            json["total"] = self.total
+        if self.message is not None:
+            json["message"] = self.message
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
+
+
+class ResourceUpdated(Model):
+    """A resource has changed."""
+
+    __slots__ = (
+        "meta",
+        "uri",
+    )
+
+    uri: str
+    """The URI; it may lie below the one that was subscribed to."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(self, uri: str, *, meta: Mapping[str, Any] | None = None) -> None:
+        self.uri = uri
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ResourceUpdated:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "uri"), meta=json.get("_meta"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"uri": self.uri}
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
+
+
+class ElicitationComplete(Model):
+    """An elicitation by URL is complete."""
+
+    __slots__ = (
+        "elicitation_id",
+        "meta",
+    )
+
+    elicitation_id: str
+    """The id that the request for the elicitation had."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(self, elicitation_id: str, *, meta: Mapping[str, Any] | None = None) -> None:
+        self.elicitation_id = elicitation_id
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ElicitationComplete:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "elicitationId"), meta=json.get("_meta"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"elicitationId": self.elicitation_id}
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
+from .._generated import methods
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
@@ -26,8 +27,6 @@ OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
 
 # Seconds that a server gets to end by itself when its client closes; then a child process is asked, and at last killed.
 CLOSE_DEADLINE: Final = 2.0
-_PROGRESS: Final = "notifications/progress"
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 
 if TYPE_CHECKING:
@@ -101,11 +100,11 @@ class Connection:
         """The receiver of the notifications of the connection; `run` calls a callback of the user."""
 
         def receive(method: str, params: Any, ticket: int) -> None:
-            if ticket and method == _PROGRESS:
+            if ticket and method == methods.PROGRESS:
                 if (on_progress := progress.get(ticket)) is not None:
                     run(on_progress, (params.get("progress", 0), params.get("total"), params.get("message")))
                 return
-            if method == _TOOLS_CHANGED and self.on_tools_changed is not None:
+            if method == methods.TOOLS_CHANGED and self.on_tools_changed is not None:
                 run(self.on_tools_changed, ())
             if self.on_notification is not None:
                 run(self.on_notification, (method, params))

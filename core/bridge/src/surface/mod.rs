@@ -14,7 +14,7 @@ use trunkline::protocol::{
     Revision,
     describe::{Field, Object, Type, Unit},
     method::Role,
-    operation::{self, Operation, Params},
+    operation::{self, Operation, Params, ServerNotification},
     options::Options,
     project::field_span,
 };
@@ -42,6 +42,7 @@ pub fn surface() -> Value {
     messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
+    let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
         "errors": ErrorKind::ALL.map(error),
@@ -50,6 +51,7 @@ pub fn surface() -> Value {
         "messages": messages,
         "models": models.all,
         "operations": operations,
+        "notifications": notifications,
     })
 }
 
@@ -118,6 +120,15 @@ impl Models {
             "since": row.since().map(Revision::as_str),
             "until": row.until().map(Revision::as_str),
             "progress": row.progress,
+        })
+    }
+
+    fn notification(&mut self, row: &'static ServerNotification) -> Value {
+        json!({
+            "name": row.name,
+            "doc": text(row.doc),
+            "method": row.method,
+            "params": row.params.as_ref().map(|ty| self.named(ty)),
         })
     }
 

@@ -160,6 +160,65 @@ macro_rules! described_operations {
 
 client_operations!(described_operations);
 
+/// A notification that a client receives.
+#[derive(Debug)]
+pub struct ServerNotification {
+    /// The name in Rust; other languages spell it in their own case.
+    pub name: &'static str,
+    /// The documentation, a line each.
+    pub doc: &'static [&'static str],
+    /// The method on the wire.
+    pub method: &'static str,
+    /// The parameters, if it has any.
+    pub params: Option<Type>,
+}
+
+/// The notifications that a client receives.
+pub static NOTIFICATIONS: &[ServerNotification] = &[
+    ServerNotification {
+        name: "progress",
+        doc: &[" The progress of a request."],
+        method: method::PROGRESS,
+        params: Some(Progress::TYPE),
+    },
+    ServerNotification {
+        name: "log",
+        doc: &[" A log message of the server."],
+        method: method::LOG_MESSAGE,
+        params: Some(LogMessage::TYPE),
+    },
+    ServerNotification {
+        name: "tools_changed",
+        doc: &[" The tools of the server have changed."],
+        method: method::TOOLS_LIST_CHANGED,
+        params: None,
+    },
+    ServerNotification {
+        name: "resources_changed",
+        doc: &[" The resources or resource templates of the server have changed."],
+        method: method::RESOURCES_LIST_CHANGED,
+        params: None,
+    },
+    ServerNotification {
+        name: "prompts_changed",
+        doc: &[" The prompts of the server have changed."],
+        method: method::PROMPTS_LIST_CHANGED,
+        params: None,
+    },
+    ServerNotification {
+        name: "resource_updated",
+        doc: &[" A resource that was subscribed to has changed."],
+        method: method::RESOURCES_UPDATED,
+        params: Some(ResourceUpdated::TYPE),
+    },
+    ServerNotification {
+        name: "elicitation_complete",
+        doc: &[" An elicitation by URL is complete (2025-11-25)."],
+        method: method::ELICITATION_COMPLETE,
+        params: Some(ElicitationComplete::TYPE),
+    },
+];
+
 /// The operations of a handler: requests to the client of its call.
 pub static HANDLER: &[Operation] = &[
     Operation {
@@ -238,6 +297,7 @@ const fn client_request(method: &'static str, result: Type) -> Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::method::Kind;
     use Revision::*;
 
     fn operation(name: &str) -> &'static Operation {
@@ -250,6 +310,14 @@ mod tests {
         assert_eq!((operation("elicit").since(), operation("elicit").until()), (Some(V2025_06_18), None));
         assert_eq!(operation("ping").until(), None, "discovery takes its place");
         assert_eq!(operation("list_resource_templates").list_member(), Some("resourceTemplates"));
+    }
+
+    #[test]
+    fn every_notification_is_one_that_servers_send() {
+        for notification in NOTIFICATIONS {
+            let sent = |revision| Method::find(notification.method, Kind::Notification, Role::Server, revision);
+            assert!(Revision::ALL.into_iter().any(|revision| sent(revision).is_some()), "{}", notification.name);
+        }
     }
 
     #[test]

@@ -43,6 +43,7 @@ const CLUSTERS: &[Cluster] = &[
             "protocol::model::elicitation",
             "protocol::model::form",
             "protocol::model::logging",
+            "protocol::model::notification",
             "protocol::model::prompt",
             "protocol::model::resource",
             "protocol::model::root",

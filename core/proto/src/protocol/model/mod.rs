@@ -11,6 +11,7 @@ mod elicitation;
 mod form;
 mod implementation;
 mod logging;
+mod notification;
 mod prompt;
 mod resource;
 mod root;
@@ -34,6 +35,7 @@ pub use elicitation::{ElicitAction, ElicitFormParams, ElicitParams, ElicitResult
 pub use form::{Choice, Choices, Field, FormFields, FormSchema};
 pub use implementation::{Icon, Implementation};
 pub use logging::{LogMessage, LoggingLevel};
+pub use notification::{ElicitationComplete, Progress, ResourceUpdated};
 pub use prompt::{GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceTemplate};
 pub use root::{ListRootsResult, Root};

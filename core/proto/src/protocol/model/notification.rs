@@ -1,0 +1,52 @@
+//! The parameters of notifications that a client receives.
+
+use super::JsonObject;
+
+json_object! {
+    /// The progress of a request.
+    pub struct Progress {
+        /// How far it is; rises with each notification.
+        required progress: f64 = "progress",
+        /// The value at the end, if it is known.
+        optional total: f64 = "total",
+        /// The progress in words (2025-03-26 and later).
+        optional message: String = "message",
+        /// Metadata, by reverse-domain name.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// A resource has changed.
+    pub struct ResourceUpdated {
+        /// The URI; it may lie below the one that was subscribed to.
+        required uri: String = "uri",
+        /// Metadata, by reverse-domain name.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// An elicitation by URL is complete.
+    pub struct ElicitationComplete {
+        /// The id that the request for the elicitation had.
+        required elicitation_id: String = "elicitationId",
+        /// Metadata, by reverse-domain name.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn progress_round_trips() {
+        let wire = json!({"progress": 1.5, "total": 3.0, "message": "half", "x": 1});
+        let read: Progress = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!((read.progress, read.total), (1.5, Some(3.0)));
+        assert_eq!(serde_json::to_value(read).unwrap(), wire);
+        assert!(serde_json::from_value::<ResourceUpdated>(json!({})).is_err());
+    }
+}
