@@ -62,7 +62,7 @@ pub(crate) struct Port {
     /// In a forked child the locks may be held by threads that do not exist there.
     pid: u32,
     /// The descriptor that the host's event loop watches.
-    alarm: Arc<Alarm>,
+    alarm: Arc<HostAlarm>,
     waiting: Arc<Waiting>,
     state: Mutex<State>,
     /// A thread has the turn.
@@ -116,8 +116,32 @@ pub(crate) struct Look {
     has_turn: bool,
 }
 
+/// The alarm of the host's event loop. Until the host asks for its descriptor, nothing is written to it.
+struct HostAlarm {
+    alarm: Alarm,
+    is_watched: AtomicBool,
+}
+
+impl HostAlarm {
+    fn new() -> Result<Self, Failure> {
+        Ok(Self { alarm: Alarm::new()?, is_watched: AtomicBool::new(false) })
+    }
+
+    fn set(&self) {
+        if self.is_watched.load(Ordering::SeqCst) {
+            self.alarm.set();
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_watched.load(Ordering::SeqCst) {
+            self.alarm.clear();
+        }
+    }
+}
+
 struct QueueBell {
-    alarm: Arc<Alarm>,
+    alarm: Arc<HostAlarm>,
     waiting: Arc<Waiting>,
 }
 
@@ -136,7 +160,7 @@ pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
 impl Port {
     pub(crate) fn new() -> Result<Arc<Self>, Failure> {
         sigpipe::ignore();
-        let (alarm, waiting) = (Arc::new(Alarm::new()?), Arc::new(Waiting::new()?));
+        let (alarm, waiting) = (Arc::new(HostAlarm::new()?), Arc::new(Waiting::new()?));
         let bell = QueueBell { alarm: alarm.clone(), waiting: waiting.clone() };
         let port = Self {
             core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone())),
@@ -154,7 +178,13 @@ impl Port {
     }
 
     pub(crate) fn descriptor(&self) -> isize {
-        self.alarm.raw()
+        // A change before this was not written; one after it is.
+        if !self.alarm.is_watched.swap(true, Ordering::SeqCst)
+            && (self.is_pending() || self.dispatch_must_return.load(Ordering::SeqCst))
+        {
+            self.alarm.set();
+        }
+        self.alarm.alarm.raw()
     }
 
     pub(crate) fn check_process(&self) -> Result<(), Failure> {

@@ -263,7 +263,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn take(&self) -> Result<Option<Event>, BridgeError> {
-        Ok(self.state()?.queue.drain(Lane::Queue, 1, Duration::ZERO).pop())
+        Ok(self.state()?.queue.take(Lane::Queue))
     }
 
     /// The number of events that wait in the main lane.

@@ -249,6 +249,15 @@ impl Queue {
         taken.into_iter().map(|item| self.finish(item)).collect()
     }
 
+    /// Takes the first event, without waiting.
+    pub(super) fn take(&self, lane: Lane) -> Option<Event> {
+        if lane == Lane::Queue {
+            self.drained.store(true, Ordering::Relaxed);
+        }
+        let item = self.lanes[lane as usize].items.lock().pop_front();
+        item.map(|item| self.finish(item))
+    }
+
     fn finish(&self, item: Item) -> Event {
         match item {
             Item::Event(event) => {
