@@ -109,6 +109,7 @@ pub mod auth;
 pub mod bridge_support;
 #[cfg(feature = "client")]
 pub mod client;
+pub mod client_auth;
 pub mod prelude;
 pub mod runtime;
 #[cfg(feature = "server")]

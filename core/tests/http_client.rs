@@ -22,8 +22,10 @@ use tokio::{
 };
 use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
+    client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
     engine::RevisionChoice,
     protocol::{RawJson, Revision},
+    runtime::Task,
     server::{Context, Params, Server, Tool, ToolDefinition},
     transport::HttpOptions,
 };
@@ -830,4 +832,73 @@ async fn answers_are_bounded() {
         assert!(error.to_string().contains("1000 bytes"), "{error}");
         client.close().await;
     }
+}
+
+// ---- credentials ----
+
+/// Credentials that somebody takes his time to give.
+struct SlowAuth {
+    pause: Duration,
+    given: AtomicUsize,
+    accepts: bool,
+}
+
+impl ClientAuth for SlowAuth {
+    fn headers(&self, _: &OutgoingRequest) -> Task<Result<Vec<(String, String)>, AuthError>> {
+        let given = self.given.load(Ordering::SeqCst);
+        let header = ("authorization".to_owned(), format!("Bearer t{given}"));
+        Box::pin(async move { Ok(if given == 0 { Vec::new() } else { vec![header] }) })
+    }
+
+    fn refused(&self, _: &OutgoingRequest, denial: Denial) -> Task<Result<bool, AuthError>> {
+        assert_eq!((denial.status, denial.challenges), (401, vec![r#"Bearer scope="a""#.to_owned()]));
+        self.given.fetch_add(1, Ordering::SeqCst);
+        let (pause, accepts) = (self.pause, self.accepts);
+        Box::pin(async move {
+            sleep(pause).await;
+            if accepts { Ok(true) } else { Err(AuthError("the user does not want to".to_owned())) }
+        })
+    }
+}
+
+async fn guarded() -> Scripted {
+    let denied = || (0, http(401, "WWW-Authenticate: Bearer scope=\"a\"\r\n", ""));
+    Scripted::new(move |request| match (request.header("authorization"), request.rpc()) {
+        (Some("Bearer t1"), "initialize") => (0, json_answer(200, &initialized(request, "2025-11-25"))),
+        (Some("Bearer t1"), "notifications/initialized") => (0, http(202, "", "")),
+        (Some("Bearer t2"), "tools/list") => (0, json_answer(200, &result(request, json!({"tools": []})))),
+        _ => denied(),
+    })
+    .await
+}
+
+fn with_auth(pause: Duration, accepts: bool) -> (ClientOptions, Arc<SlowAuth>) {
+    let auth = Arc::new(SlowAuth { pause, given: AtomicUsize::new(0), accepts });
+    let options = ClientOptions::default()
+        .with_revision(RevisionChoice::Legacy)
+        .with_connect_timeout(Duration::from_millis(300))
+        .with_timeout(Duration::from_millis(300))
+        .with_auth(Some(Arc::clone(&auth) as Arc<dyn ClientAuth>));
+    (options, auth)
+}
+
+/// AUC-04, AUC-31: the credentials are on every request, and the time for giving them counts for no deadline.
+#[tokio::test]
+async fn auc_04_and_auc_31_a_refused_request_is_made_again_with_credentials() {
+    let server = guarded().await;
+    let (options, auth) = with_auth(Duration::from_millis(700), true);
+    let client = Client::connect_with(&*server.url, options, ()).await.unwrap();
+    assert!(client.list_tools().await.unwrap().is_empty());
+    assert_eq!(server.seen("notifications/initialized").header("authorization"), Some("Bearer t1"));
+    assert_eq!(auth.given.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn refused_credentials_fail_the_connection_once() {
+    let server = guarded().await;
+    let (options, auth) = with_auth(Duration::ZERO, false);
+    let error = Client::connect_with(&*server.url, options, ()).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Transport);
+    assert!(error.to_string().contains("the user does not want to"), "{error}");
+    assert_eq!(auth.given.load(Ordering::SeqCst), 1);
 }

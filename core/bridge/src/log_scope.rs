@@ -112,6 +112,14 @@ impl Inbox for Scoped<Arc<dyn Inbox>> {
         self.inner.awaits(id)
     }
 
+    fn pause(&self, id: &RequestId) {
+        self.inner.pause(id);
+    }
+
+    fn resume(&self, id: &RequestId) {
+        self.inner.resume(id);
+    }
+
     fn failed(&self, id: &RequestId, failure: LinkFailure) {
         let _scope = LogScope::begin(&self.queue);
         self.inner.failed(id, failure);

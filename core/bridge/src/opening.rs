@@ -105,7 +105,7 @@ fn connector(
         }
         Connecting::Http(HttpEndpoint { url, headers }) => {
             let connector = HttpConnector::new(&url, &headers, options.limits());
-            Ok(Arc::new(connector.map_err(BridgeError::invalid)?))
+            Ok(Arc::new(connector.map_err(BridgeError::invalid)?.with_auth(options.auth.clone())))
         }
     }
 }

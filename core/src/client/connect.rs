@@ -16,6 +16,7 @@ use crate::{
     wire_log::Direction,
 };
 use std::{
+    future::Future,
     sync::{Arc, Weak, atomic::Ordering},
     time::{Duration, Instant},
 };
@@ -32,9 +33,8 @@ impl Client {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
-        let deadline = later(runtime.now(), options.connect_timeout);
-        let inner = Inner::new(Arc::clone(&runtime), connector.transport(), options, events);
-        let opened = until(&*runtime, deadline, inner.find_revision(&*connector, deadline)).await;
+        let inner = Inner::new(runtime, connector.transport(), options, events);
+        let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
             Ok(()) => {
                 inner.listen().await;
@@ -68,18 +68,37 @@ impl Inner {
         format!("{who} did not answer within {:?}, the time for connecting{words}", self.options.connect_timeout)
     }
 
+    /// The end of the time for connecting. It moves while a person is asked.
+    fn connect_deadline(&self) -> Instant {
+        let paused = self.pauses.total(self.runtime.now());
+        later(self.began, self.options.connect_timeout.saturating_add(paused))
+    }
+
+    async fn until_connect_deadline<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = std::pin::pin!(future);
+        loop {
+            let deadline = self.connect_deadline();
+            if let Some(value) = until(&*self.runtime, deadline, future.as_mut()).await {
+                return Some(value);
+            }
+            if self.connect_deadline() <= self.runtime.now() {
+                return None;
+            }
+        }
+    }
+
     /// Negotiates; a server that is known to be of the legacy era is not probed again.
-    async fn find_revision(self: &Arc<Self>, connector: &dyn Connector, deadline: Instant) -> Result<(), ClientError> {
+    async fn find_revision(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
         let choice = self.options.revision;
         let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
-        let Some(server) = server else { return self.negotiate(connector, choice, deadline).await };
+        let Some(server) = server else { return self.negotiate(connector, choice).await };
         if era_cache::known(server, self.runtime.now()) == Some(Era::Legacy) {
-            if self.negotiate(connector, RevisionChoice::Legacy, deadline).await.is_ok() {
+            if self.negotiate(connector, RevisionChoice::Legacy).await.is_ok() {
                 return Ok(());
             }
             era_cache::forget(server);
         }
-        self.negotiate(connector, choice, deadline).await?;
+        self.negotiate(connector, choice).await?;
         let revision = self.conversation.lock().revision();
         if let Some(revision) = revision {
             era_cache::keep(server, revision.era(), self.runtime.now());
@@ -87,12 +106,7 @@ impl Inner {
         Ok(())
     }
 
-    async fn negotiate(
-        self: &Arc<Self>,
-        connector: &dyn Connector,
-        choice: RevisionChoice,
-        deadline: Instant,
-    ) -> Result<(), ClientError> {
+    async fn negotiate(self: &Arc<Self>, connector: &dyn Connector, choice: RevisionChoice) -> Result<(), ClientError> {
         self.connect(connector).await?;
         let (mut negotiation, mut step) = Negotiation::start(choice, connector.is_pipe());
         loop {
@@ -101,7 +115,7 @@ impl Inner {
                     if matches!(probe, Probe::Initialize { fresh: true, .. }) {
                         self.connect(connector).await?;
                     }
-                    let outcome = self.probe(probe, deadline, connector.is_pipe()).await?;
+                    let outcome = self.probe(probe, connector.is_pipe()).await?;
                     step = negotiation.next(outcome);
                 }
                 Step::Done(negotiated) => return self.settle(negotiated),
@@ -123,9 +137,9 @@ impl Inner {
         Ok(())
     }
 
-    async fn probe(self: &Arc<Self>, probe: Probe, deadline: Instant, pipe: bool) -> Result<ProbeOutcome, ClientError> {
+    async fn probe(self: &Arc<Self>, probe: Probe, pipe: bool) -> Result<ProbeOutcome, ClientError> {
         let now = self.runtime.now();
-        let left = deadline.saturating_duration_since(now);
+        let left = self.connect_deadline().saturating_duration_since(now);
         let waiter = Arc::new(Waiter::new(None));
         let reply: Arc<dyn ReplyTo> = waiter.clone();
         let (sent, method, revision) = {

@@ -80,6 +80,10 @@ pub trait Inbox: Send + Sync + 'static {
     fn message(&self, frame: Bytes);
     /// Returns whether a request is still without an answer.
     fn awaits(&self, id: &RequestId) -> bool;
+    /// A person is asked before the request can go on: until [`Inbox::resume`], which must follow, no deadline of it counts.
+    fn pause(&self, id: &RequestId);
+    /// The request goes on.
+    fn resume(&self, id: &RequestId);
     /// A request could not be delivered, or its exchange ended without an answer.
     fn failed(&self, id: &RequestId, failure: LinkFailure);
     /// The whole connection ended.
@@ -107,6 +111,9 @@ pub enum LinkFailure {
     /// The connection broke, or a message could not be read.
     #[error("{0}")]
     Broken(String),
+    /// The server wants credentials, and there are none: why.
+    #[error("{0}")]
+    Unauthorized(String),
     /// The server does not know the session any more.
     #[error("The server does not know the session any more")]
     SessionLost,

@@ -8,6 +8,7 @@ mod mirrored;
 mod operations;
 mod options;
 mod pages;
+mod pauses;
 pub(crate) mod reply;
 mod timer;
 mod tools;
@@ -33,6 +34,7 @@ use crate::{
 };
 use bytes::Bytes;
 use mirrored::{MirroredTools, Recall};
+use pauses::Pauses;
 use reply::Waiter;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -82,6 +84,9 @@ pub(crate) struct Inner {
     /// Messages of an abandoned link carry an older number.
     generation: AtomicU64,
     timer: Timer,
+    /// When the conversation began to open.
+    began: Instant,
+    pauses: Pauses,
     server: OnceLock<ServerDescription>,
     /// Why the current link ended, if it did.
     failure: Mutex<Option<LinkFailure>>,
@@ -335,6 +340,7 @@ impl Inner {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Arc<Self> {
+        let began = runtime.now();
         let identity =
             ClientIdentity { info: as_object(&options.info), capabilities: as_object(&options.capabilities) };
         let capabilities = identity.capabilities.clone();
@@ -348,6 +354,8 @@ impl Inner {
             link: Mutex::new(None),
             generation: AtomicU64::new(0),
             timer: Timer::default(),
+            began,
+            pauses: Pauses::default(),
             server: OnceLock::new(),
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
@@ -576,6 +584,24 @@ impl Inbox for ClientInbox {
 
     fn awaits(&self, id: &RequestId) -> bool {
         self.client().is_some_and(|client| client.conversation.lock().awaits(id))
+    }
+
+    fn pause(&self, id: &RequestId) {
+        if let Some(client) = self.client.upgrade() {
+            let now = client.runtime.now();
+            client.pauses.begin(now);
+            client.conversation.lock().pause(now, id);
+        }
+    }
+
+    fn resume(&self, id: &RequestId) {
+        // Of a link that has been left, too: its pause was counted.
+        if let Some(client) = self.client.upgrade() {
+            let now = client.runtime.now();
+            client.pauses.end(now);
+            client.conversation.lock().resume(now, id);
+            client.arm_timer();
+        }
     }
 
     fn failed(&self, id: &RequestId, failure: LinkFailure) {

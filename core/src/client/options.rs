@@ -1,6 +1,7 @@
 //! The options of a client and of a request, with their defaults.
 
 use crate::{
+    client_auth::ClientAuth,
     engine::{Limits, RevisionChoice},
     protocol::{
         RawJson,
@@ -30,6 +31,8 @@ trunkline_proto::options! {
         info: Implementation => "info" as Info = this_library(),
         /// The capabilities that servers may use.
         capabilities: ClientCapabilities = ClientCapabilities::default(),
+        /// The credentials of requests over HTTP.
+        auth: Option<Arc<dyn ClientAuth>> = None,
         /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`, `modern`), or one
         /// revision without a probe.
         revision: RevisionChoice => "revision" = RevisionChoice::Auto,
@@ -66,6 +69,7 @@ impl ClientOptions {
 trunkline_proto::setters!(ClientOptions {
     value with_info info: Implementation,
     value with_capabilities capabilities: ClientCapabilities,
+    value with_auth auth: Option<Arc<dyn ClientAuth>>,
     value with_revision revision: RevisionChoice,
     value with_listen listen: bool,
     value with_timeout timeout: Duration,

@@ -160,7 +160,8 @@ impl Client {
         let connector: Arc<dyn Connector> = match target.into() {
             #[cfg(feature = "http-client")]
             Target::Http(url, headers) => {
-                Arc::new(HttpConnector::new(&url, &headers, options.limits()).map_err(ClientError::Invalid)?)
+                let connector = HttpConnector::new(&url, &headers, options.limits()).map_err(ClientError::Invalid)?;
+                Arc::new(connector.with_auth(options.auth.clone()))
             }
             #[cfg(feature = "child-process")]
             Target::Child(command) => Arc::new(ChildConnector::new(command, options.limits(), None)),

@@ -231,6 +231,16 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.deadline_of(id).is_some()
     }
 
+    /// Stops the clocks of a request while a person is asked; see [`Outgoing::pause`].
+    pub fn pause(&mut self, now: Instant, id: &RequestId) {
+        self.outgoing.pause(now, id);
+    }
+
+    /// Lets the clocks of a request run on.
+    pub fn resume(&mut self, now: Instant, id: &RequestId) {
+        self.outgoing.resume(now, id);
+    }
+
     /// When the next request times out.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.outgoing.next_deadline()

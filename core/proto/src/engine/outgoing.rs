@@ -47,6 +47,14 @@ struct Pending<T> {
     deadline: Instant,
     last: Instant,
     timeout: RequestTimeout,
+    paused: Option<Paused>,
+}
+
+/// Clocks of a request that stand still, for all who stopped them.
+#[derive(Debug)]
+struct Paused {
+    since: Instant,
+    times: usize,
 }
 
 impl<T> Default for Outgoing<T> {
@@ -62,7 +70,7 @@ impl<T> Outgoing<T> {
         self.next_id += 1;
         let last = later(now, timeout.max);
         let deadline = later(now, timeout.timeout).min(last);
-        self.pending.insert(id, Pending { item, deadline, last, timeout });
+        self.pending.insert(id, Pending { item, deadline, last, timeout, paused: None });
         self.deadlines.insert((deadline, id));
         RequestId::Integer(id)
     }
@@ -81,8 +89,33 @@ impl<T> Outgoing<T> {
         let pending = self.pending.get_mut(id)?;
         self.deadlines.remove(&(pending.deadline, *id));
         pending.deadline = later(now, pending.timeout.timeout).min(pending.last);
-        self.deadlines.insert((pending.deadline, *id));
+        if pending.paused.is_none() {
+            self.deadlines.insert((pending.deadline, *id));
+        }
         Some(&mut pending.item)
+    }
+
+    /// Stops the clocks of a request while a person is asked. Each call needs a [`Self::resume`].
+    pub fn pause(&mut self, now: Instant, id: &RequestId) {
+        let RequestId::Integer(id) = id else { return };
+        let Some(pending) = self.pending.get_mut(id) else { return };
+        self.deadlines.remove(&(pending.deadline, *id));
+        pending.paused.get_or_insert(Paused { since: now, times: 0 }).times += 1;
+    }
+
+    /// Lets the clocks of a request run on: its timeout starts anew, and its hard cap comes later by the pause.
+    pub fn resume(&mut self, now: Instant, id: &RequestId) {
+        let RequestId::Integer(id) = id else { return };
+        let Some(pending) = self.pending.get_mut(id) else { return };
+        let Some(paused) = &mut pending.paused else { return };
+        paused.times -= 1;
+        if paused.times > 0 {
+            return;
+        }
+        pending.last = later(pending.last, now.saturating_duration_since(paused.since));
+        pending.paused = None;
+        pending.deadline = later(now, pending.timeout.timeout).min(pending.last);
+        self.deadlines.insert((pending.deadline, *id));
     }
 
     /// When the next request times out.
@@ -124,6 +157,28 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
     const PATIENCE: RequestTimeout = RequestTimeout { timeout: SECOND, max: Duration::from_secs(3) };
+
+    #[test]
+    fn a_pause_stops_the_clocks_of_its_request_only() {
+        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let (asking, other) = (table.start(now, PATIENCE, "asking"), table.start(now, PATIENCE, "other"));
+        table.pause(now, &asking);
+        table.pause(now, &asking);
+        assert!(table.progress(now, &asking).is_some());
+        assert_eq!(table.first_due(now + SECOND), Some((other.clone(), &"other", SECOND)));
+        table.finish(&other);
+        let later = now + 60 * SECOND;
+        table.resume(later, &asking);
+        assert_eq!(table.next_deadline(), None, "someone else still asks");
+        table.resume(later, &asking);
+        table.resume(later, &asking);
+        assert_eq!(table.next_deadline(), Some(later + SECOND));
+        // The hard cap moved by the pause.
+        table.progress(later + 2 * SECOND + SECOND / 2, &asking);
+        assert_eq!(table.next_deadline(), Some(later + 3 * SECOND));
+        table.pause(later, &other);
+        table.resume(later, &other);
+    }
 
     #[test]
     fn life_13_a_request_times_out_and_a_late_answer_is_ignored() {

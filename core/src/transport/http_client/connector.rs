@@ -3,6 +3,7 @@
 use super::{failure, link::HttpLink};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
+    client_auth::ClientAuth,
     engine::Limits,
     http::guard::is_loopback,
     runtime::Task,
@@ -35,6 +36,7 @@ pub struct HttpConnector {
     socket: Option<PathBuf>,
     headers: HeaderMap,
     limits: Limits,
+    auth: Option<Arc<dyn ClientAuth>>,
     client: OnceLock<Result<Client, String>>,
 }
 
@@ -62,7 +64,13 @@ impl HttpConnector {
             value.set_sensitive(true);
             checked.insert(name, value);
         }
-        Ok(Self { url: parsed, socket, headers: checked, limits, client: OnceLock::new() })
+        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, client: OnceLock::new() })
+    }
+
+    /// Gives requests their credentials.
+    #[must_use]
+    pub fn with_auth(self, auth: Option<Arc<dyn ClientAuth>>) -> Self {
+        Self { auth, ..self }
     }
 
     fn client(&self) -> Result<Client, LinkFailure> {
@@ -150,10 +158,10 @@ fn keeps_body(status: StatusCode) -> bool {
 
 impl Connector for HttpConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
-        let (client, url, headers, limits) =
-            (self.client(), self.url.clone(), self.headers.clone(), self.limits.clone());
+        let (client, url, headers, limits, auth) =
+            (self.client(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
         Box::pin(async move {
-            let link: Arc<dyn Link> = Arc::new(HttpLink::new(client?, url, headers, limits, inbox));
+            let link: Arc<dyn Link> = Arc::new(HttpLink::new(client?, url, headers, limits, auth, inbox));
             Ok(link)
         })
     }

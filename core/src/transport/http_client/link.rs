@@ -2,12 +2,14 @@
 
 use super::{
     super::closing::{Closing, Deadline},
+    authorized::Outgoing,
     failure, heads,
     renewal::Opening,
 };
 use crate::sync::Mutex;
 use crate::{
     client::{Inbox, Link, LinkFailure, LinkMessage},
+    client_auth::ClientAuth,
     engine::Limits,
     protocol::{
         Era, RequestId, Revision,
@@ -42,8 +44,9 @@ pub(super) struct Shared {
     pub(super) place: String,
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
+    pub(super) auth: Option<Arc<dyn ClientAuth>>,
     pub(super) inbox: Arc<dyn Inbox>,
-    runtime: Handle,
+    pub(super) runtime: Handle,
     /// Held while a lost session is opened anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     pub(super) state: Mutex<State>,
@@ -78,10 +81,17 @@ struct Post {
 
 impl HttpLink {
     /// Must be called within a tokio runtime.
-    pub(super) fn new(client: Client, url: Url, headers: HeaderMap, limits: Limits, inbox: Arc<dyn Inbox>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        url: Url,
+        headers: HeaderMap,
+        limits: Limits,
+        auth: Option<Arc<dyn ClientAuth>>,
+        inbox: Arc<dyn Inbox>,
+    ) -> Self {
         let (headers, place) = (heads::of_posts(headers), failure::shown(url.as_str()));
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { client, url, place, headers, limits, inbox, runtime, renewing, state });
+        let shared = Arc::new(Shared { client, url, place, headers, limits, auth, inbox, runtime, renewing, state });
         Self { shared, closing: Closing::default() }
     }
 }
@@ -175,10 +185,10 @@ impl Shared {
         };
         let Some(session) = session.filter(|_| !deadline.left().is_zero()) else { return };
         let headers = heads::of_session(&self.headers, revision, &session);
-        let ended = self.client.delete(self.url.clone()).headers(headers).send();
+        let ended = self.send(Outgoing::delete(headers));
         let told = async {
             if let Err(error) = ended.await {
-                tracing::debug!(target: "trunkline", "the session was not ended: {}", failure::of_reqwest(&self.place, error));
+                tracing::debug!(target: "trunkline", "the session was not ended: {}", error);
             }
         };
         deadline.allows(told).await;

@@ -1,5 +1,6 @@
 //! Streamable HTTP, used by reqwest: each message is a POST of its own.
 
+mod authorized;
 mod connector;
 mod failure;
 mod heads;

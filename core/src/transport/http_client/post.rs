@@ -1,6 +1,6 @@
 //! One message on its way, and what comes back.
 
-use super::{connector::not_followed, failure, heads, link::Shared, stream::FIRST_PAUSE};
+use super::{authorized::Outgoing, connector::not_followed, failure, heads, link::Shared, stream::FIRST_PAUSE};
 use crate::{
     client::{LinkFailure, LinkMessage, RequestHead},
     http::{
@@ -93,8 +93,7 @@ impl Shared {
 
     pub(super) async fn exchange(&self, message: &LinkMessage) -> Result<(), Refused> {
         let (headers, session) = self.headers_of(message)?;
-        let sent = self.client.post(self.url.clone()).headers(headers).body(message.bytes.clone()).send().await;
-        let response = sent.map_err(|error| failure::of_reqwest(&self.place, error))?;
+        let response = self.send(Outgoing::post(headers, message)).await?;
         let status = response.status();
         if status == StatusCode::NOT_FOUND
             && let Some(session) = session
@@ -185,7 +184,7 @@ impl Shared {
         let mut headers = heads::of_session(&self.headers, request.revision, session);
         headers.insert(header::ACCEPT, EVENT_STREAM);
         headers.insert(headers::LAST_EVENT_ID, id);
-        let response = self.client.get(self.url.clone()).headers(headers).send().await.ok()?;
+        let response = self.send(Outgoing::get(headers)).await.ok()?;
         if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! A session that the server does not know any more is opened anew, and what was refused is sent again (HTTP-48): a server that
 //! was restarted costs no call.
 
-use super::{failure, heads, link::Shared};
+use super::{authorized::Outgoing, failure, heads, link::Shared};
 use crate::{
     client::LinkMessage,
     http::{
@@ -55,7 +55,7 @@ impl Shared {
         let Ok(headers) = heads::of_message(&self.headers, None, None, initialize.request.as_ref()) else {
             return false;
         };
-        let sent = self.client.post(self.url.clone()).headers(headers).body(initialize.bytes.clone()).send().await;
+        let sent = self.send(Outgoing::post(headers, initialize)).await;
         let Ok(response) = sent else { return false };
         let session = response.headers().get(headers::SESSION_ID).cloned();
         // The conversation goes on as it was, so the server must still speak what was agreed.

@@ -1,6 +1,6 @@
 //! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30, HTTP-31).
 
-use super::{failure, link::Shared};
+use super::{authorized::Outgoing, link::Shared};
 use crate::http::{
     content::{self, EVENT_STREAM},
     event_stream::{EventStream, LONGEST_PAUSE},
@@ -72,10 +72,10 @@ impl Shared {
     }
 
     async fn read_stream(&self, headers: HeaderMap) -> End {
-        let mut response = match self.client.get(self.url.clone()).headers(headers).send().await {
+        let mut response = match self.send(Outgoing::get(headers)).await {
             Ok(response) => response,
             Err(error) => {
-                tracing::debug!(target: "trunkline", "no stream: {}", failure::of_reqwest(&self.place, error));
+                tracing::debug!(target: "trunkline", "no stream: {}", error);
                 return End::Unreachable;
             }
         };

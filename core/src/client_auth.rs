@@ -1,0 +1,68 @@
+//! The interface between a client's HTTP connections and the authority that gives them credentials.
+
+use crate::runtime::{Runtime, Task};
+use std::{fmt, sync::Arc};
+
+/// Gives the HTTP requests of a client their credentials: `Authorization`, and what belongs to it.
+///
+/// One value may serve many connections at once.
+pub trait ClientAuth: Send + Sync + 'static {
+    /// The headers of a request, names in lower case. Asked for each request anew.
+    fn headers(&self, request: &OutgoingRequest) -> Task<Result<Vec<(String, String)>, AuthError>>;
+
+    /// A server has refused a request (401 or 403). `true`: the request is to be made once more, with new headers.
+    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> Task<Result<bool, AuthError>>;
+
+    /// A server has sent a nonce for the next proof of possession (RFC 9449 section 8.2).
+    fn nonce(&self, request: &OutgoingRequest, nonce: &str) {
+        let _ = (request, nonce);
+    }
+}
+
+impl fmt::Debug for dyn ClientAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientAuth")
+    }
+}
+
+/// The facts about a request that needs credentials.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct OutgoingRequest {
+    /// The HTTP method.
+    pub method: String,
+    /// The URL of the endpoint.
+    pub url: String,
+    /// The revision that is spoken, once it is known: the value of `MCP-Protocol-Version`.
+    pub revision: Option<&'static str>,
+    /// Tasks and time.
+    pub runtime: Arc<dyn Runtime>,
+}
+
+impl OutgoingRequest {
+    /// A request to an endpoint.
+    pub fn new(method: impl Into<String>, url: impl Into<String>, runtime: Arc<dyn Runtime>) -> Self {
+        Self { method: method.into(), url: url.into(), revision: None, runtime }
+    }
+}
+
+/// The refusal of a request by a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Denial {
+    /// The HTTP status: 401 or 403.
+    pub status: u16,
+    /// The values of `WWW-Authenticate`.
+    pub challenges: Vec<String>,
+    /// The headers that the request got from [`ClientAuth::headers`].
+    pub headers: Vec<(String, String)>,
+    /// How often this request was refused before.
+    pub round: usize,
+    /// A person may be asked: somebody waits for the answer of this request.
+    pub interactive: bool,
+}
+
+/// Why there are no credentials; the text is for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AuthError(pub String);

@@ -1,0 +1,139 @@
+//! HTTP requests with their credentials, which are asked for anew when the server refuses them.
+
+use super::{failure, link::Shared};
+use crate::{
+    client::{Inbox, LinkFailure, LinkMessage},
+    client_auth::{AuthError, Denial, OutgoingRequest},
+    protocol::RequestId,
+    transport::TokioRuntime,
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use reqwest::Response;
+use std::{future::Future, time::Duration};
+
+/// How often one request is made at most: 401, a nonce, and three steps up the scopes.
+const MAX_ATTEMPTS: usize = 6;
+/// The longest time for credentials, people included.
+const AUTHORIZED_WITHIN: Duration = Duration::from_secs(15 * 60);
+/// The header with the nonce for the next proof (RFC 9449 section 8).
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
+/// A request to the endpoint.
+pub(super) struct Outgoing {
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+    /// The JSON-RPC request in it, whose answer somebody waits for.
+    id: Option<RequestId>,
+}
+
+impl Outgoing {
+    pub(super) fn post(headers: HeaderMap, message: &LinkMessage) -> Self {
+        let id = message.request.as_ref().map(|request| request.id.clone());
+        Self { method: Method::POST, headers, body: message.bytes.clone(), id }
+    }
+
+    pub(super) fn get(headers: HeaderMap) -> Self {
+        Self { method: Method::GET, headers, body: Bytes::new(), id: None }
+    }
+
+    pub(super) fn delete(headers: HeaderMap) -> Self {
+        Self { method: Method::DELETE, headers, body: Bytes::new(), id: None }
+    }
+}
+
+impl Shared {
+    /// Makes a request, with credentials if the client has any (AUC-31); once more when new ones were got.
+    pub(super) async fn send(&self, outgoing: Outgoing) -> Result<Response, LinkFailure> {
+        let Some(auth) = &self.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
+        let mut request =
+            OutgoingRequest::new(outgoing.method.as_str(), self.url.as_str(), TokioRuntime::of(self.runtime.clone()));
+        let revision = self.state.lock().revision;
+        request.revision = revision.map(crate::protocol::Revision::as_str);
+        let mut round = 0;
+        loop {
+            let credentials = self.paused(&outgoing, auth.headers(&request)).await?;
+            let response = self.send_once(&outgoing, with_credentials(&outgoing.headers, &credentials)?).await?;
+            if let Some(nonce) = text(response.headers(), &DPOP_NONCE) {
+                auth.nonce(&request, nonce);
+            }
+            let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+            if !refused || round + 1 == MAX_ATTEMPTS {
+                return Ok(response);
+            }
+            let challenges = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
+            let denial = Denial {
+                status: response.status().as_u16(),
+                challenges: challenges.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect(),
+                headers: credentials,
+                round,
+                interactive: outgoing.id.is_some(),
+            };
+            if !self.paused(&outgoing, auth.refused(&request, denial)).await? {
+                return Ok(response);
+            }
+            round += 1;
+        }
+    }
+
+    async fn send_once(&self, outgoing: &Outgoing, headers: HeaderMap) -> Result<Response, LinkFailure> {
+        let mut request = self.client.request(outgoing.method.clone(), self.url.clone()).headers(headers);
+        if outgoing.method == Method::POST {
+            request = request.body(outgoing.body.clone());
+        }
+        request.send().await.map_err(|error| failure::of_reqwest(&self.place, error))
+    }
+
+    /// Waits for credentials. The time of a person who logs in is not the request's.
+    async fn paused<T>(
+        &self,
+        outgoing: &Outgoing,
+        credentials: impl Future<Output = Result<T, AuthError>>,
+    ) -> Result<T, LinkFailure> {
+        let _pause = outgoing.id.as_ref().map(|id| Pause::begin(&*self.inbox, id));
+        let place = &self.place;
+        match tokio::time::timeout(AUTHORIZED_WITHIN, credentials).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(LinkFailure::Unauthorized(format!("No credentials for {place}: {error}"))),
+            Err(_) => Err(LinkFailure::Unauthorized(format!(
+                "No credentials for {place}: nobody gave them within {AUTHORIZED_WITHIN:?}"
+            ))),
+        }
+    }
+}
+
+/// A request whose clocks stand still.
+struct Pause<'a> {
+    inbox: &'a dyn Inbox,
+    id: &'a RequestId,
+}
+
+impl<'a> Pause<'a> {
+    fn begin(inbox: &'a dyn Inbox, id: &'a RequestId) -> Self {
+        inbox.pause(id);
+        Self { inbox, id }
+    }
+}
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.inbox.resume(self.id);
+    }
+}
+
+fn with_credentials(headers: &HeaderMap, credentials: &[(String, String)]) -> Result<HeaderMap, LinkFailure> {
+    let mut all = headers.clone();
+    for (name, value) in credentials {
+        let malformed = || LinkFailure::Unauthorized(format!("The credentials cannot be sent in the header {name:?}"));
+        let name = HeaderName::try_from(name).map_err(|_| malformed())?;
+        let mut value = HeaderValue::try_from(value).map_err(|_| malformed())?;
+        value.set_sensitive(true);
+        all.insert(name, value);
+    }
+    Ok(all)
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
