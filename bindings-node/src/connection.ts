@@ -8,14 +8,26 @@ import type { CallOptions, ListOptions, RequestOptions, RequestSender, SendOptio
 import { connectInMemory, Server } from "./server.js";
 import { within } from "./times.js";
 
-/** A program to start, which serves over its stdin and stdout. */
+/** A program to start, which serves over its stdin and stdout, as an entry of `mcpServers`. */
 export interface ChildProcess extends ChildOptions {
+  type?: "stdio";
   command: string;
   args?: readonly string[];
 }
 
-/** A URL, a program (an array with its arguments, or an object), or a server in this process. */
-export type ConnectTarget = string | URL | ChildProcess | readonly string[] | Server;
+/** A server at a URL, as an entry of `mcpServers`. */
+export interface RemoteServer {
+  type?: "http" | "streamable-http" | "sse";
+  url: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A URL, a program (an array with its arguments), a server in this process, an entry of
+ * `mcpServers`, or a configuration with one server: an object or the path of its `.json` file.
+ * In entries, `${NAME}` and `${NAME:-default}` stand for variables of the environment.
+ */
+export type ConnectTarget = string | URL | readonly string[] | Server | ChildProcess | RemoteServer | { mcpServers: Readonly<Record<string, object>> };
 
 export class Connection extends OpenHandle implements RequestSender {
   readonly #port = port();
@@ -75,14 +87,11 @@ export class Connection extends OpenHandle implements RequestSender {
 }
 
 function transportOf(target: Exclude<ConnectTarget, Server>, headers: object | undefined): object {
-  if (typeof target === "string" || target instanceof URL) return { type: "http", url: String(target), headers };
+  const url = typeof target === "string" || target instanceof URL ? String(target) : undefined;
+  if (url !== undefined && (url.includes("://") || !url.endsWith(".json"))) return { type: "http", url, headers };
   if (headers) throw onlyForUrls();
   if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
-  if (typeof target === "object" && "command" in target) {
-    const { command, args = [], env, inheritEnv, cwd } = target;
-    return { type: "child", command: [command, ...args], env, inheritEnv, cwd };
-  }
-  throw invalid("connect to a URL, a command (an array, or an object with command and args), or a Server");
+  return { type: "config", server: target };
 }
 
 function onlyForUrls(): Error {

@@ -1,5 +1,8 @@
 // A client of servers that hurry, or make no sense.
 import assert from "node:assert/strict";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import { Client, TransportError } from "trunkline";
@@ -25,6 +28,25 @@ test("onNotification hears what comes right behind the handshake", async () => {
   await client.ping();
   assert.deepEqual(heard, ["one", "two", "three"]);
   await client.close();
+});
+
+test("a configuration leads to a server", async () => {
+  const [command, ...args] = program({});
+  const file = join(await mkdtemp(join(tmpdir(), "trunkline-")), "mcp.json");
+  const config = { mcpServers: { odd: { command, args } } };
+  await writeFile(file, JSON.stringify(config));
+  for (const target of [{ type: "stdio", command, args }, config, file]) {
+    const client = await Client.connect(target, { revision: "legacy" });
+    assert.equal(client.serverInfo.name, "odd");
+    await client.close();
+  }
+  for (const [target, message] of [
+    [{ mcpServers: { x: { command, args: "x" } } }, /\/mcpServers\/x\/args: must be a list/],
+    [{ url: "http://localhost/${NO_SUCH_VARIABLE}" }, /\/url: needs the environment variable NO_SUCH_VARIABLE/],
+    [{}, /needs either "command"/],
+    [5, /must be an object, not a number/],
+  ])
+    await assert.rejects(Client.connect(target), { kind: "invalidArgument", message });
 });
 
 for (const [what, answer] of Object.entries({ "has no list": {}, "has something else as its list": { tools: "x" } })) {

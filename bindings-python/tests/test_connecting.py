@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support import DEADLINE, Lifeline, run, script
+from support import DEADLINE, Lifeline, environment, run, script
 from trunkline import Client, ClosedError, InvalidArgumentError, Server, SyncClient, TransportError, TrunklineError
 
 SILENT = "import time\ntime.sleep(60)\n"
@@ -41,6 +42,22 @@ def test_a_connection_in_memory_that_is_given_up_leaves_nothing() -> None:
         assert time.monotonic() - start < 5
 
     run(check())
+
+
+def test_a_configuration_leads_to_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "import os\nfrom trunkline import Server\nServer(os.environ['NAME'], version='1').run()\n"
+    program, path = script(tmp_path, source), tmp_path / "mcp.json"
+    monkeypatch.setenv("WHO", "weather")
+    env = {"NAME": "${WHO}-${KIND:-test}", "PYTHONPATH": environment()["PYTHONPATH"]}
+    entry = {"command": program[0], "args": program[1:], "env": env}
+    path.write_text(json.dumps({"mcpServers": {"weather": entry}}), encoding="utf-8")
+    for target in (entry, {"mcpServers": {"weather": entry}}, path, str(path)):
+        with SyncClient(target) as client:
+            assert client.server_info["name"] == "weather-test"
+    with pytest.raises(InvalidArgumentError, match="/mcpServers/x/args: must be a list"):
+        SyncClient({"mcpServers": {"x": {"command": "python", "args": "x.py"}}}).connect()
+    with pytest.raises(InvalidArgumentError, match="headers: not for a target"):
+        Client(entry, headers={"a": "b"})
 
 
 def test_a_listener_that_fails_leaves_nothing() -> None:

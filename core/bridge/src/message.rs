@@ -347,6 +347,8 @@ pub enum Connecting {
     Http(Endpoint),
     /// A server of the same port.
     Memory(Memory),
+    /// A server of a configuration.
+    Config(Configured),
 }
 
 message! {
@@ -380,6 +382,14 @@ message! {
     pub struct Memory {
         /// The server.
         server: u64 = "server",
+    }
+}
+
+message! {
+    /// A server of a configuration to connect to: `{"type": "config", …}`.
+    pub struct Configured {
+        /// An entry of `mcpServers`, a configuration with one server, or the name of its file.
+        server: Value = "server",
     }
 }
 
@@ -614,6 +624,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::Object] = &[
     Child::OBJECT,
     Endpoint::OBJECT,
     Memory::OBJECT,
+    Configured::OBJECT,
     Request::OBJECT,
     NotifyCall::OBJECT,
     NotifyServer::OBJECT,

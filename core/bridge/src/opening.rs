@@ -8,7 +8,9 @@ use super::{
     event::{Event, EventKind, Lane},
     host_reads,
     log_scope::Scoped,
-    message::{Child, Connecting, Endpoint as HttpEndpoint, Listening, Memory, Open, OpenConnection, OpenListener},
+    message::{
+        Child, Configured, Connecting, Endpoint as HttpEndpoint, Listening, Memory, Open, OpenConnection, OpenListener,
+    },
     requests,
     slot::{Reply, Slot},
     state::PortState,
@@ -23,7 +25,7 @@ use std::{
 use tokio::task::AbortHandle;
 use trunkline::{
     bridge_support::{ChildConnector, MemoryConnector, ReadHandoff},
-    client::{Client, ClientError, ClientEvents, ClientOptions, Connector},
+    client::{Client, ClientError, ClientEvents, ClientOptions, Connector, ServerEntry},
     protocol::RawJson,
     server::Server,
     transport::{ChildCommand, HttpConnector, HttpOptions, Listener},
@@ -87,6 +89,7 @@ fn connector(
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
     match transport {
+        Connecting::Config(Configured { server }) => connector(state, of_entry(&server)?, options, handoff),
         Connecting::Memory(Memory { server }) => {
             Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
         }
@@ -108,6 +111,17 @@ fn connector(
             Ok(Arc::new(connector.map_err(BridgeError::invalid)?.with_auth(options.auth.clone())))
         }
     }
+}
+
+/// The transport of a server of a configuration.
+fn of_entry(server: &Value) -> Result<Connecting, BridgeError> {
+    Ok(match ServerEntry::from_value(server).map_err(|error| BridgeError::invalid(error.to_string()))? {
+        ServerEntry::Command { command, env, cwd, inherit_env } => {
+            Connecting::Child(Child { command, env, inherit_env, cwd })
+        }
+        ServerEntry::Url { url, headers } => Connecting::Http(HttpEndpoint { url, headers }),
+        other => return Err(BridgeError::new(ErrorKind::Internal, format!("no transport for {other:?}"))),
+    })
 }
 
 async fn connect(

@@ -1,5 +1,6 @@
 //! The client: opens a conversation, makes requests, and receives notifications.
 
+mod config;
 mod connect;
 mod era_cache;
 mod error;
@@ -13,6 +14,7 @@ pub(crate) mod reply;
 mod timer;
 mod tools;
 
+pub use config::{ConfigError, ServerEntry, ServersConfig};
 pub use error::{ClientError, ErrorKind};
 pub use link::{Connector, Inbox, Link, LinkFailure, LinkMessage, RequestHead};
 pub use options::{ClientOptions, ProgressHook, RequestOptions};

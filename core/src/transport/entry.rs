@@ -1,23 +1,17 @@
 //! The entry points that need a driver: serve, listen, connect.
 
-#[cfg(feature = "http-client")]
-use super::HttpConnector;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 use super::Listener;
-#[cfg(all(feature = "client", feature = "server"))]
-use super::MemoryConnector;
+#[cfg(feature = "client")]
+use super::Target;
 #[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 use super::TokioRuntime;
-#[cfg(feature = "child-process")]
-use super::{ChildCommand, ChildConnector};
 #[cfg(feature = "http-server")]
 use super::{HttpOptions, HttpService, ListenAddress};
 #[cfg(feature = "client")]
-use crate::client::{Client, ClientError, ClientEvents, ClientOptions, Connector};
+use crate::client::{Client, ClientError, ClientEvents, ClientOptions};
 #[cfg(feature = "server")]
 use crate::server::Server;
-#[cfg(feature = "http-client")]
-use std::collections::BTreeMap;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 use std::io;
 #[cfg(feature = "http-server")]
@@ -93,53 +87,10 @@ impl Server {
     }
 }
 
-/// Where a client finds its server.
-#[cfg(feature = "client")]
-#[derive(Clone)]
-#[non_exhaustive]
-pub enum Target {
-    /// The URL of an HTTP endpoint, with extra headers; `unix:/run/it.sock:/mcp` for one on a Unix socket.
-    #[cfg(feature = "http-client")]
-    Http(String, BTreeMap<String, String>),
-    /// A command that serves standard input and output.
-    #[cfg(feature = "child-process")]
-    Child(ChildCommand),
-    /// A server of this process.
-    #[cfg(feature = "server")]
-    Memory(Server),
-}
-
-#[cfg(feature = "http-client")]
-impl From<&str> for Target {
-    fn from(url: &str) -> Self {
-        Self::Http(url.to_owned(), BTreeMap::new())
-    }
-}
-
-#[cfg(feature = "http-client")]
-impl From<String> for Target {
-    fn from(url: String) -> Self {
-        Self::Http(url, BTreeMap::new())
-    }
-}
-
-#[cfg(feature = "child-process")]
-impl From<ChildCommand> for Target {
-    fn from(command: ChildCommand) -> Self {
-        Self::Child(command)
-    }
-}
-
-#[cfg(all(feature = "server", feature = "client"))]
-impl From<&Server> for Target {
-    fn from(server: &Server) -> Self {
-        Self::Memory(server.clone())
-    }
-}
-
 #[cfg(feature = "client")]
 impl Client {
-    /// Connects to a server: a URL, a [`ChildCommand`], or a [`Server`] of this process. Needs a tokio runtime.
+    /// Connects to a server; [`Target`] says where it may be: a URL, a command, a [`Server`] of this process, an entry of
+    /// `mcpServers`, a configuration file. Needs a tokio runtime.
     ///
     /// # Errors
     /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
@@ -157,17 +108,7 @@ impl Client {
         events: impl ClientEvents,
     ) -> Result<Self, ClientError> {
         let runtime = TokioRuntime::current();
-        let connector: Arc<dyn Connector> = match target.into() {
-            #[cfg(feature = "http-client")]
-            Target::Http(url, headers) => {
-                let connector = HttpConnector::new(&url, &headers, options.limits()).map_err(ClientError::Invalid)?;
-                Arc::new(connector.with_auth(options.auth.clone()))
-            }
-            #[cfg(feature = "child-process")]
-            Target::Child(command) => Arc::new(ChildConnector::new(command, options.limits(), None)),
-            #[cfg(feature = "server")]
-            Target::Memory(server) => Arc::new(MemoryConnector::new(server, Arc::clone(&runtime))),
-        };
+        let connector = target.into().connector(&options, &runtime)?;
         Self::open(runtime, connector, options, Arc::new(events)).await
     }
 }

@@ -8,6 +8,8 @@ mod child;
 pub(crate) mod child_link;
 #[cfg(any(feature = "stdio", feature = "http-server", feature = "http-client"))]
 pub(crate) mod closing;
+#[cfg(feature = "client")]
+mod config_file;
 #[cfg(any(feature = "server", feature = "client"))]
 mod entry;
 #[cfg(feature = "http-client")]
@@ -26,13 +28,13 @@ pub(crate) mod memory;
 mod skill_folder;
 #[cfg(any(feature = "stdio", feature = "child-process", feature = "http-server"))]
 pub(crate) mod stdio;
+#[cfg(feature = "client")]
+mod target;
 mod tokio_runtime;
 mod wire_file;
 
 #[cfg(feature = "child-process")]
 pub use child::{ChildCommand, ChildStderr};
-#[cfg(feature = "client")]
-pub use entry::Target;
 #[cfg(feature = "http-client")]
 pub use http_client::HttpConnector;
 #[cfg(feature = "auth")]
@@ -43,6 +45,8 @@ pub use http_server::{HttpBody, HttpOptions, HttpService};
 pub use listen_address::ListenAddress;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub use listener::Listener;
+#[cfg(feature = "client")]
+pub use target::Target;
 pub use tokio_runtime::TokioRuntime;
 
 #[cfg(feature = "child-process")]

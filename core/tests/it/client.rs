@@ -2,6 +2,7 @@
 
 mod negotiation;
 mod operations;
+mod places;
 mod processes;
 mod requests;
 

@@ -27,8 +27,9 @@ class Client(AsyncOperations, Connected):
     It belongs to the event loop on which it was connected. Times are in seconds.
 
     Args:
-        target: The URL of an endpoint, the command of a server to start (a list), or a `Server` of this process,
-            whichever thread or event loop serves it.
+        target: The URL of an endpoint, the command of a server to start (a list), a `Server` of this process,
+            whichever thread or event loop serves it, an entry of `mcpServers` (a dict), or a configuration with one
+            server: a dict or the path of its `.json` file.
         options: See `ConnectOptions`.
     """
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# An endpoint's URL, the command of a child process, or a server in this process.
-Target: TypeAlias = "str | Sequence[str | os.PathLike[str]] | Server"
+# An endpoint's URL, the command of a child process, a server in this process, an entry of `mcpServers`, or a
+# configuration or its file.
+Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | Server"
 # method, params
 OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
 OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
@@ -117,11 +118,16 @@ class Connection:
         if isinstance(target, Server):
             self.server = target
             return _only({"type": "memory"}, {}, http, child)
+        if isinstance(target, (str, os.PathLike)) and os.fspath(target).endswith(".json"):
+            return _only({"type": "config", "server": os.fspath(target)}, {}, http, child)
+        if isinstance(target, Mapping):
+            return _only({"type": "config", "server": dict(target)}, {}, http, child)
         if isinstance(target, str):
             if target.startswith(("http://", "https://", "unix:")):
                 return _only({"type": "http", "url": target}, http, child)
             raise InvalidArgumentError(
-                f"{target!r} is not an http URL; to start a server, pass its command as a list: {target.split()}"
+                f"{target!r} is neither an http URL nor a .json file; "
+                f"to start a server, pass its command as a list: {target.split()}"
             )
         if isinstance(target, os.PathLike):
             raise InvalidArgumentError(f"to start a server, pass its command as a list: [{os.fspath(target)!r}]")

@@ -55,6 +55,12 @@ fn errors_of_every_function_name_what_is_wrong() {
         (json!({"client": {}, "transport": {"type": "child", "command": []}}), "command"),
         (json!({"client": {}, "transport": {"type": "child", "command": "x"}}), "transport"),
         (json!({"client": {}, "transport": {"type": "stdio"}}), "child"),
+        (json!({"client": {}, "transport": {"type": "config"}}), "server"),
+        (json!({"client": {}, "transport": {"type": "config", "server": {"comand": "x"}}}), "needs either"),
+        (
+            json!({"client": {}, "transport": {"type": "config", "server": "no/such.json"}}),
+            "no/such.json: cannot be read",
+        ),
         (json!({"client": {}, "transport": {"type": "http"}}), "url"),
         (json!({"client": {}, "transport": {"type": "http", "url": "nonsense"}}), "nonsense"),
         (json!({"client": {}, "transport": {"type": "http", "url": "http://a.example", "auth": {}}}), "transport.auth"),

@@ -1,0 +1,141 @@
+//! One server of a configuration.
+
+use super::{
+    place::{ConfigError, Place},
+    placeholders,
+};
+use serde_json::Value;
+use std::{collections::BTreeMap, fmt};
+
+/// The place of a server, as an entry of `mcpServers` gives it, with its placeholders replaced.
+///
+/// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url` and `headers` stand for variables of the
+/// environment; `${env:NAME}`, as some hosts write it, is the same.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerEntry {
+    /// `{"command", "args", "env", "cwd", "inheritEnv"}`: a program that serves its standard input and output. No shell reads the command.
+    Command {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Environment variables for it.
+        env: BTreeMap<String, String>,
+        /// The folder that it runs in; this process's own by default.
+        cwd: Option<String>,
+        /// `true` if it gets the environment of this process too; as [`ChildCommand`](crate::ChildCommand) has it by default.
+        inherit_env: Option<bool>,
+    },
+    /// `{"url", "headers"}`: an HTTP endpoint. Streamable HTTP and HTTP+SSE are told apart when it is connected to.
+    Url {
+        /// The URL.
+        url: String,
+        /// Headers of each request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// The transports that `type` may name for a URL.
+const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", "sse"];
+const STDIO: &str = "stdio";
+
+impl ServerEntry {
+    pub(super) fn read(
+        entry: &Value,
+        place: &Place,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let members = place.object(entry)?;
+        let reader = Reader { place, members, variable };
+        let kind = members.get("type").map(|kind| place.member("type").text(kind)).transpose()?;
+        if let Some(kind) = kind.filter(|kind| *kind != STDIO && !HTTP_TYPES.contains(kind)) {
+            let known = "stdio, http, streamable-http and sse";
+            return Err(place.member("type").error(&format!("{kind:?} is unknown; the types are {known}")));
+        }
+        if members.contains_key("envFile") {
+            let instead = "write its variables into \"env\", or into the environment of this program";
+            return Err(place.member("envFile").error(&format!("is not read: {instead}")));
+        }
+        match (members.contains_key("command"), members.contains_key("url")) {
+            (true, true) => Err(place.error("has both \"command\" and \"url\": a server is at one place")),
+            (false, false) => Err(place.error("needs either \"command\", a program to start, or \"url\"")),
+            (true, false) if kind.is_some_and(|kind| kind != STDIO) => {
+                Err(place.member("type").error("a server with a \"command\" has the type \"stdio\""))
+            }
+            (false, true) if kind == Some(STDIO) => {
+                Err(place.member("type").error("a server of the type \"stdio\" has a \"command\", not a \"url\""))
+            }
+            (true, false) => {
+                let mut command = vec![reader.text("command")?.unwrap_or_default()];
+                if command[0].is_empty() {
+                    return Err(place.member("command").error("is empty; it names the program to start"));
+                }
+                command.extend(reader.texts("args")?);
+                let cwd = reader.text("cwd")?;
+                Ok(Self::Command { command, env: reader.map("env")?, cwd, inherit_env: reader.boolean("inheritEnv")? })
+            }
+            (false, true) => {
+                Ok(Self::Url { url: reader.text("url")?.unwrap_or_default(), headers: reader.map("headers")? })
+            }
+        }
+    }
+}
+
+/// Environment and headers hold secrets: only their names are shown.
+impl fmt::Debug for ServerEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { command, env, cwd, inherit_env } => f
+                .debug_struct("Command")
+                .field("command", command)
+                .field("env", &env.keys())
+                .field("cwd", cwd)
+                .field("inherit_env", inherit_env)
+                .finish(),
+            Self::Url { url, headers } => {
+                f.debug_struct("Url").field("url", url).field("headers", &headers.keys()).finish()
+            }
+        }
+    }
+}
+
+/// Reads the members of an entry.
+struct Reader<'a> {
+    place: &'a Place,
+    members: &'a serde_json::Map<String, Value>,
+    variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Reader<'_> {
+    fn text(&self, name: &str) -> Result<Option<String>, ConfigError> {
+        self.given(name).map(|value| self.replaced(value, &self.place.member(name))).transpose()
+    }
+
+    fn boolean(&self, name: &str) -> Result<Option<bool>, ConfigError> {
+        let wrong = || self.place.member(name).error("must be true or false");
+        self.given(name).map(|value| value.as_bool().ok_or_else(wrong)).transpose()
+    }
+
+    fn texts(&self, name: &str) -> Result<Vec<String>, ConfigError> {
+        let Some(value) = self.given(name) else { return Ok(Vec::new()) };
+        let place = self.place.member(name);
+        let items = value.as_array().ok_or_else(|| place.error("must be a list of strings"))?;
+        let numbered = items.iter().enumerate();
+        numbered.map(|(index, item)| self.replaced(item, &place.member(&index.to_string()))).collect()
+    }
+
+    fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ConfigError> {
+        let Some(value) = self.given(name) else { return Ok(BTreeMap::new()) };
+        let place = self.place.member(name);
+        let members = place.object(value)?.iter();
+        members.map(|(key, value)| Ok((key.clone(), self.replaced(value, &place.member(key))?))).collect()
+    }
+
+    /// A member; `null` is as good as none.
+    fn given(&self, name: &str) -> Option<&Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    fn replaced(&self, value: &Value, place: &Place) -> Result<String, ConfigError> {
+        placeholders::replace(place.text(value)?, self.variable).map_err(|problem| place.error(&problem))
+    }
+}

@@ -1,0 +1,93 @@
+//! Configurations that name servers, in the form that hosts share: an object `mcpServers` with an entry for each server.
+
+mod entry;
+mod place;
+mod placeholders;
+
+pub use entry::ServerEntry;
+pub use place::ConfigError;
+
+use indexmap::IndexMap;
+use place::Place;
+use serde_json::Value;
+
+/// The names of the object of servers: the usual one, and that of VS Code.
+const SERVERS: [&str; 2] = ["mcpServers", "servers"];
+/// A switch of an entry that several hosts write.
+const DISABLED: &str = "disabled";
+
+/// The servers of a configuration, by name and in the order of the file.
+///
+/// ```
+/// use serde_json::json;
+/// use trunkline::client::{ServerEntry, ServersConfig};
+///
+/// let config = ServersConfig::from_value(&json!({"mcpServers": {
+///     "weather": {"command": "python", "args": ["weather.py"], "env": {"KEY": "${WEATHER_KEY:-none}"}},
+///     "notes": {"type": "http", "url": "https://notes.example/mcp", "headers": {"X-Team": "a"}},
+///     "typo": {"comand": "python"},
+/// }}))?;
+/// let wrong: Vec<_> = config.servers().filter_map(|(_, entry)| entry.err()).map(ToString::to_string).collect();
+/// assert!(wrong[0].contains("/mcpServers/typo: needs either \"command\""));
+/// # Ok::<(), trunkline::client::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ServersConfig {
+    servers: IndexMap<String, Result<ServerEntry, ConfigError>>,
+}
+
+impl ServersConfig {
+    /// Reads a configuration. `source` is its name in errors; `variable` gives the variables of the environment.
+    ///
+    /// An entry with an error does not take the others along: [`ServersConfig::servers`] has its error. Servers that are
+    /// `"disabled": true` are left out, and members of other programs are ignored.
+    ///
+    /// # Errors
+    /// If there is no object of servers.
+    pub fn read(config: &Value, source: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let root = Place::root(source);
+        let config = root.object(config)?;
+        let (name, servers) = SERVERS
+            .iter()
+            .find_map(|name| config.get(*name).map(|servers| (*name, servers)))
+            .ok_or_else(|| root.error("has no object \"mcpServers\""))?;
+        let place = root.member(name);
+        let servers = place.object(servers)?;
+        let servers = servers.iter().filter(|(_, entry)| entry[DISABLED] != true);
+        let servers = servers.map(|(name, entry)| {
+            let entry = ServerEntry::read(entry, &place.member(name), variable);
+            (name.clone(), if name.is_empty() { Err(place.error("has a server without a name")) } else { entry })
+        });
+        Ok(Self { servers: servers.collect() })
+    }
+
+    /// Reads one server: an entry by itself, or a configuration that has only one.
+    ///
+    /// # Errors
+    /// If there is another number of servers, or the entry has an error.
+    pub fn read_one(
+        config: &Value,
+        source: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<ServerEntry, ConfigError> {
+        if config.is_object() && SERVERS.iter().all(|name| config.get(*name).is_none()) {
+            return ServerEntry::read(config, &Place::root(source), variable);
+        }
+        let mut servers = Self::read(config, source, variable)?.servers;
+        match (servers.pop(), servers.pop()) {
+            (Some((_, entry)), None) => entry,
+            (None, _) => Err(Place::root(source).error("has no server that is not disabled")),
+            (Some((last, _)), Some(_)) => Err(Place::root(source).error(&format!(
+                "has several servers ({last:?} among them), and a client connects to one: use a client group, or give the entry"
+            ))),
+        }
+    }
+
+    /// The servers: name and entry, or the error of the entry.
+    pub fn servers(&self) -> impl ExactSizeIterator<Item = (&str, Result<&ServerEntry, &ConfigError>)> {
+        self.servers.iter().map(|(name, entry)| (name.as_str(), entry.as_ref()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

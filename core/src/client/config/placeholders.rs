@@ -1,0 +1,81 @@
+//! Placeholders for variables of the environment.
+
+/// How some hosts begin the name of a variable of the environment, beside names of their own.
+const ENVIRONMENT: &str = "env:";
+
+/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`. A dollar sign without a brace stands for itself.
+pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        replaced.push_str(&rest[..start]);
+        let inside = &rest[start + 2..];
+        let end = inside.find('}').ok_or("has \"${\" without \"}\"")?;
+        replaced.push_str(&value(&inside[..end], variable)?);
+        rest = &inside[end + 1..];
+    }
+    replaced.push_str(rest);
+    Ok(replaced)
+}
+
+fn value(placeholder: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let (name, default) = match placeholder.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (placeholder, None),
+    };
+    let name = name.strip_prefix(ENVIRONMENT).unwrap_or(name);
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        let known = "${NAME}, ${NAME:-default} and ${env:NAME} are";
+        return Err(format!("has the placeholder ${{{placeholder}}}, which is not supported; {known}"));
+    }
+    // As shells have it: `:-` stands in for an empty variable too.
+    let found = variable(name).filter(|found| default.is_none() || !found.is_empty());
+    found.or_else(|| default.map(str::to_owned)).ok_or_else(|| {
+        format!("needs the environment variable {name}, which is not set; set it, or write ${{{name}:-default}}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(text: &str) -> Result<String, String> {
+        replace(text, &|name| match name {
+            "HOME" => Some("/home/ada".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn variables_and_defaults_stand_in_for_placeholders() {
+        for (text, expected) in [
+            ("plain $5 {x}", "plain $5 {x}"),
+            ("${HOME}/notes", "/home/ada/notes"),
+            ("${env:HOME}:${HOME}", "/home/ada:/home/ada"),
+            ("${NONE:-a:-b}", "a:-b"),
+            ("${EMPTY}|${EMPTY:-x}|${NONE:-}", "|x|"),
+            ("https://${HOST:-localhost:8000}/mcp", "https://localhost:8000/mcp"),
+        ] {
+            assert_eq!(replaced(text), Ok(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_not_searched_for_placeholders() {
+        assert_eq!(replace("${A}", &|_| Some("${B}".to_owned())), Ok("${B}".to_owned()));
+    }
+
+    #[test]
+    fn placeholders_without_a_value_are_refused() {
+        for (text, problem) in [
+            ("${NONE}", "environment variable NONE"),
+            ("${input:key}", "${input:key}"),
+            ("${}", "${}"),
+            ("${HOME", "without"),
+        ] {
+            let error = replaced(text).unwrap_err();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+    }
+}

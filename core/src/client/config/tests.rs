@@ -1,0 +1,114 @@
+use super::*;
+use serde_json::json;
+
+fn read(config: Value) -> Result<ServersConfig, ConfigError> {
+    ServersConfig::read(&config, "mcp.json", &|name| (name == "KEY").then(|| "secret".to_owned()))
+}
+
+fn error_of(entry: Value) -> String {
+    let config = read(json!({"mcpServers": {"a/b": entry}})).unwrap();
+    let (_, entry) = config.servers().next().unwrap();
+    entry.unwrap_err().to_string()
+}
+
+#[test]
+fn entries_of_the_usual_hosts_are_read() {
+    let config = read(json!({"mcpServers": {
+        "claude": {"command": "npx", "args": ["-y", "server", "${KEY}"], "env": {"TOKEN": "${KEY}"}},
+        "cursor": {"url": "https://x.example/${env:KEY}", "headers": {"Authorization": "Bearer ${KEY}"}},
+        "typed": {"type": "streamable-http", "url": "https://x.example/mcp"},
+        "old": {"type": "sse", "url": "https://x.example/sse", "timeout": 30},
+        "program": {"type": "stdio", "command": "weather", "args": null, "cwd": "/srv", "inheritEnv": false},
+        "off": {"command": "never", "disabled": true},
+    }}))
+    .unwrap();
+    let entries: Vec<_> = config.servers().map(|(name, entry)| (name, entry.unwrap().clone())).collect();
+    let url = |url: &str, headers: &[(&str, &str)]| ServerEntry::Url {
+        url: url.to_owned(),
+        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+    };
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        entries,
+        [
+            (
+                "claude",
+                ServerEntry::Command {
+                    command: texts(&["npx", "-y", "server", "secret"]),
+                    env: [("TOKEN".to_owned(), "secret".to_owned())].into(),
+                    cwd: None,
+                    inherit_env: None,
+                }
+            ),
+            ("cursor", url("https://x.example/secret", &[("Authorization", "Bearer secret")])),
+            ("typed", url("https://x.example/mcp", &[])),
+            ("old", url("https://x.example/sse", &[])),
+            (
+                "program",
+                ServerEntry::Command {
+                    command: texts(&["weather"]),
+                    env: std::collections::BTreeMap::new(),
+                    cwd: Some("/srv".into()),
+                    inherit_env: Some(false),
+                }
+            ),
+        ]
+    );
+    assert!(!format!("{entries:?}").contains("Bearer"), "secrets are not shown");
+    assert_eq!(read(json!({"servers": {"code": {"url": "http://x/"}}})).unwrap().servers().len(), 1);
+}
+
+#[test]
+fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
+    for (entry, expected) in [
+        (json!("npx"), "mcp.json at /mcpServers/a~1b: must be an object, not a string"),
+        (json!({}), "mcp.json at /mcpServers/a~1b: needs either"),
+        (json!({"command": "x", "url": "y"}), "/mcpServers/a~1b: has both"),
+        (json!({"command": ["x"]}), "/mcpServers/a~1b/command: must be a string, not a list"),
+        (json!({"command": ""}), "/mcpServers/a~1b/command: is empty"),
+        (json!({"command": "x", "args": "y"}), "/mcpServers/a~1b/args: must be a list"),
+        (json!({"command": "x", "args": ["y", 5]}), "/mcpServers/a~1b/args/1: must be a string, not a number"),
+        (json!({"command": "x", "env": {"A": true}}), "/mcpServers/a~1b/env/A: must be a string, not a boolean"),
+        (json!({"command": "x", "env": {"A": "${NO}"}}), "/mcpServers/a~1b/env/A: needs the environment variable NO"),
+        (json!({"command": "x", "inheritEnv": 1}), "/mcpServers/a~1b/inheritEnv: must be true or false"),
+        (json!({"command": "x", "envFile": ".env"}), "/mcpServers/a~1b/envFile: is not read"),
+        (json!({"command": "x", "type": "http"}), "/mcpServers/a~1b/type: a server with a \"command\""),
+        (json!({"url": "x", "type": "stdio"}), "/mcpServers/a~1b/type: a server of the type"),
+        (json!({"url": "x", "type": "ws"}), "/mcpServers/a~1b/type: \"ws\" is unknown"),
+    ] {
+        let error = error_of(entry.clone());
+        assert!(error.contains(expected), "{entry}: {error}");
+    }
+    for (config, expected) in [
+        (json!([]), "mcp.json: must be an object, not a list"),
+        (json!({"weather": {}}), "mcp.json: has no object \"mcpServers\""),
+        (json!({"mcpServers": 5}), "mcp.json at /mcpServers: must be an object"),
+    ] {
+        assert!(read(config.clone()).unwrap_err().to_string().contains(expected), "{config}");
+    }
+}
+
+#[test]
+fn an_error_of_one_entry_does_not_take_the_others_along() {
+    let config = read(json!({"mcpServers": {"bad": {}, "good": {"url": "http://x/"}}})).unwrap();
+    let fine: Vec<_> = config.servers().map(|(name, entry)| (name, entry.is_ok())).collect();
+    assert_eq!(fine, [("bad", false), ("good", true)]);
+}
+
+#[test]
+fn one_server_is_an_entry_or_a_configuration_with_one() {
+    let one =
+        |config: Value| ServersConfig::read_one(&config, "mcp.json", &|_| None).map_err(|error| error.to_string());
+    assert!(one(json!({"url": "http://x/"})).is_ok());
+    assert!(one(json!({"mcpServers": {"a": {"url": "http://x/"}, "b": {"disabled": true}}})).is_ok());
+    for (config, expected) in [
+        (json!({}), "mcp.json: needs either"),
+        (json!({"mcpServers": {}}), "mcp.json: has no server"),
+        (json!({"mcpServers": {"a": {"url": "x"}, "b": {"url": "y"}}}), "mcp.json: has several servers"),
+        (json!({"mcpServers": {"a": {}}}), "mcp.json at /mcpServers/a: needs either"),
+        (json!("x"), "mcp.json: must be an object"),
+    ] {
+        let error = one(config.clone()).unwrap_err();
+        assert!(error.contains(expected), "{config}: {error}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Configurations from files, with the environment of this process.
+
+use crate::client::{ConfigError, ServerEntry, ServersConfig};
+use serde_json::Value;
+use std::{collections::BTreeMap, env, fs::File, io::Read, path::Path};
+
+/// More than any configuration needs; a wrong file is found out early.
+const MAX_BYTES: u64 = 4 << 20;
+/// The name of a configuration that comes from no file, in errors.
+const CONFIGURATION: &str = "the configuration";
+
+impl ServersConfig {
+    /// Reads a configuration file such as `mcp.json`, with the environment of this process. Blocks while it is read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a configuration. An entry with an error is no error here.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        let path = path.as_ref();
+        Self::read(&json_file(path)?, &path.display().to_string(), &variable)
+    }
+
+    /// Reads a configuration, with the environment of this process.
+    ///
+    /// # Errors
+    /// If it is not one. An entry with an error is no error here.
+    pub fn from_value(config: &Value) -> Result<Self, ConfigError> {
+        Self::read(config, CONFIGURATION, &variable)
+    }
+}
+
+impl ServerEntry {
+    /// Reads the one server of a configuration file, with the environment of this process. Blocks while it is read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, has another number of servers, or its entry has an error.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        let path = path.as_ref();
+        ServersConfig::read_one(&json_file(path)?, &path.display().to_string(), &variable)
+    }
+
+    /// Reads a place of a server: an entry, a configuration with one server or the name of its file, a URL, or a command as a
+    /// list. Uses the environment of this process. Blocks while a file is read.
+    ///
+    /// # Errors
+    /// If there is another number of servers, or the entry has an error.
+    pub fn from_value(place: &Value) -> Result<Self, ConfigError> {
+        let wrong = |problem: &str| Err(ConfigError::new(CONFIGURATION, problem));
+        match place {
+            Value::String(text) if is_file(text) => Self::from_file(text),
+            Value::String(text) if text.contains(':') => Ok(Self::Url { url: text.clone(), headers: BTreeMap::new() }),
+            Value::String(text) => wrong(&format!(
+                "{text:?} is neither a URL nor a file with the extension .json; give the command of a server as a list"
+            )),
+            Value::Array(words) => {
+                let words = words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+                match words.filter(|words| words.first().is_some_and(|program| !program.is_empty())) {
+                    Some(command) => Ok(Self::Command { command, env: BTreeMap::new(), cwd: None, inherit_env: None }),
+                    None => wrong("a command is a list of strings, the program first"),
+                }
+            }
+            _ => ServersConfig::read_one(place, CONFIGURATION, &variable),
+        }
+    }
+}
+
+/// Returns whether a text names a configuration file, and not a URL.
+pub(super) fn is_file(place: &str) -> bool {
+    let json = Path::new(place).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    json && !place.contains("://") && !place.starts_with("unix:")
+}
+
+fn json_file(path: &Path) -> Result<Value, ConfigError> {
+    let failed = |problem: String| ConfigError::new(path.display().to_string(), problem);
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
+    read.map_err(|error| failed(format!("cannot be read: {error}")))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(failed(format!("is larger than {} MiB, so it is not a configuration", MAX_BYTES >> 20)));
+    }
+    serde_json::from_slice(&text).map_err(|error| failed(format!("is not JSON: {error}")))
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}

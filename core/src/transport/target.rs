@@ -1,0 +1,175 @@
+//! The places where a client may find its server.
+
+#[cfg(all(feature = "client", feature = "server"))]
+use super::MemoryConnector;
+#[cfg(feature = "child-process")]
+use super::{ChildCommand, ChildConnector};
+#[cfg(feature = "http-client")]
+use super::{HttpConnector, config_file::is_file};
+#[cfg(feature = "server")]
+use crate::server::Server;
+use crate::{
+    client::{ClientError, ClientOptions, Connector, ServerEntry},
+    runtime::Runtime,
+};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The place of a server, for [`Client::connect`](crate::Client::connect).
+///
+/// | from | is |
+/// | --- | --- |
+/// | `"https://example.com/mcp"`, `"unix:/run/it.sock:/mcp"` | the URL of an HTTP endpoint |
+/// | `["python", "weather.py"]`, [`ChildCommand`](crate::ChildCommand) | a command that serves standard input and output; no shell reads it |
+/// | `&Server` | a server of this process |
+/// | `json!({"command": "python", "args": ["weather.py"]})`, [`ServerEntry`] | an entry of `mcpServers` |
+/// | `"mcp.json"`, `Path::new("mcp.json")`, `json!({"mcpServers": {…}})` | a configuration with one server |
+/// | `Arc<dyn Connector>` | a transport of one's own: see [`Connector`] |
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Target {
+    /// The URL of an HTTP endpoint, with extra headers; `unix:/run/it.sock:/mcp` for one on a Unix socket.
+    #[cfg(feature = "http-client")]
+    Http(String, BTreeMap<String, String>),
+    /// A command that serves standard input and output.
+    #[cfg(feature = "child-process")]
+    Child(ChildCommand),
+    /// A server of this process.
+    #[cfg(feature = "server")]
+    Memory(Server),
+    /// An entry of a configuration.
+    Entry(ServerEntry),
+    /// JSON as a configuration has it: a URL, a file, a command as a list, an entry, or a configuration with one server.
+    Json(Value),
+    /// A configuration file with one server.
+    File(PathBuf),
+    /// A transport of one's own.
+    Custom(Arc<dyn Connector>),
+}
+
+impl Target {
+    /// The connector for it. A configuration file is read here.
+    ///
+    /// # Errors
+    /// [`ClientError::Invalid`] if the URL, a header, or the configuration has an error, or if this build lacks the transport.
+    #[cfg_attr(not(feature = "server"), expect(unused_variables, reason = "only memory needs a runtime"))]
+    pub fn connector(
+        self,
+        options: &ClientOptions,
+        runtime: &Arc<dyn Runtime>,
+    ) -> Result<Arc<dyn Connector>, ClientError> {
+        Ok(match self {
+            #[cfg(feature = "http-client")]
+            Self::Http(url, headers) => {
+                let connector = HttpConnector::new(&url, &headers, options.limits()).map_err(ClientError::Invalid)?;
+                Arc::new(connector.with_auth(options.auth.clone()))
+            }
+            #[cfg(feature = "child-process")]
+            Self::Child(command) => Arc::new(ChildConnector::new(command, options.limits(), None)),
+            #[cfg(feature = "server")]
+            Self::Memory(server) => Arc::new(MemoryConnector::new(server, Arc::clone(runtime))),
+            Self::Entry(entry) => return Self::of_entry(entry)?.connector(options, runtime),
+            Self::Json(value) => return Self::of_entry(ServerEntry::from_value(&value)?)?.connector(options, runtime),
+            Self::File(path) => return Self::of_entry(ServerEntry::from_file(path)?)?.connector(options, runtime),
+            Self::Custom(connector) => connector,
+        })
+    }
+
+    fn of_entry(entry: ServerEntry) -> Result<Self, ClientError> {
+        match entry {
+            #[cfg(feature = "child-process")]
+            ServerEntry::Command { command, env, cwd, inherit_env } => {
+                let child = ChildCommand::new(command);
+                let inherit_env = inherit_env.unwrap_or(child.inherit_env);
+                Ok(Self::Child(ChildCommand {
+                    env: env.into_iter().collect(),
+                    cwd: cwd.map(Into::into),
+                    inherit_env,
+                    ..child
+                }))
+            }
+            #[cfg(feature = "http-client")]
+            ServerEntry::Url { url, headers } => Ok(Self::Http(url, headers)),
+            #[cfg(not(all(feature = "child-process", feature = "http-client")))]
+            _ => Err(ClientError::Invalid(
+                "This program is built without the transport of the server: enable the feature child-process or http-client of the crate trunkline".to_owned(),
+            )),
+        }
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl From<&str> for Target {
+    fn from(place: &str) -> Self {
+        Self::from(place.to_owned())
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl From<String> for Target {
+    fn from(place: String) -> Self {
+        if is_file(&place) { Self::File(place.into()) } else { Self::Http(place, BTreeMap::new()) }
+    }
+}
+
+#[cfg(feature = "child-process")]
+impl From<ChildCommand> for Target {
+    fn from(command: ChildCommand) -> Self {
+        Self::Child(command)
+    }
+}
+
+#[cfg(feature = "child-process")]
+impl<S: Into<String>, const N: usize> From<[S; N]> for Target {
+    fn from(command: [S; N]) -> Self {
+        Self::Child(ChildCommand::new(command))
+    }
+}
+
+#[cfg(feature = "child-process")]
+impl<S: Into<String>> From<Vec<S>> for Target {
+    fn from(command: Vec<S>) -> Self {
+        Self::Child(ChildCommand::new(command))
+    }
+}
+
+#[cfg(feature = "server")]
+impl From<&Server> for Target {
+    fn from(server: &Server) -> Self {
+        Self::Memory(server.clone())
+    }
+}
+
+impl From<ServerEntry> for Target {
+    fn from(entry: ServerEntry) -> Self {
+        Self::Entry(entry)
+    }
+}
+
+impl From<Value> for Target {
+    fn from(place: Value) -> Self {
+        Self::Json(place)
+    }
+}
+
+impl From<&Path> for Target {
+    fn from(file: &Path) -> Self {
+        Self::File(file.to_owned())
+    }
+}
+
+impl From<PathBuf> for Target {
+    fn from(file: PathBuf) -> Self {
+        Self::File(file)
+    }
+}
+
+impl From<Arc<dyn Connector>> for Target {
+    fn from(connector: Arc<dyn Connector>) -> Self {
+        Self::Custom(connector)
+    }
+}
