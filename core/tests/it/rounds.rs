@@ -7,15 +7,22 @@ use crate::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 use trunkline::{
     protocol::model::{CreateMessageParams, ElicitParams, ElicitResult, Field, FormSchema, SamplingMessage},
     server::{CompletionTarget, Context, Params, Server, ServerOptions, StateKey},
 };
 
-/// The servers of these tests, as roles of this binary: the same server twice with the same key, once with another key, and once with
-/// states that expire soon.
-pub(crate) const ROLES: [&str; 3] = ["asking server", "asking server of another key", "asking server that forgets"];
+/// The servers of these tests, as roles of this binary: one that is started several times with the same key, and others
+/// with another key, with states that expire soon, and with another name.
+pub(crate) const ROLES: [&str; 4] =
+    ["asking server", "asking server of another key", "asking server that forgets", "asking server of another name"];
 
 #[derive(Deserialize, JsonSchema)]
 struct Order {
@@ -40,7 +47,8 @@ fn word(answer: &ElicitResult, field: &str) -> String {
 fn server(role: &str) -> Server {
     let state_keys = vec![StateKey::new(if role == ROLES[1] { [8; 32] } else { [7; 32] })];
     let state_lifetime = Duration::from_millis(if role == ROLES[2] { 50 } else { 60_000 });
-    Server::builder("asking", "1.0.0")
+    let payments = Arc::new(AtomicU32::new(0));
+    Server::builder(if role == ROLES[3] { "other" } else { "asking" }, "1.0.0")
         .options(
             ServerOptions::default().with_state_keys(state_keys).with_state_lifetime(state_lifetime).with_max_rounds(4),
         )
@@ -56,6 +64,14 @@ fn server(role: &str) -> Server {
         .tool("decide", "Tells what the user did", |ctx: Context| async move {
             let answer = ctx.elicit_with_key("name", question("name")).await?;
             trunkline::Ok(format!("{:?} {}", answer.action, word(&answer, "name")))
+        })
+        .tool("pay", "Pays once the user has said so, and tells how often", move |ctx: Context| {
+            let payments = Arc::clone(&payments);
+            async move {
+                ctx.elicit_with_key("name", question("name")).await?;
+                let paid = || async move { trunkline::Ok(payments.fetch_add(1, Ordering::Relaxed) + 1) };
+                trunkline::Ok(format!("paid {} times", ctx.once("payment", paid).await?))
+            }
         })
         .tool("model", "Asks the client's model", |ctx: Context| async move {
             let params = CreateMessageParams::new(vec![SamplingMessage::user("Say something")], 100);
@@ -198,7 +214,8 @@ fn disc_18_another_process_takes_up_the_round() {
     let (_, state) = asked(&start(ROLES[0]).ask(1, "tools/call", first.clone()));
     let second = retry(first, &state, json!({"name": given("name", "Ada")}));
     assert_eq!(text_of(&start(ROLES[0]).ask(1, "tools/call", second.clone())), "Accept Ada");
-    assert_eq!(code(&start(ROLES[1]).ask(1, "tools/call", second)), -32602, "it has another key");
+    assert_eq!(code(&start(ROLES[1]).ask(1, "tools/call", second.clone())), -32602, "it has another key");
+    assert_eq!(code(&start(ROLES[3]).ask(1, "tools/call", second)), -32602, "it is another server with the same key");
 }
 
 #[test]
@@ -243,6 +260,21 @@ fn mrtr_05_to_07_a_state_that_was_changed_or_belongs_elsewhere_or_is_old_is_refu
     // SEC-06: it has expired.
     assert_eq!(code(&late), -32602);
     assert!(late["error"]["message"].as_str().unwrap().contains("expired"), "{late}");
+}
+
+/// A client whose connection broke before the answer sends the same retry again.
+#[test]
+fn mrtr_08_a_retry_that_comes_again_does_not_repeat_an_effect() {
+    let mut wire = start(ROLES[0]);
+    let first = call("pay", json!({}));
+    let (_, state) = asked(&wire.ask(1, "tools/call", first.clone()));
+    let again = retry(first.clone(), &state, json!({"name": given("name", "Ada")}));
+    for id in 2..5 {
+        assert_eq!(text_of(&wire.ask(id, "tools/call", again.clone())), "paid 1 times");
+    }
+    let (_, state) = asked(&wire.ask(5, "tools/call", first.clone()));
+    let other = retry(first, &state, json!({"name": given("name", "Ada")}));
+    assert_eq!(text_of(&wire.ask(6, "tools/call", other)), "paid 2 times", "another request of its own");
 }
 
 #[test]

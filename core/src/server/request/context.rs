@@ -3,6 +3,7 @@
 use super::{
     mapper::ResultMapper,
     request_state::{Binding, Sealer, StateKey},
+    resumptions::Resumptions,
     rounds::Rounds,
     tasks::{Owner, Task, Tasks},
 };
@@ -49,11 +50,12 @@ pub(in crate::server) struct RequestContext {
 pub(in crate::server) struct Services {
     pub(in crate::server) tasks: Arc<Tasks>,
     pub(super) sealer: Sealer,
+    pub(super) resumptions: Arc<Resumptions>,
 }
 
 impl Services {
     pub(in crate::server) fn new(state_keys: &[StateKey]) -> Self {
-        Self { tasks: Arc::default(), sealer: Sealer::new(state_keys) }
+        Self { tasks: Arc::default(), sealer: Sealer::new(state_keys), resumptions: Arc::default() }
     }
 }
 
@@ -105,6 +107,7 @@ impl RequestContext {
     /// The values that seal the state of this request's rounds.
     pub(super) fn binding(&self) -> Binding<'_> {
         Binding {
+            server: self.results().server_name(),
             principal: self.info.principal(),
             method: self.method,
             params: self.params.as_ref(),

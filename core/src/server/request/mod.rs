@@ -8,6 +8,7 @@ mod keys;
 mod mapper;
 mod mirrored;
 mod request_state;
+mod resumptions;
 mod rounds;
 mod serve;
 mod tasks;

@@ -58,9 +58,12 @@ pub(super) struct Contents {
     pub(super) user: Option<Value>,
 }
 
-/// The request that the contents are bound to.
+/// The contents with the request that they are bound to.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Sealed {
+    /// Names this state among all.
+    #[serde(rename = "n")]
+    id: String,
     #[serde(rename = "p")]
     principal: String,
     /// Of the method and its parameters.
@@ -75,8 +78,18 @@ struct Sealed {
     contents: Contents,
 }
 
+/// A state that belongs to the request that it came with.
+pub(super) struct Opened {
+    pub(super) id: String,
+    /// Since 1970.
+    pub(super) expires: Duration,
+    pub(super) contents: Contents,
+}
+
 /// The request that a state is bound to, and the time.
 pub(super) struct Binding<'a> {
+    /// The name of the server.
+    pub(super) server: &'a str,
     pub(super) principal: String,
     pub(super) method: &'static str,
     pub(super) params: Option<&'a RawJson>,
@@ -127,6 +140,7 @@ impl Sealer {
         lifetime: Duration,
     ) -> Result<String, RpcError> {
         let sealed = Sealed {
+            id: random::unguessable().ok_or_else(RpcError::internal)?,
             principal: binding.principal.clone(),
             digest: digest_of(binding),
             issued: millis(binding.now),
@@ -156,7 +170,7 @@ impl Sealer {
     }
 
     /// Opens what an earlier round sealed, if it belongs to this request.
-    pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<Contents, RpcError> {
+    pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<Opened, RpcError> {
         let refused = |why: &str| RpcError::invalid_params(format!("{}: requestState {why}", binding.method));
         let sealed = self.open_text(text).ok_or_else(|| refused("was not made by this server, or was changed"))?;
         let now = millis(binding.now);
@@ -167,7 +181,7 @@ impl Sealer {
         if sealed.principal != binding.principal || sealed.digest != digest_of(binding) {
             return Err(refused("belongs to another request"));
         }
-        Ok(sealed.contents)
+        Ok(Opened { id: sealed.id, expires: Duration::from_millis(sealed.expires), contents: sealed.contents })
     }
 
     fn open_text(&self, text: &str) -> Option<Sealed> {
@@ -189,9 +203,11 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The method and the parameters without what differs from round to round.
+/// The server, the method and the parameters without what differs from round to round.
 fn digest_of(binding: &Binding<'_>) -> String {
-    let mut text = binding.method.as_bytes().to_vec();
+    // Written as JSON, so that no name can look like another with a method behind it.
+    let mut text = Value::from(binding.server).to_string().into_bytes();
+    text.extend_from_slice(binding.method.as_bytes());
     text.push(b' ');
     let params: Option<Value> = binding.params.and_then(|params| params.parse().ok());
     if let Some(Value::Object(mut members)) = params {
@@ -237,7 +253,7 @@ mod tests {
 
     fn sealed() -> Sealed {
         let contents = Contents { round: 2, user: Some(json!("x")), ..Contents::default() };
-        Sealed { principal: "me".into(), digest: "d".into(), issued: 1, expires: 2, contents }
+        Sealed { id: "n".into(), principal: "me".into(), digest: "d".into(), issued: 1, expires: 2, contents }
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! On 2026-07-28 each round is a request of its own, and everything between the rounds travels in the sealed `requestState`. In
 //! the legacy era the client's request stays open, and the same is kept here.
 
-use super::request_state::{Binding, Contents, Sealer};
+use super::{
+    request_state::{Binding, Contents, Sealer},
+    resumptions::{Resumption, Resumptions},
+};
 use crate::{
     protocol::{RawJson, RpcError, error::code},
     server::handlers::{Answer, InputRequest},
@@ -12,7 +15,7 @@ use crate::{
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The rounds of one request so far.
 #[derive(Default)]
@@ -33,6 +36,8 @@ struct RoundsState {
     kept: BTreeMap<String, Value>,
     user: Option<Value>,
     noted: BTreeMap<String, InputRequest>,
+    /// The state that the request came with, in the record of those that were resumed.
+    resumption: Option<Resumption>,
 }
 
 impl Rounds {
@@ -41,6 +46,7 @@ impl Rounds {
         &self,
         params: &RawJson,
         sealer: &Sealer,
+        resumptions: &Arc<Resumptions>,
         binding: impl FnOnce() -> Binding<'a>,
     ) -> Result<(), RpcError> {
         if !mentions_rounds(params) {
@@ -61,10 +67,14 @@ impl Rounds {
         match retry.state {
             None => {}
             Some(Value::String(sealed)) => {
-                let contents = sealer.open(&sealed, &binding)?;
+                let opened = sealer.open(&sealed, &binding)?;
+                let (resumption, kept) = resumptions.begin(&opened.id, opened.expires, binding.now)?;
+                let contents = opened.contents;
                 state.round = contents.round;
                 state.used = contents.answers;
                 state.kept = contents.kept;
+                state.kept.extend(kept);
+                state.resumption = Some(resumption);
                 state.user = contents.user;
                 asked = Some(contents.asked);
             }
@@ -150,7 +160,11 @@ impl Rounds {
     }
 
     pub(super) fn keep(&self, name: &str, value: Value) {
-        self.state.lock().kept.insert(name.to_owned(), value);
+        let mut state = self.state.lock();
+        if let Some(resumption) = &state.resumption {
+            resumption.keep(name, &value);
+        }
+        state.kept.insert(name.to_owned(), value);
     }
 
     /// Begins another round, unless there were too many.

@@ -61,7 +61,7 @@ impl RequestContext {
     fn resume_rounds(&self) -> Result<(), RpcError> {
         match &self.params {
             Some(params) if self.takes_input && self.info.revision.supports(Feature::InputRequired) => {
-                self.rounds.resume(params, &self.services.sealer, || self.binding())
+                self.rounds.resume(params, &self.services.sealer, &self.services.resumptions, || self.binding())
             }
             _ => Ok(()),
         }

@@ -29,6 +29,11 @@ impl ResultWriter {
         info
     }
 
+    /// The name of the server.
+    pub(in crate::server) fn server_name(&self) -> &str {
+        self.info["name"].as_str().unwrap_or_default()
+    }
+
     /// The caching hints of lists and of discovery.
     pub(in crate::server) fn cache(&self) -> &CacheHints {
         &self.cache

@@ -172,7 +172,8 @@ impl Context {
         Ok(result.roots)
     }
 
-    /// Does something once, however often this handler runs: its value travels with the state of the request.
+    /// Does something once, however often this handler runs for one request: its value travels with the state of the
+    /// request, and a retry that comes again finds it too (MRTR-08), as long as this process serves it.
     ///
     /// # Errors
     /// Those of `work`; a value that cannot be JSON fails when it is read back.
