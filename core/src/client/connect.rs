@@ -1,11 +1,17 @@
 //! Opening a conversation: connect, negotiate, settle.
 
 use super::{
-    Client, ClientError, ClientEvents, ClientInbox, ClientOptions, Connector, Inner, LinkFailure, RequestOptions,
-    ServerDescription, era_cache,
-    link::{LinkMessage, RequestHead},
+    client::Client,
+    era_cache,
+    error::ClientError,
+    events::ClientEvents,
+    inbox::ClientInbox,
+    inner::Inner,
+    link::{Connector, LinkFailure, LinkMessage, RequestHead},
+    options::{ClientOptions, RequestOptions},
+    race::until,
     reply::{ReplyTo, Waiter},
-    until,
+    server_description::ServerDescription,
 };
 use crate::{
     engine::{

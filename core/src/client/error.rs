@@ -1,6 +1,6 @@
 //! Why a client's call failed: the same kinds in every language.
 
-use super::LinkFailure;
+use super::link::LinkFailure;
 use crate::{
     engine::NegotiationError,
     protocol::{RpcError, envelope::NoResult},

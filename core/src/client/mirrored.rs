@@ -1,11 +1,9 @@
 //! Parameters of tools that HTTP headers repeat (H26-23, H26-30..39), seen from the client.
 
-use super::{Client, ClientError, Flight, InFlight, Inner, RequestOptions, reply::ReplyTo};
+use super::error::ClientError;
 use crate::{
     protocol::{
         RawJson,
-        error::code,
-        method,
         schema::{HeaderParameter, header_parameters},
     },
     sync::Mutex,
@@ -13,11 +11,7 @@ use crate::{
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    sync::{Arc, Weak},
-};
+use std::{borrow::Cow, collections::HashMap};
 
 /// The mirrored parameters of tools, from the most recent lists (H26-39).
 #[derive(Default)]
@@ -83,64 +77,5 @@ impl MirroredTools {
             }
         }
         Ok(headers)
-    }
-}
-
-/// Gets the answer of a call first: if the server missed a header, the list of tools is fetched anew and the call made once
-/// more (H26-38).
-pub(super) struct Recall {
-    pub(super) client: Weak<Inner>,
-    pub(super) params: Option<RawJson>,
-    pub(super) options: RequestOptions,
-    pub(super) with_progress: bool,
-    pub(super) reply: Arc<dyn ReplyTo>,
-    pub(super) flight: InFlight,
-}
-
-impl ReplyTo for Recall {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        let mismatch = matches!(&outcome, Err(ClientError::Protocol(error)) if error.code == code::HEADER_MISMATCH);
-        match self.client.upgrade() {
-            Some(inner) if mismatch => {
-                let client = Client { inner };
-                let again = Self {
-                    client: self.client.clone(),
-                    params: self.params.clone(),
-                    options: self.options.clone(),
-                    with_progress: self.with_progress,
-                    reply: Arc::clone(&self.reply),
-                    flight: self.flight.clone(),
-                };
-                let runtime = Arc::clone(&client.inner.runtime);
-                runtime.spawn(Box::pin(async move { again.call(&client, outcome).await }));
-            }
-            _ => self.reply.answered(outcome),
-        }
-    }
-
-    fn progress(&self, params: RawJson) {
-        self.reply.progress(params);
-    }
-}
-
-impl Recall {
-    async fn call(self, client: &Client, refused: Result<RawJson, ClientError>) {
-        if client.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await.is_err() {
-            return self.reply.answered(refused);
-        }
-        let started = {
-            let mut flight = self.flight.0.lock();
-            if matches!(*flight, Flight::Cancelled) {
-                Err(ClientError::Cancelled)
-            } else {
-                let (params, options) = (self.params.as_ref(), &self.options);
-                let reply = Arc::clone(&self.reply);
-                let sent = client.start_once(method::TOOLS_CALL, params, options, self.with_progress, reply);
-                sent.map(|id| *flight = Flight::Sent(id))
-            }
-        };
-        if let Err(error) = started {
-            self.reply.answered(Err(error));
-        }
     }
 }

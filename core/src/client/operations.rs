@@ -1,6 +1,6 @@
 //! The operations of a client, written by the rows of `client_operations!`.
 
-use super::{Client, ClientError, RequestOptions};
+use super::{client::Client, error::ClientError, options::RequestOptions};
 use crate::protocol::{
     RawJson,
     describe::{Described, Presence, Type},

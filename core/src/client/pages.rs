@@ -1,9 +1,12 @@
 //! Lists from their first page to the last (PAG-04).
 
 use super::{
-    Client, ClientError, Flight, InFlight, RequestOptions,
+    client::Client,
+    error::ClientError,
+    flight::{Flight, InFlight},
+    options::RequestOptions,
+    race::unless,
     reply::{ReplyTo, forwarding},
-    unless,
 };
 use crate::{
     engine::later,

@@ -1,6 +1,6 @@
 //! Receivers of the answer of a request.
 
-use super::{ClientError, options::ProgressHook};
+use super::{error::ClientError, options::ProgressHook};
 use crate::{protocol::RawJson, runtime::Promise};
 use std::sync::Arc;
 

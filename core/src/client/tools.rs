@@ -1,6 +1,6 @@
 //! Calling tools from the client's side.
 
-use super::{Client, ClientError, RequestOptions};
+use super::{client::Client, error::ClientError, options::RequestOptions};
 use crate::protocol::{RawJson, method, model::CallToolResult};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;

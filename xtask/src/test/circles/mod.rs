@@ -88,11 +88,6 @@ const CLUSTERS: &[Cluster] = &[
     },
     Cluster {
         crate_folder: "core/src",
-        modules: &["client", "client::mirrored", "client::tools"],
-        reason: "a client and its calls of tools, whose arguments it mirrors into headers",
-    },
-    Cluster {
-        crate_folder: "core/src",
         modules: &["server::request::context", "server::request::tasks::table", "server::request::tasks::task"],
         reason: "a request in flight: it may become a task, and a task answers the requests that wait for its result",
     },

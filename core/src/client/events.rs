@@ -1,0 +1,17 @@
+//! The interface of a client to the program around it.
+
+use super::error::ClientError;
+use crate::protocol::RawJson;
+
+/// Takes the notifications of a server and the end of the connection. Its methods must not block; by default they do nothing.
+pub trait ClientEvents: Send + Sync + 'static {
+    /// A notification arrived.
+    fn notification(&self, method: &str, params: Option<&RawJson>) {
+        let _ = (method, params);
+    }
+
+    /// The connection ended; `None`: by this side.
+    fn closed(&self, error: Option<&ClientError>) {
+        let _ = error;
+    }
+}

@@ -1,0 +1,18 @@
+//! Requests in flight.
+
+use crate::{protocol::RequestId, runtime::Promise, sync::Mutex};
+use std::sync::Arc;
+
+/// A request in flight. It goes on when this is dropped; [`Client::cancel`] ends it.
+#[derive(Debug, Clone)]
+#[doc(hidden)]
+pub struct InFlight(pub(super) Arc<Mutex<Flight>>);
+
+#[derive(Debug)]
+pub(super) enum Flight {
+    /// The message that is out now: a request may be sent once more.
+    Sent(RequestId),
+    /// Page after page of a list; keeping the promise ends it.
+    Walking(Arc<Promise<()>>),
+    Cancelled,
+}

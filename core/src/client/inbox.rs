@@ -1,0 +1,155 @@
+//! The receiving side of a client: what its link brings.
+
+use super::{
+    error::ClientError,
+    inner::Inner,
+    link::{Inbox, LinkFailure},
+};
+use crate::{
+    engine::ClientReceived,
+    protocol::{
+        RequestId,
+        envelope::{Frame, FrameBounds, Message, Notification},
+        method,
+    },
+    wire_log::{Direction, Exchange, Side},
+};
+use bytes::Bytes;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Weak, atomic::Ordering},
+};
+
+/// Takes what one link brings, for as long as it is the current one.
+pub(super) struct ClientInbox {
+    pub(super) client: Weak<Inner>,
+    pub(super) generation: u64,
+}
+
+impl ClientInbox {
+    fn client(&self) -> Option<Arc<Inner>> {
+        self.client.upgrade().filter(|client| client.generation.load(Ordering::Acquire) == self.generation)
+    }
+}
+
+impl Inbox for ClientInbox {
+    fn message(&self, frame: Bytes) {
+        let Some(client) = self.client() else { return };
+        // The hooks of the program run in here; who reads for the connection must survive them.
+        if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
+            tracing::error!(target: "trunkline", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
+        }
+    }
+
+    fn awaits(&self, id: &RequestId) -> bool {
+        self.client().is_some_and(|client| client.conversation.lock().awaits(id))
+    }
+
+    fn pause(&self, id: &RequestId) {
+        if let Some(client) = self.client.upgrade() {
+            let now = client.runtime.now();
+            client.pauses.begin(now);
+            client.conversation.lock().pause(now, id);
+        }
+    }
+
+    fn resume(&self, id: &RequestId) {
+        // Of a link that has been left, too: its pause was counted.
+        if let Some(client) = self.client.upgrade() {
+            let now = client.runtime.now();
+            client.pauses.end(now);
+            client.conversation.lock().resume(now, id);
+            client.arm_timer();
+        }
+    }
+
+    fn failed(&self, id: &RequestId, failure: LinkFailure) {
+        if let Some(client) = self.client() {
+            client.request_failed(id, failure);
+        }
+    }
+
+    fn closed(&self, failure: LinkFailure) {
+        if let Some(client) = self.client() {
+            client.link_closed(failure);
+        }
+    }
+}
+
+impl Inner {
+    fn receive(self: &Arc<Self>, frame: &Bytes) {
+        // A server that answers many requests at once answers no more than there are.
+        let bounds = FrameBounds { elements: self.options.max_in_flight, ..self.options.limits().frame() };
+        let elements = match Frame::parse(frame, bounds) {
+            Frame::Single(one) => vec![one],
+            Frame::Batch(elements) => elements,
+        };
+        for element in elements {
+            match element {
+                Ok(message) => self.message(message),
+                Err(malformed) => {
+                    tracing::warn!(target: "trunkline", "the server sent what is no message: {}", malformed.error);
+                }
+            }
+        }
+    }
+
+    fn message(self: &Arc<Self>, message: Message) {
+        let copy = self.runtime.wire_log().map(|_| message.clone());
+        let (received, revision) = {
+            let mut conversation = self.conversation.lock();
+            (conversation.receive(self.runtime.now(), message), conversation.revision())
+        };
+        if let (Some(log), Some(copy)) = (self.runtime.wire_log(), copy) {
+            let method = match &received {
+                ClientReceived::Answered { method, .. } => Some(&**method),
+                _ => None,
+            };
+            let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
+            let client_capabilities = Some(&self.capabilities);
+            log.message(
+                &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &copy,
+            );
+        }
+        match received {
+            ClientReceived::Answered { item, method, outcome } => {
+                let lists_tools = &*method == method::TOOLS_LIST && self.mirrors(revision);
+                let outcome = outcome.map(|list| if lists_tools { self.mirrored.read_list(list) } else { list });
+                item.answered(outcome.map_err(ClientError::from));
+            }
+            ClientReceived::Progress { item, params } => item.progress(params),
+            ClientReceived::Notification(Notification { method, .. })
+                if &*method == method::SUBSCRIPTIONS_ACKNOWLEDGED =>
+            {
+                self.acknowledged.keep(());
+            }
+            // The server cancels a subscription that has ended with its answer (CAN-11), or a request that was answered at once.
+            ClientReceived::Notification(Notification { method, .. }) if &*method == method::CANCELLED => {}
+            ClientReceived::Notification(Notification { method, params }) => {
+                self.events.notification(&method, params.as_ref());
+            }
+            ClientReceived::Asked(answer) => self.send(answer),
+            ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline", "no effect: {why}"),
+        }
+    }
+
+    fn link_closed(&self, failure: LinkFailure) {
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        *self.failure.lock() = Some(failure.clone());
+        if self.server.get().is_some() {
+            self.end(Some(ClientError::Link(failure)));
+            // Dropping it ends what is left of it.
+            let link = self.link.lock().take();
+            drop(link);
+            return;
+        }
+        // Still negotiating: a fresh link may follow.
+        let replies = self.conversation.lock().drain();
+        for reply in replies {
+            reply.answered(Err(ClientError::Link(failure.clone())));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The state that all clones of a client share, and the way of its messages to the link.
+
+use super::{
+    error::ClientError,
+    events::ClientEvents,
+    link::{Link, LinkFailure, LinkMessage, RequestHead},
+    mirrored::MirroredTools,
+    options::{ClientOptions, RequestOptions},
+    pauses::Pauses,
+    reply::ReplyTo,
+    server_description::ServerDescription,
+    timer::Timer,
+};
+use crate::{
+    engine::{ClientConversation, ClientIdentity, RequestTimeout, SentRequest},
+    protocol::{Era, RawJson, RequestId, Revision, envelope, method::Method},
+    runtime::{Promise, Runtime},
+    sync::Mutex,
+    wire_log::{Direction, Exchange, Side, Transport},
+};
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+pub(crate) struct Inner {
+    pub(super) runtime: Arc<dyn Runtime>,
+    pub(super) transport: Transport,
+    pub(super) options: ClientOptions,
+    /// The capabilities of the options, as they are sent.
+    pub(super) capabilities: RawJson,
+    pub(super) events: Arc<dyn ClientEvents>,
+    pub(super) conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
+    pub(super) link: Mutex<Option<Arc<dyn Link>>>,
+    /// Messages of an abandoned link carry an older number.
+    pub(super) generation: AtomicU64,
+    pub(super) timer: Timer,
+    /// When the conversation began to open.
+    pub(super) began: Instant,
+    pub(super) pauses: Pauses,
+    pub(super) server: OnceLock<ServerDescription>,
+    /// Why the current link ended, if it did.
+    pub(super) failure: Mutex<Option<LinkFailure>>,
+    pub(super) closed: AtomicBool,
+    pub(super) mirrored: MirroredTools,
+    /// The server has opened the stream of change notifications, or will not.
+    pub(super) acknowledged: Promise<()>,
+}
+
+impl Inner {
+    pub(super) fn new(
+        runtime: Arc<dyn Runtime>,
+        transport: Transport,
+        options: ClientOptions,
+        events: Arc<dyn ClientEvents>,
+    ) -> Arc<Self> {
+        let began = runtime.now();
+        let identity =
+            ClientIdentity { info: as_object(&options.info), capabilities: as_object(&options.capabilities) };
+        let capabilities = identity.capabilities.clone();
+        Arc::new(Self {
+            runtime,
+            transport,
+            options,
+            capabilities,
+            events,
+            conversation: Mutex::new(ClientConversation::new(identity)),
+            link: Mutex::new(None),
+            generation: AtomicU64::new(0),
+            timer: Timer::default(),
+            began,
+            pauses: Pauses::default(),
+            server: OnceLock::new(),
+            failure: Mutex::new(None),
+            closed: AtomicBool::new(false),
+            mirrored: MirroredTools::default(),
+            acknowledged: Promise::default(),
+        })
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), ClientError> {
+        if self.closed.load(Ordering::Acquire) { Err(self.gone()) } else { Ok(()) }
+    }
+
+    /// Why there is no connection any more.
+    pub(super) fn gone(&self) -> ClientError {
+        self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link)
+    }
+
+    /// Enforces our own receive limits on outgoing messages: a peer could not report which request it rejected.
+    pub(super) fn check_size(&self, method: &str, message: &Bytes) -> Result<(), ClientError> {
+        let ClientOptions { max_message_bytes, max_nesting, .. } = self.options;
+        let text = if message.len() > max_message_bytes {
+            format!(
+                "The message {method} would be {} bytes long; the limit is {max_message_bytes} bytes",
+                message.len()
+            )
+        } else if envelope::nests_deeper_than(message, max_nesting) {
+            format!("The parameters of {method} nest too deeply: a message may have {max_nesting} levels")
+        } else {
+            return Ok(());
+        };
+        Err(ClientError::Invalid(text))
+    }
+
+    pub(super) fn request_timeout(&self, options: &RequestOptions) -> RequestTimeout {
+        let timeout = options.timeout.unwrap_or(self.options.timeout);
+        RequestTimeout { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
+    }
+
+    /// Returns whether headers repeat parts of the messages.
+    pub(super) fn mirrors(&self, revision: Option<Revision>) -> bool {
+        self.transport == Transport::Http && revision.is_some_and(|revision| revision.era() == Era::Modern)
+    }
+
+    pub(super) fn send_request(
+        self: &Arc<Self>,
+        sent: SentRequest,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<&RawJson>,
+        parameters: Vec<(String, String)>,
+    ) {
+        self.log(Direction::Sent, revision, method, &sent.message);
+        let name =
+            Method::name_parameter(method).zip(params).and_then(|(parameter, params)| string_member(params, parameter));
+        let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters };
+        let id = head.id.clone();
+        match self.link() {
+            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone }),
+            None => self.end_request(&id, "", self.gone()),
+        }
+        self.arm_timer();
+    }
+
+    pub(super) fn send(&self, message: Bytes) {
+        self.log(Direction::Sent, self.conversation.lock().revision(), "", &message);
+        if let Some(link) = self.link() {
+            link.send(LinkMessage { bytes: message, request: None, alone: false });
+        }
+    }
+
+    pub(super) fn link(&self) -> Option<Arc<dyn Link>> {
+        self.link.lock().clone()
+    }
+
+    pub(super) fn request_failed(&self, id: &RequestId, failure: LinkFailure) {
+        let reply = self.conversation.lock().fail(id);
+        if let Some(reply) = reply {
+            reply.answered(Err(ClientError::Link(failure)));
+        }
+    }
+
+    pub(super) fn end_request(&self, id: &RequestId, reason: &str, error: ClientError) {
+        let ended = self.conversation.lock().cancel(id, reason);
+        let Some((reply, told)) = ended else { return };
+        if let Some(link) = self.link()
+            && !link.abandon(id)
+            && let Some(told) = told
+        {
+            self.log(Direction::Sent, self.conversation.lock().revision(), "", &told);
+            link.send(LinkMessage { bytes: told, request: None, alone: false });
+        }
+        reply.answered(Err(error));
+    }
+
+    /// Ends every request; the link is the caller's to close. `error`: why, if not by this side.
+    pub(super) fn end(&self, error: Option<ClientError>) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.timer.end();
+        let replies = self.conversation.lock().drain();
+        for reply in replies {
+            reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));
+        }
+        self.events.closed(error.as_ref());
+    }
+
+    pub(super) fn arm_timer(self: &Arc<Self>) {
+        let Some(next) = self.conversation.lock().next_deadline() else { return };
+        let task = self.timer.aim(next, &self.runtime, || {
+            let client = Arc::downgrade(self);
+            move || {
+                if let Some(client) = client.upgrade() {
+                    client.time_passed();
+                }
+            }
+        });
+        if let Some(task) = task {
+            self.runtime.spawn(task);
+        }
+    }
+
+    pub(super) fn time_passed(self: &Arc<Self>) {
+        loop {
+            let now = self.runtime.now();
+            let expired = self.conversation.lock().expired(now).map(|(id, method, time)| {
+                (id, format!("The server did not answer {method} within {time:?} and was told to cancel"))
+            });
+            match expired {
+                Some((id, text)) => self.end_request(&id, "timed out", ClientError::Timeout(text)),
+                None => break,
+            }
+        }
+        self.arm_timer();
+    }
+
+    pub(super) fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
+        if let Some(log) = self.runtime.wire_log() {
+            let (side, transport) = (Side::Client, self.transport);
+            let (method, client_capabilities) = (Some(method), Some(&self.capabilities));
+            log.text(
+                &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
+                text,
+            );
+        }
+    }
+}
+
+fn as_object(value: &impl Serialize) -> RawJson {
+    RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
+}
+
+fn string_member(params: &RawJson, member: &str) -> Option<String> {
+    // Keys may be written with escapes, so they are not borrowed.
+    let members: BTreeMap<String, &RawValue> = params.parse().ok()?;
+    serde_json::from_str(members.get(member)?.get()).ok()
+}

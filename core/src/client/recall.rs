@@ -1,0 +1,71 @@
+//! Calls of tools that are made once more, because the server missed a header (H26-38).
+
+use super::{
+    client::Client,
+    error::ClientError,
+    flight::{Flight, InFlight},
+    inner::Inner,
+    options::RequestOptions,
+    reply::ReplyTo,
+};
+use crate::protocol::{RawJson, error::code, method};
+use std::sync::{Arc, Weak};
+
+/// Gets the answer of a call first: if the server missed a header, the list of tools is fetched anew and the call made once
+/// more (H26-38).
+pub(super) struct Recall {
+    pub(super) client: Weak<Inner>,
+    pub(super) params: Option<RawJson>,
+    pub(super) options: RequestOptions,
+    pub(super) with_progress: bool,
+    pub(super) reply: Arc<dyn ReplyTo>,
+    pub(super) flight: InFlight,
+}
+
+impl ReplyTo for Recall {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        let mismatch = matches!(&outcome, Err(ClientError::Protocol(error)) if error.code == code::HEADER_MISMATCH);
+        match self.client.upgrade() {
+            Some(inner) if mismatch => {
+                let client = Client { inner };
+                let again = Self {
+                    client: self.client.clone(),
+                    params: self.params.clone(),
+                    options: self.options.clone(),
+                    with_progress: self.with_progress,
+                    reply: Arc::clone(&self.reply),
+                    flight: self.flight.clone(),
+                };
+                let runtime = Arc::clone(&client.inner.runtime);
+                runtime.spawn(Box::pin(async move { again.call(&client, outcome).await }));
+            }
+            _ => self.reply.answered(outcome),
+        }
+    }
+
+    fn progress(&self, params: RawJson) {
+        self.reply.progress(params);
+    }
+}
+
+impl Recall {
+    async fn call(self, client: &Client, refused: Result<RawJson, ClientError>) {
+        if client.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await.is_err() {
+            return self.reply.answered(refused);
+        }
+        let started = {
+            let mut flight = self.flight.0.lock();
+            if matches!(*flight, Flight::Cancelled) {
+                Err(ClientError::Cancelled)
+            } else {
+                let (params, options) = (self.params.as_ref(), &self.options);
+                let reply = Arc::clone(&self.reply);
+                let sent = client.start_once(method::TOOLS_CALL, params, options, self.with_progress, reply);
+                sent.map(|id| *flight = Flight::Sent(id))
+            }
+        };
+        if let Err(error) = started {
+            self.reply.answered(Err(error));
+        }
+    }
+}
