@@ -18,7 +18,7 @@ export interface AccessToken {
  * `subject` and `clientId` is required.
  */
 export interface Identity {
-  /** By default the subject, then the client. */
+  /** Names the caller among all. By default `ISSUER#sub:SUBJECT`, then `ISSUER#client:CLIENT`. */
   principal?: string;
   subject?: string;
   clientId?: string;

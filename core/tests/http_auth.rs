@@ -292,7 +292,7 @@ async fn aus_09_handlers_know_the_sender_and_not_the_token() {
     let token = issuer.token(json!({"team": "blue"}));
     let auth = auth_of(fixture.call("who", &[("authorization", &bearer(&token))]).await).await;
     assert_eq!(auth["subject"], "alice");
-    assert_eq!(auth["principal"], format!("{}#alice", issuer.url));
+    assert_eq!(auth["principal"], format!("{}#sub:alice", issuer.url));
     assert_eq!((&auth["clientId"], &auth["scopes"]), (&json!("app"), &json!(["mcp"])));
     assert_eq!(auth["claims"]["team"], "blue");
     assert!(!auth.to_string().contains(token.rsplit('.').next().unwrap()));
@@ -558,7 +558,7 @@ async fn sec_20_a_local_server_is_guarded_with_a_token() {
             assert_eq!(answer.status(), 401, "{method} {path} {wrong:?}");
         }
     }
-    assert_eq!(auth_of(fixture.call("who", &[("authorization", mine)]).await).await["principal"], "me");
+    assert_eq!(auth_of(fixture.call("who", &[("authorization", mine)]).await).await["principal"], "#sub:me");
     fixture.session(mine).await;
 }
 
@@ -585,7 +585,7 @@ async fn verifiers_may_answer_later_and_their_failures_let_nobody_in() {
     let builder = Authorization::builder(RESOURCE, Arc::new(verifier)).authorization_server("https://auth.example");
     let fixture = Fixture::new(builder).await;
     let auth = auth_of(fixture.call("who", &[("authorization", "Bearer alice")]).await).await;
-    assert_eq!(auth["principal"], "alice");
+    assert_eq!(auth["principal"], "#sub:alice");
     for token in ["Bearer panic", "Bearer drop"] {
         let answer = fixture.call("who", &[("authorization", token)]).await;
         assert_eq!(answer.status(), 503, "{token}");

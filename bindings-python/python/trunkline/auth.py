@@ -71,7 +71,7 @@ class Identity:
         scopes: what the token grants.
         expires_at: when it expires, in seconds since 1970.
         claims: all that it says; `cnf.jkt` binds it to a key.
-        principal: whose sessions these are (default: the subject, then the client).
+        principal: names the caller among all (default: `ISSUER#sub:SUBJECT`, then `ISSUER#client:CLIENT`).
     """
 
     __slots__ = ("claims", "client_id", "expires_at", "issuer", "principal", "scopes", "subject")

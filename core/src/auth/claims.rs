@@ -39,11 +39,8 @@ pub(super) fn judge(claims: Map<String, Value>, expected: &Expected<'_>) -> Resu
     let subject = text("sub").map(str::to_owned);
     // `azp` and `cid` are what other issuers call it.
     let client_id = ["client_id", "azp", "cid"].into_iter().find_map(text).map(str::to_owned);
-    let name =
-        subject.as_ref().or(client_id.as_ref()).ok_or("The access token names neither a subject nor a client")?;
-    Ok(Identity {
-        // Subjects are unique within their issuer only.
-        principal: format!("{}#{name}", expected.issuer),
+    let identity = Identity {
+        principal: String::new(),
         issuer: Some(expected.issuer.to_owned()),
         scopes: scopes(&claims),
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -51,7 +48,8 @@ pub(super) fn judge(claims: Map<String, Value>, expected: &Expected<'_>) -> Resu
         subject,
         client_id,
         claims,
-    })
+    };
+    identity.named().ok_or("The access token names neither a subject nor a client")
 }
 
 /// Returns whether `aud`, a text or an array of texts, names one of the audiences (AUS-08).
@@ -108,7 +106,7 @@ mod tests {
     #[test]
     fn aus_07_a_good_token_makes_an_identity() {
         let identity = judged(json!({"team": "blue"})).unwrap();
-        assert_eq!(identity.principal, "https://auth.example#alice");
+        assert_eq!(identity.principal, "https://auth.example#sub:alice");
         assert_eq!(identity.subject.as_deref(), Some("alice"));
         assert_eq!(identity.client_id.as_deref(), Some("app"));
         assert_eq!(identity.scopes, ["read", "write"]);
@@ -176,10 +174,10 @@ mod tests {
 
     #[test]
     fn a_token_stands_for_someone() {
-        assert_eq!(judged(json!({"sub": null})).unwrap().principal, "https://auth.example#app");
+        assert_eq!(judged(json!({"sub": null})).unwrap().principal, "https://auth.example#client:app");
         assert_eq!(
             judged(json!({"sub": "", "client_id": "", "azp": "b"})).unwrap().principal,
-            "https://auth.example#b"
+            "https://auth.example#client:b"
         );
         assert!(judged(json!({"sub": null, "client_id": null})).is_err());
     }

@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Identity {
-    /// Names the sender among all senders, so that what one of them opened stays his (SEC-04). A verifier that leaves it
-    /// empty gets the subject, or else the client.
+    /// Names the sender among all senders, so that what one of them opened stays theirs (SEC-04). A verifier that leaves it
+    /// empty gets `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself. Without an issuer, its
+    /// subjects must be unique among all that the endpoint knows.
     #[serde(default)]
     pub principal: String,
     /// The user, or the client where it acts for itself (`sub`).
@@ -46,11 +47,17 @@ trunkline_proto::setters!(Identity {
 
 impl Identity {
     /// Fills in the principal. `None`: the token stands for nobody.
+    ///
+    /// Subjects are unique within their issuer only, and a client may have the name of a user (RFC 9068, section 5).
     pub(super) fn named(mut self) -> Option<Self> {
         if self.principal.is_empty() {
-            self.principal = self.subject.clone().or_else(|| self.client_id.clone())?;
+            let named = |kind: &str, name: &Option<String>| {
+                let name = name.as_ref().filter(|name| !name.is_empty())?;
+                Some(format!("{}#{kind}:{name}", self.issuer.as_deref().unwrap_or_default()))
+            };
+            self.principal = named("sub", &self.subject).or_else(|| named("client", &self.client_id))?;
         }
-        (!self.principal.is_empty()).then_some(self)
+        Some(self)
     }
 
     /// As handlers see it.
@@ -69,10 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn the_principal_is_given_or_the_subject_or_the_client() {
+    fn the_principal_is_given_or_the_subject_or_the_client_of_its_issuer() {
         assert_eq!(read(json!({"principal": "p", "subject": "s"})).unwrap().principal, "p");
-        assert_eq!(read(json!({"subject": "s", "clientId": "c"})).unwrap().principal, "s");
-        assert_eq!(read(json!({"clientId": "c"})).unwrap().principal, "c");
+        assert_eq!(read(json!({"subject": "s", "clientId": "c"})).unwrap().principal, "#sub:s");
+        assert_eq!(read(json!({"clientId": "c"})).unwrap().principal, "#client:c");
+        let issued = |issuer: &str| read(json!({"subject": "s", "issuer": issuer})).unwrap().principal;
+        assert_eq!(issued("https://a.example"), "https://a.example#sub:s");
+        assert_ne!(issued("https://a.example"), issued("https://b.example"));
         assert_eq!(read(json!({"scopes": ["a"]})), None);
         assert_eq!(read(json!({"subject": ""})), None);
     }
@@ -81,7 +91,8 @@ mod tests {
     fn handlers_see_camel_case_without_what_is_unknown() {
         let identity = read(json!({"subject": "s", "expiresAt": 5, "claims": {"team": 7}})).unwrap();
         let json: Value = identity.to_json().parse().unwrap();
-        let expected = json!({"principal": "s", "subject": "s", "scopes": [], "expiresAt": 5, "claims": {"team": 7}});
+        let expected =
+            json!({"principal": "#sub:s", "subject": "s", "scopes": [], "expiresAt": 5, "claims": {"team": 7}});
         assert_eq!(json, expected);
     }
 }

@@ -84,7 +84,8 @@ fn aus_07_the_host_judges_tokens() {
     let answer = host.answer_as(listener, "who", "Bearer alice");
     assert_eq!(answer.status, 200);
     let known: Value = serde_json::from_str(text(&answer.json()["result"])).unwrap();
-    let expected = json!({"principal": "alice", "subject": "alice", "scopes": ["mcp"], "claims": {"team": "blue"}});
+    let expected =
+        json!({"principal": "#sub:alice", "subject": "alice", "scopes": ["mcp"], "claims": {"team": "blue"}});
     assert_eq!(known, expected);
     for (token, status, part) in [
         ("old", 401, r#"error="invalid_token""#),
