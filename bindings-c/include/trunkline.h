@@ -212,11 +212,13 @@ typedef enum trunkline_limit {
    */
   TRUNKLINE_LIMIT_MAX_NESTING = 5,
   /**
-   * HTTP sessions at once. Further ones are refused as busy. Default 10000.
+   * HTTP sessions at once. For a further one the session that has been idle the longest gives
+   * way; if all are busy, it is refused as busy. Default 10000.
    */
   TRUNKLINE_LIMIT_MAX_SESSIONS = 6,
   /**
-   * Longest time that an HTTP session may be idle. In milliseconds. Default 1800000.
+   * Longest time that an HTTP session may be idle; a minute for one that nothing has used
+   * since it was opened. In milliseconds. Default 1800000.
    */
   TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
   /**
@@ -265,6 +267,11 @@ typedef enum trunkline_limit {
    * are verified. Default 1000.
    */
   TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
+  /**
+   * HTTP sessions at once of one principal, where tokens are verified. For a further one its
+   * own idlest gives way. Default 1000.
+   */
+  TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
 } trunkline_limit;
 
 /**

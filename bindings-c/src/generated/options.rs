@@ -29,9 +29,11 @@ pub enum trunkline_limit {
     TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
     /// Deepest nesting of arrays and objects in a message; at most 128. Default 128.
     TRUNKLINE_LIMIT_MAX_NESTING = 5,
-    /// HTTP sessions at once. Further ones are refused as busy. Default 10000.
+    /// HTTP sessions at once. For a further one the session that has been idle the longest gives
+    /// way; if all are busy, it is refused as busy. Default 10000.
     TRUNKLINE_LIMIT_MAX_SESSIONS = 6,
-    /// Longest time that an HTTP session may be idle. In milliseconds. Default 1800000.
+    /// Longest time that an HTTP session may be idle; a minute for one that nothing has used
+    /// since it was opened. In milliseconds. Default 1800000.
     TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
     /// Longest time that calls may go on after a listener closes. In milliseconds. Default 5000.
     TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
@@ -59,10 +61,13 @@ pub enum trunkline_limit {
     /// Tasks that are kept at once of one principal, or of one session or pipe where no tokens
     /// are verified. Default 1000.
     TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
+    /// HTTP sessions at once of one principal, where tokens are verified. For a further one its
+    /// own idlest gives way. Default 1000.
+    TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
 }
 
 /// The name of each limit on the waist, by its number.
-pub(crate) const LIMITS: [&str; 17] = [
+pub(crate) const LIMITS: [&str; 18] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -80,6 +85,7 @@ pub(crate) const LIMITS: [&str; 17] = [
     "maxTasks",
     "maxWaitingBytes",
     "maxTasksPerClient",
+    "maxSessionsPerClient",
 ];
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.

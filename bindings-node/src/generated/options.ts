@@ -10,9 +10,20 @@ export interface ServerOptions {
    * gets the detail. Default: false.
    */
   debug?: boolean;
-  /** HTTP sessions at once. Further ones are refused as busy. Default: 10,000. */
+  /**
+   * HTTP sessions at once. For a further one the session that has been idle the longest gives way;
+   * if all are busy, it is refused as busy. Default: 10,000.
+   */
   maxSessions?: number;
-  /** Longest time that an HTTP session may be idle. Default: 1,800,000 (30 min). */
+  /**
+   * HTTP sessions at once of one principal, where tokens are verified. For a further one its own
+   * idlest gives way. Default: 1000.
+   */
+  maxSessionsPerClient?: number;
+  /**
+   * Longest time that an HTTP session may be idle; a minute for one that nothing has used since it
+   * was opened. Default: 1,800,000 (30 min).
+   */
   sessionIdle?: number;
   /** Longest time that calls may go on after a listener closes. Default: 5000 (5 s). */
   drainDeadline?: number;

@@ -28,9 +28,12 @@ trunkline_proto::options! {
         page_size: usize => "pageSize" = 1000,
         /// Show clients the detail of internal failures. Otherwise they get a generic text, and the log gets the detail.
         debug: bool => "debug" = false,
-        /// HTTP sessions at once. Further ones are refused as busy.
+        /// HTTP sessions at once. For a further one the session that has been idle the longest gives way; if all are busy, it
+        /// is refused as busy.
         max_sessions: usize => "maxSessions" = 10_000,
-        /// Longest time that an HTTP session may be idle.
+        /// HTTP sessions at once of one principal, where tokens are verified. For a further one its own idlest gives way.
+        max_sessions_per_client: usize => "maxSessionsPerClient" = 1000,
+        /// Longest time that an HTTP session may be idle; a minute for one that nothing has used since it was opened.
         session_idle: Duration => "sessionIdleMs" as Millis = Duration::from_secs(30 * 60),
         /// Longest time that calls may go on after a listener closes.
         drain_deadline: Duration => "drainDeadlineMs" as Millis = Duration::from_secs(5),
@@ -73,6 +76,7 @@ trunkline_proto::setters!(ServerOptions {
     value with_page_size page_size: usize,
     value with_debug debug: bool,
     value with_max_sessions max_sessions: usize,
+    value with_max_sessions_per_client max_sessions_per_client: usize,
     value with_session_idle session_idle: Duration,
     value with_drain_deadline drain_deadline: Duration,
     value with_keep_alive keep_alive: Duration,

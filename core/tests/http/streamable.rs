@@ -591,17 +591,25 @@ async fn http_52_stateless_servers_take_the_revision_from_the_header() {
 async fn sessions_are_bounded_and_expire_when_idle() {
     let options = ServerOptions::default().with_max_sessions(2).with_session_idle(Duration::from_millis(400));
     let fixture = Fixture::with(HttpOptions::default(), options).await;
+    let stream_of = async |session: &str| {
+        let get = fixture.ask("GET").header("Mcp-Session-Id", session).header("Accept", "text/event-stream");
+        let mut stream = get.start().await;
+        stream.until("text/event-stream").await;
+        stream
+    };
     let (idle, busy) = (fixture.session("2025-11-25").await, fixture.session("2025-11-25").await);
+    let _busy_stream = stream_of(&busy).await;
+    let ping = request("ping", json!({}));
+    let third = fixture.session("2025-11-25").await;
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &idle)], &ping).await.status, 404, "the idlest gives way");
+    let third_stream = stream_of(&third).await;
     let refused = fixture.post(&[], &initialize("2025-11-25")).await;
-    assert_eq!(refused.error(), (503, -32603));
+    assert_eq!(refused.error(), (503, -32603), "all are busy");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(refused.json()["error"]["data"]["reason"], "busy");
-    let mut stream =
-        fixture.ask("GET").header("Mcp-Session-Id", &busy).header("Accept", "text/event-stream").start().await;
-    stream.until("text/event-stream").await;
+    drop(third_stream);
     sleep(Duration::from_millis(1000)).await;
-    let ping = request("ping", json!({}));
-    assert_eq!(fixture.post(&[("Mcp-Session-Id", &idle)], &ping).await.status, 404);
+    assert_eq!(fixture.post(&[("Mcp-Session-Id", &third)], &ping).await.status, 404, "it was idle for too long");
     assert_eq!(fixture.post(&[("Mcp-Session-Id", &busy)], &ping).await.status, 200);
     fixture.session("2025-11-25").await;
 }

@@ -469,7 +469,7 @@ const TYPED: &str = "message";
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
 /// The numbers of limits, which are never reused. A limit that is not here gets the next one: add it then.
-const LIMITS: [&str; 17] = [
+const LIMITS: [&str; 18] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -487,6 +487,7 @@ const LIMITS: [&str; 17] = [
     "maxTasks",
     "maxWaitingBytes",
     "maxTasksPerClient",
+    "maxSessionsPerClient",
 ];
 
 fn options(surface: &Surface) -> String {

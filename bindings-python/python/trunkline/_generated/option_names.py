@@ -76,6 +76,7 @@ SERVER_OPTIONS: Final = {
     "page_size": "pageSize",
     "debug": "debug",
     "max_sessions": "maxSessions",
+    "max_sessions_per_client": "maxSessionsPerClient",
     "session_idle": "sessionIdleMs",
     "drain_deadline": "drainDeadlineMs",
     "keep_alive": "keepAliveMs",

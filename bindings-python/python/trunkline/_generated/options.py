@@ -246,10 +246,19 @@ class ServerOptions(TypedDict, total=False):
     """
 
     max_sessions: int | None
-    """HTTP sessions at once. Further ones are refused as busy. Default: 10000."""
+    """HTTP sessions at once. For a further one the session that has been idle the longest gives way; if
+    all are busy, it is refused as busy. Default: 10000.
+    """
+
+    max_sessions_per_client: int | None
+    """HTTP sessions at once of one principal, where tokens are verified. For a further one its own idlest
+    gives way. Default: 1000.
+    """
 
     session_idle: float | None
-    """Longest time that an HTTP session may be idle. In seconds. Default: 1800."""
+    """Longest time that an HTTP session may be idle; a minute for one that nothing has used since it was
+    opened. In seconds. Default: 1800.
+    """
 
     drain_deadline: float | None
     """Longest time that calls may go on after a listener closes. In seconds. Default: 5."""

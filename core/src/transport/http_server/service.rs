@@ -16,9 +16,10 @@ use crate::{
         headers,
         rejection::Rejection,
         routes::{self, Place, Routes},
+        sessions::SessionBounds,
     },
     runtime::{Runtime, Task},
-    server::{Connection, Outbound, Outgoing, Server},
+    server::{Connection, Outbound, Outgoing, Server, ServerOptions},
     wire_log::{Direction, Exchange, Side, Transport},
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header, request::Parts};
@@ -64,7 +65,9 @@ impl HttpService {
     }
 
     fn build(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>, mounted: bool, below: bool) -> Self {
-        let (max, idle) = (server.options().max_sessions, server.options().session_idle);
+        let ServerOptions { max_sessions, max_sessions_per_client, session_idle, .. } = *server.options();
+        let of_sessions =
+            SessionBounds { max: max_sessions, max_per_client: max_sessions_per_client, idle: session_idle };
         // No page and no name leads to a Unix socket.
         let bound = if options.unix.is_some() { "" } else { &options.host };
         let sse = options.sse.as_deref().filter(|_| !options.stateless).map(|sse| (sse, options.messages.as_str()));
@@ -74,7 +77,7 @@ impl HttpService {
         let bounds = Bounds {
             requests: options.max_requests.max(1),
             // A listening client is kept for as long as a session would be.
-            streams: max,
+            streams: max_sessions,
             of_principal: limits.max_running.max(1).saturating_add(limits.max_waiting),
             bytes: options.max_body_bytes.max(limits.max_message_bytes),
         };
@@ -87,8 +90,8 @@ impl HttpService {
                 json: options.json,
                 replay: (events > 0 && bytes > 0).then_some((events, bytes)),
                 retry: options.retry,
-                sessions: Arc::new(SessionTable::new(max, idle)),
-                sse_sessions: Arc::new(SessionTable::new(max, idle)),
+                sessions: Arc::new(SessionTable::new(of_sessions)),
+                sse_sessions: Arc::new(SessionTable::new(of_sessions)),
                 nowhere: Arc::new(Nowhere),
                 origin: server.new_origin(),
                 gate: Gate::new(bounds),

@@ -3,7 +3,7 @@
 use super::{history::History, stream::Stream};
 use crate::sync::Mutex;
 use crate::{
-    http::sessions::{ID_BYTES, Sessions},
+    http::sessions::{ID_BYTES, SessionBounds, Sessions},
     runtime::Runtime,
     server::Connection,
 };
@@ -62,20 +62,21 @@ pub(super) struct SessionTable {
 }
 
 impl SessionTable {
-    pub(super) fn new(max: usize, idle: Duration) -> Self {
-        Self { sessions: Mutex::new(Sessions::new(max, idle)), idle, swept: AtomicBool::new(false) }
+    pub(super) fn new(bounds: SessionBounds) -> Self {
+        Self { sessions: Mutex::new(Sessions::new(bounds)), idle: bounds.idle, swept: AtomicBool::new(false) }
     }
 
     /// Opens a session: its id, or `None` if there is no room or no randomness.
     pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: Session) -> Option<String> {
         let random = new_id(getrandom::fill)?;
         self.sweep_from_now_on(runtime);
-        let now = runtime.now();
-        if !self.sessions.lock().has_room() {
-            self.sweep(now);
-        }
-        let mut sessions = self.sessions.lock();
-        sessions.has_room().then(|| sessions.insert(now, random, session))
+        let (id, given_way) = {
+            let mut sessions = self.sessions.lock();
+            let given_way = sessions.make_room(session.owner.as_ref(), Session::is_busy).ok()?;
+            (sessions.insert(runtime.now(), random, session.owner.clone(), session), given_way)
+        };
+        given_way.iter().for_each(Session::end);
+        Some(id)
     }
 
     /// The session of an id, if it is that principal's: for anyone else there is none (SEC-02, SEC-04).
