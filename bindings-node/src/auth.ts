@@ -1,33 +1,5 @@
-// Access tokens: the identities that they stand for, and custom verifiers of them.
-import type { JsonObject } from "./generated/model.js";
-
-/** An access token to verify. */
-export interface AccessToken {
-  token: string;
-  scheme: "Bearer" | "DPoP";
-  /** Method of the HTTP request. */
-  method: string;
-  /** URL of the HTTP request. */
-  url: string;
-  /** The resource that the token must be issued for. */
-  resource: string;
-}
-
-/**
- * The identity that an access token stands for, in handlers `ctx.auth`. One of `principal`,
- * `subject` and `clientId` is required.
- */
-export interface Identity {
-  /** Names the caller among all. By default `ISSUER#sub:SUBJECT`, then `ISSUER#client:CLIENT`. */
-  principal?: string;
-  subject?: string;
-  clientId?: string;
-  issuer?: string;
-  scopes?: string[];
-  /** In seconds since 1970. */
-  expiresAt?: number;
-  claims?: JsonObject;
-}
+// Custom verifiers of access tokens.
+import type { AccessToken, Identity } from "./generated/model.js";
 
 /**
  * Verifies a token. It must refuse tokens for another `resource`. `null` and `undefined`: an unknown

@@ -1,10 +1,10 @@
 // The context of a call: its description, and messages to its client.
-import type { Identity } from "./auth.js";
-import { elicitUrl, form, roots, sample } from "./client-requests.js";
-import type { ElicitResult, ElicitUrlResult, FormContent } from "./client-requests.js";
+import { form } from "./client-requests.js";
+import type { ElicitResult, FormContent } from "./client-requests.js";
 import { invalidRequest, stringify, thrownBy } from "./errors.js";
+import { ClientRequests, elicit, type ClientRequestSender } from "./generated/client-requests.js";
 import { ClosedError, ProtocolError } from "./generated/errors.js";
-import type { CreateMessageResult, Implementation, JsonObject, ListRootsResult, LoggingLevel, Root, SamplingMessage, SamplingParams } from "./generated/model.js";
+import type { Identity, Implementation, JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import type { NativePort } from "./native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
@@ -32,7 +32,7 @@ export let finish: (context: Context, cancelled?: string) => void;
 export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
 
 /** The call that a handler answers, and messages to its client. */
-export class Context {
+export class Context extends ClientRequests {
   readonly #port: NativePort;
   readonly #requests: Requests;
   readonly #ticket: number;
@@ -54,6 +54,7 @@ export class Context {
 
   /** @internal */
   constructor(port: NativePort, requests: Requests, ticket: number) {
+    super(new Sender(requests, ticket));
     this.#port = port;
     this.#requests = requests;
     this.#ticket = ticket;
@@ -98,38 +99,6 @@ export class Context {
 
   error(data: unknown, logger?: string): void {
     this.log("error", data, logger);
-  }
-
-  /**
-   * Asks the user to fill in a form. The schema, a JSON Schema or a Standard Schema, is a flat
-   * object of strings, numbers, booleans and choices.
-   *
-   * This and the other client requests work on every revision that has them. From 2026-07-28 on, a
-   * client responds by sending its request again: this rejects, which ends the handler without a
-   * failure, and the handler runs again from the top and gets the response here. Side effects
-   * before a client request belong in {@link once}. A client that lacks the capability, or cannot
-   * be reached from this call, is a {@link ProtocolError} at once.
-   */
-  elicit<S extends Schema>(message: string, schema: S, options: ClientRequestOptions = {}): Promise<ElicitResult<FormContent<S>>> {
-    return quiet(this.#elicit(message, schema, options));
-  }
-
-  /**
-   * Sends the user to a page, for data that the client must not see; see {@link elicit}.
-   * `elicitationId` is the argument of `server.elicitationComplete`.
-   */
-  elicitUrl(message: string, url: string | URL, options: ClientRequestOptions & { elicitationId?: string } = {}): Promise<ElicitUrlResult> {
-    return quiet(this.#request<ElicitUrlResult>(elicitUrl(message, url, options), options));
-  }
-
-  /** Samples the client's model; see {@link elicit}. A string is a message of the user. */
-  sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SamplingParams, options: ClientRequestOptions = {}): Promise<CreateMessageResult> {
-    return quiet(this.#request<CreateMessageResult>(sample(messages, params), options));
-  }
-
-  /** Requests the client's roots; see {@link elicit}. */
-  roots(options: ClientRequestOptions = {}): Promise<Root[]> {
-    return quiet(this.#request<ListRootsResult>(roots(), options).then(({ roots }) => roots));
   }
 
   /**
@@ -224,22 +193,6 @@ export class Context {
     return this.#described.progress;
   }
 
-  async #elicit<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
-    const { request, validate } = form(message, schema);
-    const { action, content = {} } = await this.#request<ElicitResult>(request, options);
-    if (action !== "accept") return { action };
-    try {
-      return await validated(validate, content, (content: FormContent<S>) => ({ action, content }));
-    } catch (error) {
-      if (!(error instanceof InvalidArguments)) throw error;
-      throw new ProtocolError(`The client's answer does not fit: ${error.path === "" ? "/" : error.path}: ${error.message}`, { code: invalidRequest });
-    }
-  }
-
-  async #request<T>({ method, params }: InputRequest, options: ClientRequestOptions): Promise<T> {
-    return (await this.#requests.send(this.#ticket, method, params, options)) as T;
-  }
-
   async #once<T>(name: string, work: () => T | Promise<T>): Promise<unknown> {
     const { once } = this.#described;
     if (Object.hasOwn(once, name)) return once[name];
@@ -277,6 +230,37 @@ export class Context {
         throw new ClosedError("the call is over: what describes it, such as the revision or the meta of the context, is read before it ends");
       }
       throw thrownBy(error);
+    }
+  }
+}
+
+/** Sends requests to the client of a call. */
+class Sender implements ClientRequestSender {
+  readonly #requests: Requests;
+  readonly #ticket: number;
+
+  constructor(requests: Requests, ticket: number) {
+    this.#requests = requests;
+    this.#ticket = ticket;
+  }
+
+  send({ method, params }: InputRequest, options: ClientRequestOptions, member?: string): Promise<unknown> {
+    const result = this.#requests.send(this.#ticket, method, params, options);
+    return quiet(member === undefined ? result : result.then((result) => (result as JsonObject)[member]));
+  }
+
+  sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
+    return quiet(this.#sendForm(message, schema, options));
+  }
+
+  async #sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
+    const { action, content = {} } = (await this.send(elicit(message, schema), options)) as ElicitResult;
+    if (action !== "accept") return { action };
+    try {
+      return await validated(form(schema).validate, content, (content: FormContent<S>) => ({ action, content }));
+    } catch (error) {
+      if (!(error instanceof InvalidArguments)) throw error;
+      throw new ProtocolError(`The client's answer does not fit: ${error.path === "" ? "/" : error.path}: ${error.message}`, { code: invalidRequest });
     }
   }
 }

@@ -1,6 +1,6 @@
 export { Server } from "./server.js";
 export { type AuthOptions, type HttpOptions, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
-export { TokenError, type AccessToken, type Identity, type TokenVerifier } from "./auth.js";
+export { TokenError, type TokenVerifier } from "./auth.js";
 export { type Registration } from "./features/feature.js";
 export { type Handler, type ToolConfig } from "./features/tool.js";
 export { type GivenContents, type ResourceConfig, type ResourceHandler, type Variables } from "./features/resource.js";
@@ -19,16 +19,8 @@ export * from "./generated/errors.js";
 export { ToolError } from "./errors.js";
 export { type CallOptions, type ClientRequestOptions, type RequestOptions } from "./requests.js";
 export { assistant, audio, image, link, resource, text, user } from "./content.js";
-export {
-  InputRequired,
-  elicit,
-  elicitUrl,
-  roots,
-  sample,
-  type ElicitResult,
-  type ElicitUrlResult,
-  type FormContent,
-} from "./client-requests.js";
+export { InputRequired, type ElicitResult, type ElicitUrlResult, type FormContent } from "./client-requests.js";
+export { elicit, elicitUrl, listRoots, sample } from "./generated/client-requests.js";
 export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js";
 export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema/convert.js";
 export { type StandardSchemaV1 } from "./schema/standard-schema.js";

@@ -1,5 +1,5 @@
 // A server with one of everything, for tests that speak to it in raw messages.
-import { InputRequired, ProtocolError, Server, ToolError, assistant, elicit, image, resource, roots, sample, text, user } from "trunkline";
+import { InputRequired, ProtocolError, Server, ToolError, assistant, elicit, image, resource, listRoots, sample, text, user } from "trunkline";
 import { z } from "zod";
 
 const options = JSON.parse(process.argv[2] ?? "{}");
@@ -47,10 +47,10 @@ server.registerTool("elicit", {}, async (_, ctx) => {
   return { first, second, runs };
 });
 server.registerTool("several", {}, async (_, ctx) => {
-  const [{ content }, answer, list] = await Promise.all([ctx.elicit("Who?", name), ctx.sample("Greet", { maxTokens: 10, systemPrompt: "Be kind" }), ctx.roots()]);
+  const [{ content }, answer, list] = await Promise.all([ctx.elicit("Who?", name), ctx.sample("Greet", { maxTokens: 10, systemPrompt: "Be kind" }), ctx.listRoots()]);
   return `${content.name} ${answer.content.text} ${list.map(({ uri }) => uri)}`;
 });
-server.registerTool("roots", {}, async (_, ctx) => (await ctx.roots()).map(({ uri }) => uri).join(" "));
+server.registerTool("roots", {}, async (_, ctx) => (await ctx.listRoots()).map(({ uri }) => uri).join(" "));
 server.registerTool("sample", {}, async (_, ctx) => (await ctx.sample([user("Hi")], { maxTokens: 5 })).content.text);
 server.registerTool("swallows", {}, async (_, ctx) => {
   try {
@@ -72,7 +72,7 @@ server.registerTool("once", {}, async (_, ctx) => {
 server.registerTool("primitive", {}, (_, ctx) => {
   const { who, model, where } = ctx.inputResponses;
   if (who && model && where) return { state: ctx.state, name: who.content.name, model: model.model, roots: where.roots.length };
-  return new InputRequired({ who: elicit("Who?", name), model: sample(user("Hi"), { maxTokens: 5 }), where: roots() }, { step: 1 });
+  return new InputRequired({ who: elicit("Who?", name), model: sample(user("Hi"), { maxTokens: 5 }), where: listRoots() }, { step: 1 });
 });
 server.registerTool("url", {}, async (_, ctx) => {
   const { action } = await ctx.elicitUrl("Please visit", new URL("https://example.com/a b"), { elicitationId: "e1" });

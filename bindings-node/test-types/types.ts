@@ -5,7 +5,7 @@ import { type } from "arktype";
 import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
-import { Client, InputRequired, ProtocolError, Server, TrunklineError, elicit, roots, sample, text, user } from "trunkline";
+import { Client, InputRequired, ProtocolError, Server, TrunklineError, elicit, listRoots, sample, text, user } from "trunkline";
 import type { CallToolResult, Context, ErrorKind, Identity, ListResourcesResult, Registration, Root, Tool } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
@@ -83,12 +83,12 @@ server.registerCompletion({ type: "ref/prompt", name: "plain" }, "city", (value,
 server.registerTool("asks", {}, async (_, context) => {
   const given = await context.elicit("Who?", z.object({ age: z.coerce.number() }), { key: "who" });
   if (given.action === "accept") holds<Same<typeof given.content, { age: number }>>();
-  const list: Root[] = await context.roots();
+  const list: Root[] = await context.listRoots();
   const answer = await context.sample([user("Hi")], { maxTokens: 10 });
   const identity: Identity | undefined = context.auth;
   const kept: number = await context.once("id", () => 1);
   context.log("notice", { list, answer, identity }, "part");
-  return kept > 1 ? text(answer.model) : new InputRequired({ who: elicit("Who?", { type: "object" }), model: sample("Hi", { maxTokens: 1 }), where: roots() }, { step: 1 });
+  return kept > 1 ? text(answer.model) : new InputRequired({ who: elicit("Who?", { type: "object" }), model: sample("Hi", { maxTokens: 1 }), where: listRoots() }, { step: 1 });
 });
 server.registerProvider("resources", { list: (cursor) => ({ items: [{ uri: "rows://1", name: "1" }], nextCursor: `${cursor ?? ""}x` }), get: ({ uri }) => uri });
 // @ts-expect-error a tool needs an input schema

@@ -2,6 +2,7 @@
 //! Rust do not. No stability promise: any release may change it. It exists where the feature `full` is on.
 
 pub use crate::sync::{Condvar, Mutex};
+pub use trunkline_proto::described;
 
 pub use crate::client::{InFlight, reply::ReplyTo};
 pub use crate::transport::{

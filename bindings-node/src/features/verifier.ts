@@ -1,5 +1,6 @@
 // Verifiers of access tokens.
-import type { AccessToken, TokenVerifier } from "../auth.js";
+import type { TokenVerifier } from "../auth.js";
+import type { AccessToken } from "../generated/model.js";
 import { valueOf } from "../returns.js";
 import { checkHandler, type Feature } from "./feature.js";
 

@@ -136,6 +136,56 @@ export interface InputRequest {
   params?: unknown;
 }
 
+/**
+ * The scheme by which an access token is presented.
+ *
+ * - `Bearer`: Any holder of the token may use it (RFC 6750).
+ * - `DPoP`: The token is bound to a key, which signs a proof for every request (RFC 9449).
+ */
+export type TokenScheme = "Bearer" | "DPoP";
+
+/** An access token to verify: the body of a verifier's `Call`. */
+export interface AccessToken {
+  /** The token. It is a secret of the client: neither log it nor pass it on. */
+  token: string;
+  /** The scheme of the `Authorization` header. */
+  scheme: TokenScheme;
+  /** The method of the HTTP request. */
+  method: string;
+  /** The public URL of the HTTP request, without its query. */
+  url: string;
+  /** The resource that the token must be issued for. */
+  resource: string;
+}
+
+/**
+ * The identity that a verified token stands for. The token itself is not part of it: it was issued
+ * for this server and must not travel further. A subject, a client or a principal is required.
+ */
+export interface Identity {
+  /** The user, or the client where it acts for itself (`sub`). */
+  subject?: string;
+  /** The client that the token was issued to (`client_id`). */
+  clientId?: string;
+  /** The authorization server that issued the token (`iss`). */
+  issuer?: string;
+  /** The scopes that the token grants. */
+  scopes?: string[];
+  /** The end of the token's validity, in seconds since 1970. */
+  expiresAt?: number;
+  /**
+   * Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt`
+   * here.
+   */
+  claims?: JsonObject;
+  /**
+   * The name of the sender among all senders, so that what one of them opened stays theirs. By
+   * default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself;
+   * without an issuer, subjects must be unique among all that the endpoint knows.
+   */
+  principal?: string;
+}
+
 /** Hints about a tool's behaviour; untrusted unless the server is. */
 export interface ToolAnnotations {
   /** The name for people. */

@@ -22,8 +22,6 @@ import type {
   Resource,
   ResourceTemplate,
   ResourceUpdated,
-  SamplingMessage,
-  SamplingParams,
   Tool,
 } from "./model.js";
 
@@ -193,20 +191,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 }
 
-/** A request to the client, made by `elicit`, `elicitUrl`, `sample` or `roots`. */
+/** A request to the client, for an {@link InputRequired}. */
 export interface InputRequest {
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
   readonly params?: JsonObject;
 }
-
-/** The requests of a handler to its client. */
-export const clientRequests = {
-  /** Asks the client's user to fill in a form. */
-  elicit: (message: string, requestedSchema: JsonObject): InputRequest => ({ method: methods.elicit, params: { message, requestedSchema } }),
-  /** Asks the client's user to open a page; what happens there does not pass through the client. */
-  elicitUrl: (message: string, url: string): InputRequest => ({ method: methods.elicitUrl, params: { mode: "url", message, url } }),
-  /** Asks the client's model to continue a conversation. */
-  sample: (messages: readonly SamplingMessage[], params: SamplingParams): InputRequest => ({ method: methods.sample, params: { ...params, messages } }),
-  /** Asks for the directories and files that the client lets the server work in. */
-  listRoots: (): InputRequest => ({ method: methods.listRoots }),
-};

@@ -2,6 +2,7 @@
 
 from . import _native
 from ._generated.models import (
+    AccessToken,
     Annotations,
     AudioContent,
     CallToolResult,
@@ -12,6 +13,7 @@ from ._generated.models import (
     Content,
     CreateMessageResult,
     Icon,
+    Identity,
     ImageContent,
     ListPromptsResult,
     ListResourcesResult,
@@ -32,18 +34,11 @@ from ._generated.models import (
     ToolAnnotations,
     ToolChoice,
 )
-from .auth import AccessToken, Auth, Identity, InsufficientScope, InvalidToken, Verify
+from .auth import Auth, InsufficientScope, InvalidToken, Verify
 from .client.client import Client
 from .client.sync_client import SyncClient
-from .client_requests import (
-    ElicitResult,
-    InputRequest,
-    InputRequired,
-    elicit,
-    elicit_url,
-    list_roots,
-    sample,
-)
+from .client_requests._generated.requests import elicit, elicit_url, list_roots, sample
+from .client_requests.input_request import ElicitResult, InputRequest, InputRequired
 from .context._generated.sync_context import SyncContext
 from .context.context import Context
 from .errors import (

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._generated.option_names import AUTH_OPTIONS
-from .errors import InvalidArgumentError
-from .options import camel_case, encoded
+from .options import encoded
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._generated.models import AccessToken, Identity
     from ._generated.options import AuthOptions
 
 Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identity | None]"
@@ -41,71 +41,6 @@ class Auth:
 
     def __repr__(self) -> str:
         return f"Auth({self._json['resource']!r})"
-
-
-class AccessToken:
-    """The credentials of a caller: the token and, as `request_method` and `url`, the request that it came with."""
-
-    __slots__ = ("request_method", "resource", "scheme", "token", "url")
-
-    def __init__(self, json: Mapping[str, Any]) -> None:
-        self.token: str = json["token"]
-        # Bearer or DPoP
-        self.scheme: str = json["scheme"]
-        self.request_method: str = json["method"]
-        self.url: str = json["url"]
-        # The accepted audiences.
-        self.resource: str = json["resource"]
-
-    def __repr__(self) -> str:
-        return f"<AccessToken for {self.resource}>"  # the token is a secret
-
-
-class Identity:
-    """The identity behind a token. It names a subject, a client, or a principal.
-
-    Args:
-        subject: the user.
-        client_id: the client.
-        issuer: who issued the token.
-        scopes: what the token grants.
-        expires_at: when it expires, in seconds since 1970.
-        claims: all that it says; `cnf.jkt` binds it to a key.
-        principal: names the caller among all (default: `ISSUER#sub:SUBJECT`, then `ISSUER#client:CLIENT`).
-    """
-
-    __slots__ = ("claims", "client_id", "expires_at", "issuer", "principal", "scopes", "subject")
-
-    def __init__(
-        self,
-        subject: str | None = None,
-        *,
-        client_id: str | None = None,
-        issuer: str | None = None,
-        scopes: Sequence[str] | None = None,
-        expires_at: float | None = None,
-        claims: Mapping[str, Any] | None = None,
-        principal: str | None = None,
-    ) -> None:
-        if subject is None and client_id is None and principal is None:
-            raise InvalidArgumentError("an identity must name someone: a subject, a client_id, or a principal")
-        self.subject = subject
-        self.client_id = client_id
-        self.issuer = issuer
-        self.scopes = scopes
-        self.expires_at = expires_at
-        self.claims = claims
-        self.principal = principal
-
-    def to_json(self) -> dict[str, Any]:
-        """The identity as the core takes it."""
-        members = {name: getattr(self, name) for name in self.__slots__}
-        if self.expires_at is not None:
-            members["expires_at"] = int(self.expires_at)
-        return camel_case(**members)
-
-    def __repr__(self) -> str:
-        return f"Identity({self.subject or self.client_id or self.principal!r})"
 
 
 class InvalidToken(Exception):

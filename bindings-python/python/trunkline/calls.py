@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
+from ._generated.models import Identity
 from .errors import CancelledError, from_object, reraise
 from .requests import request_json
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from ._generated.models import LoggingLevel
-    from .client_requests import InputRequest
+    from .client_requests.input_request import InputRequest
     from .port.port import Port
 
 # Every request has a timeout in the core: this is only how long one look lasts.
@@ -61,9 +62,10 @@ class Call:
         return self._describe("meta") or {}
 
     @property
-    def auth(self) -> Mapping[str, Any] | None:
-        """The identity of the caller, if it was verified: an object with at least `subject`."""
-        return self._describe("auth")
+    def auth(self) -> Identity | None:
+        """The identity of the caller, if it was verified."""
+        found = self._describe("auth")
+        return found and Identity.from_json(found)
 
     @property
     def wants_progress(self) -> bool:

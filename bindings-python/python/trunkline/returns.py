@@ -7,7 +7,7 @@ from types import UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, cast, get_args, get_origin
 
 from ._generated.models import CallToolResult, ReadResourceResult
-from .client_requests import InputRequired
+from .client_requests.input_request import InputRequired
 from .messages import GetPromptResult, Message
 from .model.base import Block
 from .model.resource_contents import ResourceContents

@@ -10,10 +10,12 @@ use super::{
     state::{PortState, full},
 };
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
 use trunkline::{
     auth::{Identity, Refusal, TokenVerifier, Verification},
+    protocol::describe::{Described, Type, Values},
     server::Server,
 };
 
@@ -60,6 +62,10 @@ fn identity(shape: Shape, body: &Bytes) -> Result<VerifierAnswer, BridgeError> {
     let members: Option<Map<String, Value>> = config::read("complete: identity", body)?;
     let read = |members| config::read_value::<Identity>("complete: identity", Value::Object(members));
     let identity = members.map(read).transpose()?;
+    if identity.as_ref().is_some_and(|identity| !identity.is_named()) {
+        let text = "complete: identity: it names nobody: give a subject, a client id or a principal";
+        return Err(BridgeError::invalid(text));
+    }
     Ok(identity.ok_or_else(|| Refusal::InvalidToken("The access token is not known".into())))
 }
 
@@ -89,6 +95,41 @@ fn refusal(given: &Fail) -> Result<Refusal, BridgeError> {
     }
 }
 
+trunkline::bridge_support::described! {
+    /// An access token to verify: the body of a verifier's `Call`.
+    #[derive(Serialize)]
+    pub struct AccessToken {
+        /// The token. It is a secret of the client: neither log it nor pass it on.
+        required token: String = "token",
+        /// The scheme of the `Authorization` header.
+        required scheme: &'static str = "scheme" as TokenScheme,
+        /// The method of the HTTP request.
+        required method: String = "method",
+        /// The public URL of the HTTP request, without its query.
+        required url: String = "url",
+        /// The resource that the token must be issued for.
+        required resource: String = "resource",
+    }
+}
+
+/// The values of a [`Scheme`](trunkline::auth::Scheme).
+struct TokenScheme;
+
+impl Described for TokenScheme {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "TokenScheme",
+            doc: &[" The scheme by which an access token is presented."],
+            values: &[
+                ("Bearer", &[" Any holder of the token may use it (RFC 6750)."]),
+                ("DPoP", &[" The token is bound to a key, which signs a proof for every request (RFC 9449)."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
 /// Takes tokens to the host.
 struct HostVerifier {
     state: Weak<PortState>,
@@ -98,13 +139,15 @@ struct HostVerifier {
 impl TokenVerifier for HostVerifier {
     fn verify(&self, verification: Verification) {
         let (Some(state), Some(handle)) = (self.state.upgrade(), self.target.handle()) else { return };
-        let body = json!({
-            "token": verification.token(),
-            "scheme": verification.scheme().as_str(),
-            "method": verification.method(),
-            "url": verification.url(),
-            "resource": verification.resource(),
-        });
+        let token = AccessToken {
+            token: verification.token().to_owned(),
+            scheme: verification.scheme().as_str(),
+            method: verification.method().to_owned(),
+            url: verification.url().to_owned(),
+            resource: verification.resource().to_owned(),
+        };
+        // An object of strings has a JSON form.
+        let body = serde_json::to_vec(&token).unwrap_or_default();
         let abandonment = verification.abandonment();
         // A verifier that was taken away lets nobody in.
         let registered = state.tables.lock().verifiers.get(handle).is_some();
@@ -113,7 +156,7 @@ impl TokenVerifier for HostVerifier {
         }
         let Some(ticket) = state.tables.lock().verifications.insert(verification) else { return };
         let lane = self.target.lane;
-        let body = body.to_string().into();
+        let body = body.into();
         state
             .queue
             .push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: "verifier".into(), body });

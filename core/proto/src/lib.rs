@@ -13,6 +13,7 @@
 // Only tests may use what clippy.toml forbids.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod described;
 pub mod engine;
 pub mod http;
 pub mod protocol;

@@ -1,38 +1,52 @@
 //! The identity that a token stands for.
 
 use crate::protocol::RawJson;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::{Map, Number, Value};
+use std::time::Duration;
 
-/// The claims of a verified token about the sender of a request. The token itself is not part of it: it was issued for this server
-/// and must not travel further (AUS-09).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Identity {
-    /// Names the sender among all senders, so that what one of them opened stays theirs (SEC-04). A verifier that leaves it
-    /// empty gets `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself. Without an issuer, its
-    /// subjects must be unique among all that the endpoint knows.
-    #[serde(default)]
-    pub principal: String,
-    /// The user, or the client where it acts for itself (`sub`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<String>,
-    /// The client that the token was issued to (`client_id`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
-    /// The authorization server that issued the token (`iss`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub issuer: Option<String>,
-    /// The scopes that the token grants.
-    #[serde(default)]
-    pub scopes: Vec<String>,
-    /// When the token ends, in seconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<u64>,
-    /// Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt` here.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub claims: Map<String, Value>,
+trunkline_proto::described! {
+    /// The identity that a verified token stands for. The token itself is not part of it: it was issued for this server and
+    /// must not travel further (AUS-09). A subject, a client or a principal is required.
+    #[derive(Default, PartialEq, Serialize, Deserialize)]
+    pub struct Identity {
+        /// The user, or the client where it acts for itself (`sub`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        optional subject: Option<String> = "subject",
+        /// The client that the token was issued to (`client_id`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        optional client_id: Option<String> = "clientId",
+        /// The authorization server that issued the token (`iss`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        optional issuer: Option<String> = "issuer",
+        /// The scopes that the token grants.
+        #[serde(default)]
+        optional scopes: Vec<String> = "scopes",
+        /// The end of the token's validity, in seconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_seconds")]
+        optional expires_at: Option<u64> = "expiresAt" as f64,
+        /// Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt` here.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        optional claims: Map<String, Value> = "claims",
+        /// The name of the sender among all senders, so that what one of them opened stays theirs (SEC-04). By default
+        /// `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself; without an issuer, subjects
+        /// must be unique among all that the endpoint knows.
+        #[serde(default)]
+        optional principal: String = "principal",
+    }
+}
+
+/// A date of RFC 7519, section 2, which may have a fraction.
+fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let given = Option::<Number>::deserialize(deserializer)?;
+    let whole = |number: &Number| {
+        number.as_u64().or_else(|| Duration::try_from_secs_f64(number.as_f64()?).ok().map(|time| time.as_secs()))
+    };
+    given
+        .map(|number| {
+            whole(&number).ok_or_else(|| Error::custom(format_args!("{number} is not a time in seconds since 1970")))
+        })
+        .transpose()
 }
 
 trunkline_proto::setters!(Identity {
@@ -60,6 +74,15 @@ impl Identity {
         Some(self)
     }
 
+    /// `true` if it names a sender.
+    #[doc(hidden)]
+    pub fn is_named(&self) -> bool {
+        [Some(&self.principal), self.subject.as_ref(), self.client_id.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|name| !name.is_empty())
+    }
+
     /// As handlers see it.
     pub(crate) fn to_json(&self) -> RawJson {
         RawJson::from_value(self).unwrap_or_else(|_| RawJson::empty_object())
@@ -85,6 +108,14 @@ mod tests {
         assert_ne!(issued("https://a.example"), issued("https://b.example"));
         assert_eq!(read(json!({"scopes": ["a"]})), None);
         assert_eq!(read(json!({"subject": ""})), None);
+    }
+
+    #[test]
+    fn a_date_may_have_a_fraction_but_not_a_sign() {
+        assert_eq!(read(json!({"subject": "s", "expiresAt": 5.9})).unwrap().expires_at, Some(5));
+        assert_eq!(read(json!({"subject": "s", "expiresAt": null})).unwrap().expires_at, None);
+        let error = serde_json::from_value::<Identity>(json!({"subject": "s", "expiresAt": -1})).unwrap_err();
+        assert_eq!(error.to_string(), "-1 is not a time in seconds since 1970");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::surface::{Field, Presence, Record, Surface, Type, Unit};
+use super::surface::{Field, Presence, Surface, Type, Unit};
 use super::{File, MARK, text::wrapped};
 use crate::workspace::Workspace;
 
@@ -63,7 +63,7 @@ fn errors(surface: &Surface) -> String {
 
 fn events(surface: &Surface) -> String {
     let mut table = "| event | fields | meaning |\n| --- | --- | --- |\n".to_owned();
-    for event in of_direction(surface, "toHost") {
+    for event in surface.messages.iter().filter(|message| message.direction.as_deref() == Some("toHost")) {
         let fields: Vec<_> = event.fields.iter().map(|field| format!("`{}`", field.json)).collect();
         table += &format!("| `{}` | {} | {} |\n", event.name, fields.join(", "), cell(&event.doc));
     }
@@ -72,7 +72,7 @@ fn events(surface: &Surface) -> String {
 
 fn messages(surface: &Surface) -> String {
     let mut text = String::new();
-    for message in of_direction(surface, "toCore") {
+    for message in surface.messages.iter().filter(|message| message.direction.as_deref() != Some("toHost")) {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -89,10 +89,6 @@ fn messages(surface: &Surface) -> String {
         }
     }
     text
-}
-
-fn of_direction<'a>(surface: &'a Surface, direction: &str) -> impl Iterator<Item = &'a Record> {
-    surface.messages.iter().filter(move |message| message.direction.as_deref() == Some(direction))
 }
 
 fn typed(field: &Field) -> String {

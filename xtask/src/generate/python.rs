@@ -1,6 +1,8 @@
 //! The files of the Python package that follow from the surface: models, errors, and the requests of clients in both
 //! colours; and the context of `def` handlers, which follows from that of `async def` handlers.
 
+mod client_requests;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -36,7 +38,7 @@ const BY_HAND: [(&str, &str); 4] = [
     ("EmbeddedResource", "model.resource_contents"),
     ("ResourceContents", "model.resource_contents"),
     ("GetPromptResult", "messages"),
-    ("ElicitResult", "client_requests"),
+    ("ElicitResult", "client_requests.input_request"),
 ];
 
 /// Models that Python has no class for: parts of those above, and of forms.
@@ -61,12 +63,16 @@ const NOT_IN_PYTHON: [&str; 8] =
 const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
 
 /// Bases that give a class more than its fields.
-const BASES: [(&str, &str); 4] = [
+const BASES: [(&str, &str); 5] = [
+    ("AccessToken", "HasToken"),
     ("AudioContent", "HasData"),
     ("CallToolResult", "HasText"),
     ("CreateMessageResult", "HasText"),
     ("ImageContent", "HasData"),
 ];
+
+/// Members that may be absent and yet are given by place.
+const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
 
 /// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out because Python
 /// takes them in another way.
@@ -143,7 +149,10 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
             &to_sync(body(&context), "."),
         ),
     ];
-    for folder in ["_generated", "client/_generated", "context/_generated"] {
+    for (path, doc, text) in client_requests::render(surface) {
+        files.push(file(path, doc, &text));
+    }
+    for folder in ["_generated", "client/_generated", "client_requests/_generated", "context/_generated"] {
         files.push((format!("{PACKAGE}/{folder}/__init__.py"), format!("# {MARK}\n")));
     }
     Ok(files)
@@ -181,7 +190,8 @@ fn to_sync(source: &str, deeper: &str) -> String {
         .replace("async with ", "with ")
         .replace("await ", "")
         .replace("from ..", &format!("from ..{deeper}"))
-        .replace("from . ", &format!("from .{deeper} "));
+        .replace("from . ", &format!("from .{deeper} "))
+        .replace("from ._generated.", "from .sync_");
     let mut sync = String::new();
     let mut word = String::new();
     for letter in text.chars().chain(std::iter::once('\0')) {
@@ -341,7 +351,7 @@ fn default(field: &Field, value: &Value) -> Option<String> {
 fn models(surface: &Surface) -> String {
     let mut text = String::from(
         "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Literal, TypeAlias, \
-         TypedDict\n\nfrom ..model.base import (Block, HasData, HasText, Model, OtherContent, cursor_of, encode_base64, \
+         TypedDict\n\nfrom ..model.base import (Block, HasData, HasText, HasToken, Model, OtherContent, cursor_of, encode_base64, \
          flag_of, list_of, ms_of, one_or_list_of, string_of)\nfrom ..model.resource_contents import EmbeddedResource, \
          ResourceContents\n",
     );
@@ -558,12 +568,14 @@ fn class(object: &ObjectModel, plain: &[&str]) -> String {
         let _ = write!(text, "\n    {}: {}{none}\n", member.name, member.ty);
         text += &docstring("    ", &member.doc);
     }
-    let (named, positional): (Vec<_>, Vec<_>) =
-        members.iter().partition(|member| matches!(member.field.presence, Presence::Optional | Presence::Flag));
+    let (named, positional): (Vec<_>, Vec<_>) = members.iter().partition(|member| {
+        matches!(member.field.presence, Presence::Optional | Presence::Flag)
+            && !BY_PLACE.contains(&(object.name.as_str(), member.name))
+    });
     let required = positional.iter().filter(|member| member.field.presence == Presence::Required);
-    let lists = positional.iter().filter(|member| member.field.presence == Presence::List);
+    let others = positional.iter().filter(|member| member.field.presence != Presence::Required);
     let mut parameters = vec!["self".to_owned()];
-    parameters.extend(required.clone().chain(lists).map(|member| member.parameter()));
+    parameters.extend(required.clone().chain(others).map(|member| member.parameter()));
     if !named.is_empty() {
         parameters.push("*".into());
     }

@@ -48,7 +48,7 @@ pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
-    /// Of a message: `toCore` or `toHost`.
+    /// Of a message: `toCore`, `toHost` (an event), `body` (of a call) or `answer` (to a call).
     pub(crate) direction: Option<String>,
 }
 
@@ -68,6 +68,30 @@ pub(crate) struct ObjectModel {
     #[serde(rename = "type")]
     pub(crate) tag: Option<String>,
     pub(crate) fields: Vec<Field>,
+}
+
+impl ObjectModel {
+    /// Its only member beside metadata, if that is a list: its name and the model of its items.
+    pub(crate) fn only_list(&self) -> Option<(&str, &str)> {
+        let mut members = self.fields.iter().filter(|field| field.name != "meta" && field.name != "result_type");
+        match (members.next(), members.next()) {
+            (Some(Field { name, ty: Type::List(item), .. }), None) => match &**item {
+                Type::Model(item) => Some((name, item)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl Surface {
+    /// The object of that name.
+    pub(crate) fn object(&self, name: &str) -> Option<&ObjectModel> {
+        self.models.iter().find_map(|model| match model {
+            Model::Object(object) if object.name == name => Some(object),
+            _ => None,
+        })
+    }
 }
 
 /// One of a few strings.

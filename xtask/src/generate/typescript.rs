@@ -1,5 +1,7 @@
 //! The files of the Node package that follow from the surface: models, errors, options and operations.
 
+mod client_requests;
+
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -28,7 +30,7 @@ const RENAMED: [(&str, &str); 4] = [
 const REPLACED: [&str; 6] = ["Choice", "Choices", "ElicitAction", "ElicitResult", "Field", "FormSchema"];
 
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of JavaScript.
-const TYPES: [(&str, &str, &str); 15] = [
+const TYPES: [(&str, &str, &str); 14] = [
     ("Icon", "theme", "\"light\" | \"dark\""),
     ("ToolExecution", "taskSupport", "TaskSupport"),
     ("ToolChoice", "mode", "\"auto\" | \"required\" | \"none\""),
@@ -36,7 +38,6 @@ const TYPES: [(&str, &str, &str); 15] = [
     ("SamplingParams", "metadata", "JsonObject"),
     ("Tool", "inputSchema", "JsonObject"),
     ("Tool", "outputSchema", "JsonObject"),
-    ("elicit", "requestedSchema", "JsonObject"),
     ("complete", "ref", "CompletionReference"),
     ("ServerOptions", "extensions", "Record<string, JsonObject>"),
     ("ServerOptions", "experimental", "Record<string, JsonObject>"),
@@ -56,6 +57,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("errors", errors(&surface.errors)),
         file("error-classes", error_classes(&surface.errors)),
         file("model", models(surface)),
+        file("client-requests", client_requests::render(surface)),
         file("operations", operations(&surface.operations, &surface.notifications)),
     ];
     if !surface.options.is_empty() {
@@ -251,7 +253,7 @@ fn documented(field: &Field) -> String {
     doc
 }
 
-/// A class with a method for each request of a client, and a function for each request of a handler.
+/// A class with a method for each request of a client, and the names of methods.
 fn operations(rows: &[Operation], notifications: &[Notification]) -> String {
     let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
     let lists: Vec<(&str, &str)> =
@@ -295,26 +297,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
         body.push_str(&client_method(row));
     }
     body.push_str("}\n");
-    let mut handler_methods: Vec<String> = handler.iter().map(|row| row.method.clone()).collect();
-    handler_methods.dedup();
-    _ = write!(
-        body,
-        "
-/** A request to the client, made by `elicit`, `elicitUrl`, `sample` or `roots`. */
-export interface InputRequest {{
-  readonly method: {};
-  readonly params?: JsonObject;
-}}
-
-/** The requests of a handler to its client. */
-export const clientRequests = {{
-",
-        literals(&handler_methods)
-    );
-    for row in &handler {
-        body.push_str(&handler_request(row));
-    }
-    body.push_str("};\n");
+    body.push_str(&client_requests::request_type(&handler));
     let mut used: Vec<&str> = MODEL_NAMES_OF_OPERATIONS.to_vec();
     for row in rows {
         used.extend(row.result.as_deref().filter(|_| row.caller == Caller::Client).map(renamed));
@@ -335,7 +318,7 @@ export const clientRequests = {{
 }
 
 /// Models that operations may name without a parameter or result of that type.
-const MODEL_NAMES_OF_OPERATIONS: [&str; 2] = ["JsonObject", "SamplingParams"];
+const MODEL_NAMES_OF_OPERATIONS: [&str; 1] = ["JsonObject"];
 
 fn client_method(row: &Operation) -> String {
     let name = camel(&row.name);
@@ -385,26 +368,6 @@ fn client_method(row: &Operation) -> String {
                 "  async {name}({signature}options: {options} = {{}}): Promise<void> {{\n    await {call};\n  }}\n"
             ),
         }
-}
-
-fn handler_request(row: &Operation) -> String {
-    let name = camel(&row.name);
-    let mut signature = Vec::new();
-    let mut members: Vec<String> = row.fixed.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    if in_object(row) {
-        let first = &row.params[0];
-        signature.push(format!("{}: readonly {}", first.json, typed(&row.name, first)));
-        signature.push(format!("params: {}", params_name(row)));
-        members.extend(["...params".to_owned(), first.json.clone()]);
-    } else {
-        for field in &row.params {
-            signature.push(format!("{}: {}", field.json, typed(&row.name, field)));
-            members.push(field.json.clone());
-        }
-    }
-    let params = if members.is_empty() { String::new() } else { format!(", params: {{ {} }}", members.join(", ")) };
-    comment("  ", &row.doc)
-        + &format!("  {name}: ({}): InputRequest => ({{ method: methods.{name}{params} }}),\n", signature.join(", "))
 }
 
 /// True where the parameters after the first are the members of one object.

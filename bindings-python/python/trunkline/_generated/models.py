@@ -10,6 +10,7 @@ from ..model.base import (
     Block,
     HasData,
     HasText,
+    HasToken,
     Model,
     OtherContent,
     cursor_of,
@@ -47,6 +48,162 @@ DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """How severe a log message is, least first (RFC 5424)."""
+
+TokenScheme: TypeAlias = Literal["Bearer", "DPoP"]
+"""The scheme by which an access token is presented."""
+
+
+class AccessToken(HasToken, Model):
+    """An access token to verify: the body of a verifier's `Call`."""
+
+    __slots__ = (
+        "method",
+        "resource",
+        "scheme",
+        "token",
+        "url",
+    )
+
+    token: str
+    """The token. It is a secret of the client: neither log it nor pass it on."""
+
+    scheme: TokenScheme
+    """The scheme of the `Authorization` header."""
+
+    method: str
+    """The method of the HTTP request."""
+
+    url: str
+    """The public URL of the HTTP request, without its query."""
+
+    resource: str
+    """The resource that the token must be issued for."""
+
+    def __init__(self, token: str, scheme: TokenScheme, method: str, url: str, resource: str) -> None:
+        self.token = token
+        self.scheme = scheme
+        self.method = method
+        self.url = url
+        self.resource = resource
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> AccessToken:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            string_of(json, "token"),
+            json["scheme"],
+            string_of(json, "method"),
+            string_of(json, "url"),
+            string_of(json, "resource"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {
+            "token": self.token,
+            "scheme": self.scheme,
+            "method": self.method,
+            "url": self.url,
+            "resource": self.resource,
+        }
+        return json
+
+
+class Identity(Model):
+    """The identity that a verified token stands for. The token itself is not part of it: it was issued for
+    this server and must not travel further. A subject, a client or a principal is required.
+    """
+
+    __slots__ = (
+        "claims",
+        "client_id",
+        "expires_at",
+        "issuer",
+        "principal",
+        "scopes",
+        "subject",
+    )
+
+    subject: str | None
+    """The user, or the client where it acts for itself (`sub`)."""
+
+    client_id: str | None
+    """The client that the token was issued to (`client_id`)."""
+
+    issuer: str | None
+    """The authorization server that issued the token (`iss`)."""
+
+    scopes: Sequence[str] | None
+    """The scopes that the token grants."""
+
+    expires_at: float | None
+    """The end of the token's validity, in seconds since 1970."""
+
+    claims: Mapping[str, Any] | None
+    """Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt` here."""
+
+    principal: str | None
+    """The name of the sender among all senders, so that what one of them opened stays theirs. By default
+    `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself; without an
+    issuer, subjects must be unique among all that the endpoint knows.
+    """
+
+    def __init__(
+        self,
+        subject: str | None = None,
+        *,
+        client_id: str | None = None,
+        issuer: str | None = None,
+        scopes: Sequence[str] | None = None,
+        expires_at: float | None = None,
+        claims: Mapping[str, Any] | None = None,
+        principal: str | None = None,
+    ) -> None:
+        self.subject = subject
+        self.client_id = client_id
+        self.issuer = issuer
+        self.scopes = scopes
+        self.expires_at = expires_at
+        self.claims = claims
+        self.principal = principal
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Identity:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            subject=json.get("subject"),
+            client_id=json.get("clientId"),
+            issuer=json.get("issuer"),
+            scopes=json.get("scopes"),
+            expires_at=json.get("expiresAt"),
+            claims=json.get("claims"),
+            principal=json.get("principal"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.subject is not None:
+            json["subject"] = self.subject
+        if self.client_id is not None:
+            json["clientId"] = self.client_id
+        if self.issuer is not None:
+            json["issuer"] = self.issuer
+        if self.scopes is not None:
+            json["scopes"] = self.scopes
+        if self.expires_at is not None:
+            json["expiresAt"] = self.expires_at
+        if self.claims is not None:
+            json["claims"] = self.claims
+        if self.principal is not None:
+            json["principal"] = self.principal
+        return json
 
 
 class ToolAnnotations(TypedDict, total=False):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
-from ..client_requests import InputRequired
+from ..client_requests.input_request import InputRequired
 from ..context.context import Context
 from ..errors import InvalidArgumentError
 from ..returns import INPUT, RESULT, Answer

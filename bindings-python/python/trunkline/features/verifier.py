@@ -6,7 +6,8 @@ import inspect
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
 
-from ..auth import AccessToken, Identity, InsufficientScope, InvalidToken, Verify
+from .._generated.models import AccessToken, Identity
+from ..auth import InsufficientScope, InvalidToken, Verify
 from ..errors import InvalidArgumentError
 from ..returns import OBJECT, VALUE, Answer
 from ..schema.jsonable import jsonable
@@ -33,11 +34,11 @@ class VerifierHandler(Handler):
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002
-        identity: Any = self.function(AccessToken(body))
+        identity: Any = self.function(AccessToken.from_json(body))
         return _render(await identity)
 
     def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:  # noqa: ARG002
-        return _render(context.run(self.function, AccessToken(body)))
+        return _render(context.run(self.function, AccessToken.from_json(body)))
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         if isinstance(error, InvalidToken):

@@ -56,6 +56,15 @@ class HasData:
         return decode_base64(self.data)
 
 
+class HasToken:
+    """A value with a token, which is a secret."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
 class HasText:
     """A result with content."""
 

@@ -8,17 +8,18 @@ use crate::{
     auth::AuthConfig,
     event,
     message::{self, Child, Request},
+    verifications::AccessToken,
 };
 use serde_json::{Map, Value, json};
 use trunkline::protocol::{
     Revision,
-    describe::{Field, Object, Type, Unit},
+    describe::{Described, Field, Object, Type, Unit},
     method::Role,
     operation::{self, Operation, Params, ServerNotification},
     options::Options,
     project::field_span,
 };
-use trunkline::{ClientOptions, HttpOptions, ServerOptions};
+use trunkline::{ClientOptions, HttpOptions, ServerOptions, auth::Identity};
 
 mod prose;
 
@@ -39,6 +40,12 @@ pub fn surface() -> Value {
         models.record("ChildOptions", Child::OBJECT.doc, Child::OBJECT.fields, |_| true),
     ];
     let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
+    for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
+        models.shape(object);
+        if let Type::Model(object) = object {
+            messages.push(models.message(object, direction));
+        }
+    }
     messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();

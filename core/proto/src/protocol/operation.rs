@@ -252,6 +252,15 @@ pub static HANDLER: &[Operation] = &[
                 unit: None,
                 default: None,
             },
+            Field {
+                name: "elicitation_id",
+                json: "elicitationId",
+                doc: &[" The id in the notification of completion (2025-11-25). Default: one that nobody can guess."],
+                presence: Presence::Optional,
+                ty: Type::String,
+                unit: None,
+                default: None,
+            },
         ]),
         fixed: &[("mode", "url")],
         ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)

@@ -3,24 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Callable
+from typing import Any
 
-from ..._generated.models import CreateMessageResult, LoggingLevel, Root
-from ...calls import SyncCall
-from ...client_requests import ElicitResult, InputRequest, Messages, elicit, elicit_url, list_roots, sample
-from ...requests import read_answer, request_json
+from ..._generated import methods
+from ..._generated.models import LoggingLevel
+from ...requests import request_json
 from ...schema.jsonable import jsonable
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ..._generated.options import SampleOptions
-
-T = TypeVar("T")
+from .sync_client_requests import SyncClientRequests
 
 
-class SyncContext(SyncCall):
+class SyncContext(SyncClientRequests):
     """The context of a handler made with `def`: a parameter annotated with it receives it."""
 
     __slots__ = ()
@@ -55,75 +48,6 @@ class SyncContext(SyncCall):
         """`log` with the level error."""
         self._log("error", data, logger)
 
-    @overload
-    def elicit(
-        self, message: str, schema: type[T], *, key: str | None = None, timeout: float | None = None
-    ) -> ElicitResult[T]: ...
-
-    @overload
-    def elicit(
-        self, message: str, schema: Mapping[str, Any], *, key: str | None = None, timeout: float | None = None
-    ) -> ElicitResult[dict[str, Any]]: ...
-
-    def elicit(
-        self, message: str, schema: Any, *, key: str | None = None, timeout: float | None = None
-    ) -> ElicitResult[Any]:
-        """Asks the user to fill in a form.
-
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler ends here and
-        is called again from the top when the answer is there: an effect before a question belongs in
-        `once`. A user who declines is no error.
-
-        Args:
-            message: what is asked, for people.
-            schema: a dataclass, TypedDict or pydantic model with fields of text, numbers, yes or no, and choices; or a
-                JSON Schema of that form.
-            key: which answer belongs to this question (default: questions of a kind are counted).
-            timeout: seconds for the answer (default: the server's `input_timeout`).
-
-        Raises:
-            ProtocolError: if the client cannot be asked, or refuses.
-            TimeoutError: if no answer came in time.
-            ClosedError: if the client is gone, or the call is answered already.
-        """
-        return self._ask(elicit(message, schema), key, timeout)
-
-    def elicit_url(
-        self,
-        message: str,
-        url: str,
-        *,
-        elicitation_id: str | None = None,
-        key: str | None = None,
-        timeout: float | None = None,
-    ) -> ElicitResult[None]:
-        """Asks the user to visit a page; as `elicit`. `"accept"` says that the user agreed to, not that all is done.
-
-        Args:
-            message: what it is for, for people.
-            url: the page.
-            elicitation_id: what `Server.elicitation_complete` calls it (default: one that nobody can guess).
-            key: which answer belongs to this question.
-            timeout: seconds for the answer.
-        """
-        return self._ask(elicit_url(message, url, elicitation_id=elicitation_id), key, timeout)
-
-    def sample(
-        self,
-        messages: Messages,
-        *,
-        max_tokens: int,
-        key: str | None = None,
-        timeout: float | None = None,
-        **options: Unpack[SampleOptions],
-    ) -> CreateMessageResult:
-        """Asks the client's model; as `elicit`. The arguments are those of the function `sample`."""
-        return self._ask(sample(messages, max_tokens=max_tokens, **options), key, timeout)
-
-    def list_roots(self, *, key: str | None = None, timeout: float | None = None) -> list[Root]:
-        """Asks which roots the client has; as `elicit`."""
-        return self._ask(list_roots(), key, timeout)
-
     def once(self, name: str, function: Callable[[], Any]) -> Any:
         """The value of `function`, which is called only once, however often this handler runs for one request.
 
@@ -149,7 +73,7 @@ class SyncContext(SyncCall):
             TimeoutError: if no answer came in time.
             ClosedError: if the client is gone, or the call is answered already.
         """
-        self._request(request_json("ping", None, timeout))
+        self._request(request_json(methods.PING, None, timeout))
 
     def close_stream(self) -> None:
         """Closes the HTTP response early where the client can come back for the answer (2025-11-25); else nothing."""
@@ -162,6 +86,3 @@ class SyncContext(SyncCall):
     def set_task_message(self, message: str) -> None:
         """Says what the task does now, for people who look at it; nothing where the call is no task."""
         self._notify({"taskMessage": message})
-
-    def _ask(self, request: InputRequest[T], key: str | None, timeout: float | None) -> T:
-        return read_answer(request.method, request.read, self._request(self._request_of(request, key, timeout)))

@@ -1,22 +1,14 @@
-"""Requests of a handler to the client: their params, and the values that the answers become."""
+"""Requests of a handler to its client: what they consist of, and the values that the answers become."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from ._generated import methods
-from ._generated.models import CreateMessageResult, ElicitAction, ListRootsResult, Root
-from ._generated.option_names import SAMPLE_OPTIONS
-from .messages import Message
-from .options import camel_case, encoded
-from .schema.elicitation_forms import Form
-from .schema.jsonable import jsonable
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._generated.options import SampleOptions
+from .._generated.models import ElicitAction
+from ..messages import Message
+from ..schema.elicitation_forms import Form
+from ..schema.jsonable import jsonable
 
 T = TypeVar("T")
 
@@ -31,7 +23,7 @@ class InputRequest(Generic[T]):
 
     def __init__(self, method: str, params: dict[str, Any] | None, read: Callable[[Any], T]) -> None:
         self.method = method
-        self.params = params
+        self.params: dict[str, Any] | None = None if params is None else jsonable(params)
         # Makes the answer out of the client's result.
         self.read = read
 
@@ -82,64 +74,19 @@ class ElicitResult(Generic[T]):
         return f"ElicitResult({self.action!r}, {self.content!r})"
 
 
-@overload
-def elicit(message: str, schema: type[T]) -> InputRequest[ElicitResult[T]]: ...
-
-
-@overload
-def elicit(message: str, schema: Mapping[str, Any]) -> InputRequest[ElicitResult[dict[str, Any]]]: ...
-
-
-def elicit(message: str, schema: Any) -> InputRequest[Any]:
-    """Asks the user to fill in a form.
-
-    Args:
-        message: what is asked, for people.
-        schema: a dataclass, TypedDict or pydantic model with fields of text, numbers, yes or no, and choices; or a JSON
-            Schema of that form.
-    """
-    form = Form.of(schema)
+def read_form(form: Form | None) -> Callable[[Any], ElicitResult[Any]]:
+    """The reader of an answer, whose content is what the form says."""
 
     def read(answer: Any) -> ElicitResult[Any]:
-        if answer["action"] != "accept":
+        if answer["action"] != "accept" or form is None:
             return ElicitResult(answer["action"])
         content: dict[str, Any] = answer.get("content") or {}
         return ElicitResult("accept", content if form.read is None else form.read(content))
 
-    return InputRequest(methods.ELICIT, {"message": message, "requestedSchema": form.schema}, read)
+    return read
 
 
-def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> InputRequest[ElicitResult[None]]:
-    """Asks the user to visit a page, where things are said that must not pass through the client.
-
-    Args:
-        message: what it is for, for people.
-        url: the page.
-        elicitation_id: what `Server.elicitation_complete` calls it (default: one that nobody can guess).
-    """
-    params = camel_case(mode="url", message=message, url=url, elicitation_id=elicitation_id)
-    return InputRequest(methods.ELICIT_URL, params, lambda answer: ElicitResult(answer["action"]))
-
-
-def sample(
-    messages: Messages, *, max_tokens: int, **options: Unpack[SampleOptions]
-) -> InputRequest[CreateMessageResult]:
-    """Asks the client's model.
-
-    Args:
-        messages: text of the user, or a conversation.
-        max_tokens: the most tokens to generate.
-        options: see `SampleOptions`.
-    """
-    params = {"messages": _messages(messages), "maxTokens": max_tokens, **encoded(SAMPLE_OPTIONS, options)}
-    return InputRequest(methods.SAMPLE, jsonable(params), CreateMessageResult.from_json)
-
-
-def list_roots() -> InputRequest[list[Root]]:
-    """Asks for the directories and files that the client lets the server work in."""
-    return InputRequest(methods.LIST_ROOTS, None, lambda answer: ListRootsResult.from_json(answer).roots)
-
-
-def _messages(given: Messages) -> list[Any]:
+def messages_of(given: Messages) -> list[Any]:
+    """A conversation as a list of messages."""
     listed: Sequence[Any] = [given] if isinstance(given, (str, Message)) else given
     return [Message("user", message) if isinstance(message, str) else message for message in listed]

@@ -1,0 +1,1 @@
+"""Features of a server, one module for each kind."""

@@ -1,0 +1,59 @@
+//! Structs outside of the model that describe themselves ([`crate::protocol::describe`]), so that other languages get them
+//! from one declaration.
+
+/// Declares a struct, its names in JSON and its description. A field is `required` or `optional` for those who give it; `as`
+/// a type says that JSON has another one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! described {
+    (
+        $(#[doc = $doc:literal])*
+        #[derive($($derived:ident),*)]
+        pub struct $name:ident {
+            $(
+                $(#[doc = $field_doc:literal])*
+                $(#[serde($($serde:tt)*)])?
+                $presence:ident $field:ident: $ty:ty = $json:literal $(as $seen:ty)?,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, $($derived),*)]
+        #[serde(deny_unknown_fields)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[doc = $field_doc])* #[serde(rename = $json $(, $($serde)*)?)] pub $field: $ty,)*
+        }
+
+        impl $name {
+            /// The description for generators.
+            #[doc(hidden)]
+            pub const OBJECT: &'static $crate::protocol::describe::Object = {
+                use $crate::protocol::describe::{Described, Field, Object};
+                static OBJECT: Object = Object {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    tag: None,
+                    fields: &[$(Field {
+                        name: stringify!($field),
+                        json: $json,
+                        doc: &[$($field_doc),*],
+                        presence: $crate::described!(@presence $presence),
+                        ty: <$crate::described!(@type $ty $(, $seen)?) as Described>::TYPE,
+                        unit: None,
+                        default: None,
+                    },)*],
+                };
+                &OBJECT
+            };
+        }
+
+        impl $crate::protocol::describe::Described for $name {
+            const TYPE: $crate::protocol::describe::Type = $crate::protocol::describe::Type::Model(Self::OBJECT);
+        }
+    };
+    (@presence required) => { $crate::protocol::describe::Presence::Required };
+    (@presence optional) => { $crate::protocol::describe::Presence::Optional };
+    (@type $ty:ty) => { $ty };
+    (@type $ty:ty, $seen:ty) => { $seen };
+}
