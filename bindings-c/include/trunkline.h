@@ -272,6 +272,10 @@ typedef enum trunkline_limit {
    * own idlest gives way. Default 1000.
    */
   TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
+  /**
+   * JSON values in a message, which cost far more in memory than on the wire. Default 1000000.
+   */
+  TRUNKLINE_LIMIT_MAX_VALUES = 19,
 } trunkline_limit;
 
 /**
@@ -1917,6 +1921,13 @@ enum trunkline_result trunkline_client_options_set_probe_timeout_ms(struct trunk
  */
 enum trunkline_result trunkline_client_options_set_max_message_bytes(struct trunkline_client_options *options,
                                                                      uint64_t max_message_bytes);
+
+/**
+ * Sets the JSON values in a message, which cost far more in memory than on the wire. Default
+ * 1000000.
+ */
+enum trunkline_result trunkline_client_options_set_max_values(struct trunkline_client_options *options,
+                                                              uint64_t max_values);
 
 /**
  * Adds one of the headers of each request. For HTTP only.

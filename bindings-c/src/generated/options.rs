@@ -64,10 +64,12 @@ pub enum trunkline_limit {
     /// HTTP sessions at once of one principal, where tokens are verified. For a further one its
     /// own idlest gives way. Default 1000.
     TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
+    /// JSON values in a message, which cost far more in memory than on the wire. Default 1000000.
+    TRUNKLINE_LIMIT_MAX_VALUES = 19,
 }
 
 /// The name of each limit on the waist, by its number.
-pub(crate) const LIMITS: [&str; 18] = [
+pub(crate) const LIMITS: [&str; 19] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -86,6 +88,7 @@ pub(crate) const LIMITS: [&str; 18] = [
     "maxWaitingBytes",
     "maxTasksPerClient",
     "maxSessionsPerClient",
+    "maxValues",
 ];
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
@@ -433,6 +436,16 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_message_bytes(
     max_message_bytes: u64,
 ) -> trunkline_result {
     set!(options, options.given.put("maxMessageBytes", max_message_bytes))
+}
+
+/// Sets the JSON values in a message, which cost far more in memory than on the wire. Default
+/// 1000000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_max_values(
+    options: *mut trunkline_client_options,
+    max_values: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("maxValues", max_values))
 }
 
 /// Adds one of the headers of each request. For HTTP only.

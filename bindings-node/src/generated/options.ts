@@ -73,6 +73,10 @@ export interface ServerOptions {
   maxMessageBytes?: number;
   /** Deepest nesting of arrays and objects in a message; at most 128. Default: 128. */
   maxNesting?: number;
+  /**
+   * JSON values in a message, which cost far more in memory than on the wire. Default: 1,000,000.
+   */
+  maxValues?: number;
   /** Calls that run at once in one session. Default: 64. */
   maxRunning?: number;
   /**
@@ -202,6 +206,10 @@ export interface ClientOptions {
   probeTimeout?: number;
   /** Largest message, sent or received. Default: 67,108,864 (64 MiB). */
   maxMessageBytes?: number;
+  /**
+   * JSON values in a message, which cost far more in memory than on the wire. Default: 1,000,000.
+   */
+  maxValues?: number;
 }
 
 /** The times of {@link ClientOptions}. */

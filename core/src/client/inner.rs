@@ -13,7 +13,11 @@ use super::{
 };
 use crate::{
     engine::{ClientConversation, ClientIdentity, RequestTimeout, SentRequest},
-    protocol::{Era, RawJson, RequestId, Revision, envelope, method::Method},
+    protocol::{
+        Era, RawJson, RequestId, Revision,
+        envelope::{self, FrameBounds},
+        method::Method,
+    },
     runtime::{Promise, Runtime},
     sync::Mutex,
     wire_log::{Direction, Exchange, Side, Transport},
@@ -96,14 +100,14 @@ impl Inner {
 
     /// Enforces our own receive limits on outgoing messages: a peer could not report which request it rejected.
     pub(super) fn check_size(&self, method: &str, message: &Bytes) -> Result<(), ClientError> {
-        let ClientOptions { max_message_bytes, max_nesting, .. } = self.options;
+        let ClientOptions { max_message_bytes, max_nesting: nesting, max_values: values, .. } = self.options;
         let text = if message.len() > max_message_bytes {
             format!(
                 "The message {method} would be {} bytes long; the limit is {max_message_bytes} bytes",
                 message.len()
             )
-        } else if envelope::nests_deeper_than(message, max_nesting) {
-            format!("The parameters of {method} nest too deeply: a message may have {max_nesting} levels")
+        } else if let Some(excess) = envelope::excess(message, FrameBounds { nesting, values, ..FrameBounds::NONE }) {
+            format!("The message {method} {excess}")
         } else {
             return Ok(());
         };

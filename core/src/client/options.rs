@@ -55,6 +55,8 @@ trunkline_proto::options! {
         max_message_bytes: usize => "maxMessageBytes" as Bytes = 64 << 20,
         /// Deepest nesting of arrays and objects in a message; at most 128.
         max_nesting: usize = 128,
+        /// JSON values in a message, which cost far more in memory than on the wire.
+        max_values: usize => "maxValues" = 1_000_000,
     }
 }
 
@@ -62,7 +64,10 @@ impl ClientOptions {
     /// The bounds of the conversation.
     #[doc(hidden)]
     pub fn limits(&self) -> Limits {
-        Limits::default().with_max_message_bytes(self.max_message_bytes).with_max_nesting(self.max_nesting)
+        Limits::default()
+            .with_max_message_bytes(self.max_message_bytes)
+            .with_max_nesting(self.max_nesting)
+            .with_max_values(self.max_values)
     }
 }
 
@@ -80,6 +85,7 @@ trunkline_proto::setters!(ClientOptions {
     value with_max_in_flight max_in_flight: usize,
     value with_max_message_bytes max_message_bytes: usize,
     value with_max_nesting max_nesting: usize,
+    value with_max_values max_values: usize,
 });
 
 fn this_library() -> Implementation {

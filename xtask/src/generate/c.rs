@@ -469,7 +469,7 @@ const TYPED: &str = "message";
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
 /// The numbers of limits, which are never reused. A limit that is not here gets the next one: add it then.
-const LIMITS: [&str; 18] = [
+const LIMITS: [&str; 19] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -488,6 +488,7 @@ const LIMITS: [&str; 18] = [
     "maxWaitingBytes",
     "maxTasksPerClient",
     "maxSessionsPerClient",
+    "maxValues",
 ];
 
 fn options(surface: &Surface) -> String {

@@ -35,6 +35,7 @@ CLIENT_OPTIONS: Final = {
     "connect_timeout": "connectTimeoutMs",
     "probe_timeout": "probeTimeoutMs",
     "max_message_bytes": "maxMessageBytes",
+    "max_values": "maxValues",
 }
 
 HTTP_OPTIONS: Final = {
@@ -93,6 +94,7 @@ SERVER_OPTIONS: Final = {
     "experimental": "experimental",
     "max_message_bytes": "maxMessageBytes",
     "max_nesting": "maxNesting",
+    "max_values": "maxValues",
     "max_running": "maxRunning",
     "max_waiting": "maxWaiting",
     "max_waiting_bytes": "maxWaitingBytes",

@@ -102,6 +102,9 @@ class ClientOptions(TypedDict, total=False):
     max_message_bytes: int | None
     """Largest message, sent or received. Default: 64 MiB."""
 
+    max_values: int | None
+    """JSON values in a message, which cost far more in memory than on the wire. Default: 1000000."""
+
 
 class HttpOptions(TypedDict, total=False):
     """Where and how a server is reached over HTTP."""
@@ -313,6 +316,9 @@ class ServerOptions(TypedDict, total=False):
 
     max_nesting: int | None
     """Deepest nesting of arrays and objects in a message; at most 128. Default: 128."""
+
+    max_values: int | None
+    """JSON values in a message, which cost far more in memory than on the wire. Default: 1000000."""
 
     max_running: int | None
     """Calls that run at once in one session. Default: 64."""

@@ -11,6 +11,8 @@ crate::options! {
         max_message_bytes: usize => "maxMessageBytes" as Bytes = 64 << 20,
         /// Deepest nesting of arrays and objects in a message; at most 128.
         max_nesting: usize => "maxNesting" = DEEPEST,
+        /// JSON values in a message, which cost far more in memory than on the wire.
+        max_values: usize => "maxValues" = 1_000_000,
         /// Calls that run at once in one session.
         max_running: usize => "maxRunning" = 64,
         /// Calls that wait for their turn in one session. Further ones are refused as busy.
@@ -27,6 +29,7 @@ crate::options! {
 crate::setters!(Limits {
     value with_max_message_bytes max_message_bytes: usize,
     value with_max_nesting max_nesting: usize,
+    value with_max_values max_values: usize,
     value with_max_running max_running: usize,
     value with_max_waiting max_waiting: usize,
     value with_max_waiting_bytes max_waiting_bytes: usize,
@@ -51,7 +54,11 @@ impl Limits {
 
     /// How much a frame may hold: a batch with more calls than may wait could not be served anyway.
     pub fn frame(&self) -> FrameBounds {
-        FrameBounds { nesting: self.max_nesting, elements: self.max_running.saturating_add(self.max_waiting) }
+        FrameBounds {
+            nesting: self.max_nesting,
+            values: self.max_values,
+            elements: self.max_running.saturating_add(self.max_waiting),
+        }
     }
 }
 

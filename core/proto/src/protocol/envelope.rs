@@ -5,7 +5,7 @@ mod writing;
 
 pub(crate) use reading::present;
 #[doc(hidden)]
-pub use reading::{Beginning, nests_deeper_than};
+pub use reading::{Beginning, excess};
 pub use writing::{cancellation, encode_error, encode_notification, encode_request, encode_result};
 
 use super::{RawJson, RequestId, RpcError};
@@ -83,6 +83,8 @@ pub struct Malformed {
 pub struct FrameBounds {
     /// How deep arrays and objects may lie in each other.
     pub nesting: usize,
+    /// JSON values, which cost far more in memory than on the wire.
+    pub values: usize,
     /// Messages of a batch.
     pub elements: usize,
 }
@@ -90,5 +92,5 @@ pub struct FrameBounds {
 impl FrameBounds {
     /// For what this side wrote itself.
     #[doc(hidden)]
-    pub const NONE: Self = Self { nesting: usize::MAX, elements: usize::MAX };
+    pub const NONE: Self = Self { nesting: usize::MAX, values: usize::MAX, elements: usize::MAX };
 }

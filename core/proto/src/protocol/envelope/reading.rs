@@ -14,9 +14,8 @@ use std::fmt;
 impl Frame {
     /// Reads a frame.
     pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
-        if nests_deeper_than(frame, bounds.nesting) {
-            let text = format!("The message nests deeper than {} levels", bounds.nesting);
-            return Self::unread(frame, RpcError::invalid_request(text));
+        if let Some(excess) = excess(frame, bounds) {
+            return Self::unread(frame, RpcError::invalid_request(format!("The message {excess}")));
         }
         match frame.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'[') => parse_batch(frame, bounds.elements),
@@ -260,9 +259,10 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
     }
 }
 
-/// Counts brackets outside strings; whether they match is for the parser.
-pub fn nests_deeper_than(text: &[u8], limit: usize) -> bool {
-    let (mut depth, mut position) = (0_usize, 0);
+/// The reason why a text is beyond its bounds, if it is. Counts brackets and commas outside strings; whether they are
+/// where they belong is for the parser.
+pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
+    let (mut depth, mut values, mut position) = (0_usize, 1_usize, 0);
     while let Some(&byte) = text.get(position) {
         match byte {
             b'"' => {
@@ -278,16 +278,18 @@ pub fn nests_deeper_than(text: &[u8], limit: usize) -> bool {
             }
             b'{' | b'[' => {
                 depth += 1;
-                if depth > limit {
-                    return true;
+                values += 1;
+                if depth > bounds.nesting {
+                    return Some(format!("nests deeper than {} levels", bounds.nesting));
                 }
             }
+            b',' => values += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
         position += 1;
     }
-    false
+    (values > bounds.values).then(|| format!("has more than {} JSON values", bounds.values))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use crate::protocol::envelope::{encode_error, encode_notification, encode_reques
 use proptest::prelude::*;
 use serde_json::Value;
 
-const BOUNDS: FrameBounds = FrameBounds { nesting: 128, elements: 99 };
+const BOUNDS: FrameBounds = FrameBounds { nesting: 128, values: 10_000, elements: 99 };
 
 fn parse(text: &str) -> Frame {
     Frame::parse(&Bytes::copy_from_slice(text.as_bytes()), BOUNDS)
@@ -238,12 +238,29 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
+#[test]
+fn a_message_of_too_many_values_is_refused_before_it_is_read() {
+    let message = |values: usize| {
+        let list = vec![r#"{"":0}"#; values].join(",");
+        Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"a":[{list}]}}}}"#))
+    };
+    let parse = |values| Frame::parse(&message(values), FrameBounds { values: 1_000, ..BOUNDS });
+    assert!(matches!(parse(400), Frame::Single(Ok(Message::Request(_)))));
+    let Frame::Single(Err(Malformed { id, error })) = parse(1_000) else { panic!("it is too large") };
+    assert_eq!((id, error.code), (Some(RequestId::Integer(7)), code::INVALID_REQUEST));
+    assert!(error.message.contains("more than 1000 JSON values"), "{}", error.message);
+    // Commas in strings are no values.
+    let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"a":"{}"}}}}"#, ",[{".repeat(1_000));
+    assert!(matches!(Frame::parse(&text.into(), FrameBounds { values: 10, ..BOUNDS }), Frame::Single(Ok(_))));
+}
+
 proptest! {
     /// Exactly what nests deeper than the limit is refused for that, whatever its texts hold.
     #[test]
     fn nesting_is_counted_as_the_parser_would(value in values(), limit in 0_usize..10) {
         for text in [value.to_string(), format!("{value:#}")] {
-            prop_assert_eq!(nests_deeper_than(text.as_bytes(), limit), depth(&value) > limit, "{}", text);
+            let bounds = FrameBounds { nesting: limit, ..FrameBounds::NONE };
+            prop_assert_eq!(excess(text.as_bytes(), bounds).is_some(), depth(&value) > limit, "{}", text);
         }
     }
 }
