@@ -8,7 +8,7 @@ use crate::process::Process;
 const START: Duration = Duration::from_secs(60);
 
 /// The running servers. They stop when asked, or when this is dropped.
-pub(crate) struct HttpServers(Vec<Process>);
+pub(crate) struct HttpServers(Vec<(String, Process)>);
 
 /// Where each server listens, or why it does not.
 pub(crate) struct Urls(Vec<(String, Result<String, String>)>);
@@ -22,7 +22,7 @@ pub(crate) fn start(commands: Vec<(String, Command)>) -> (HttpServers, Urls) {
         let url = match process {
             Ok(mut process) => {
                 let url = wait_for_url(&mut process, until);
-                servers.0.push(process);
+                servers.0.push((name.clone(), process));
                 url
             }
             Err(error) => Err(format!("{error:#}")),
@@ -49,9 +49,10 @@ fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String>
 }
 
 impl HttpServers {
-    /// Asks all to stop. The error names those that had to be killed.
-    pub(crate) fn stop(self) -> Result<(), String> {
-        let stubborn: Vec<String> = self.0.into_iter().filter_map(|process| process.stop().err()).collect();
+    /// Asks those to stop whose names `must_obey` accepts, and kills the others. The error names those that had to be asked in vain.
+    pub(crate) fn stop(self, must_obey: impl Fn(&str) -> bool) -> Result<(), String> {
+        let asked = self.0.into_iter().filter(|(name, _)| must_obey(name));
+        let stubborn: Vec<String> = asked.filter_map(|(_, process)| process.stop().err()).collect();
         if stubborn.is_empty() { Ok(()) } else { Err(stubborn.join("\n")) }
     }
 }

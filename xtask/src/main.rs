@@ -9,7 +9,6 @@ mod generate;
 mod http_servers;
 mod language;
 mod matrix;
-mod peers;
 mod process;
 mod report;
 mod requirements;
@@ -27,7 +26,10 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   build                 build everything that the demo and the tests run, and the commands tests/fixtures/<language>/{server,client}
-  demo [--lang A,B]     servers and clients of all languages call each other over stdio and HTTP, in all revisions
+  demo [--lang A,B]     every feature with the servers and clients of all languages, over stdio and HTTP, in all revisions
+  matrix [--lang A,B] [--only WORD,WORD]
+                        the same, and with the official SDKs as clients and as servers; writes docs/matrix.md
+                        --only plays the pairs whose name contains one of the words
   test [--lang A,B] [--only WORD,WORD]
                         formatters, linters and all tests; ends with `N passed, N failed`
                         --only runs the steps whose name contains one of the words
@@ -64,6 +66,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             build::languages(&Workspace::find()?, &Language::ALL).map(|()| true)
         }
         "demo" => demo::run(&Workspace::find()?, options),
+        "matrix" => matrix::run(&Workspace::find()?, options),
         "conformance" => conformance::run(Workspace::find()?, options),
         "generate" => generate::run(&Workspace::find()?, options),
         "requirements" => requirements::run(&Workspace::find()?, options),

@@ -4,12 +4,21 @@ import { createServer } from 'node:http';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { addTools, check, listen, usage } from './tools.mjs';
+import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
+import { addFeatures } from './features.mjs';
+import { commandOf, play } from './play.mjs';
+import { listen, usage } from './serve.mjs';
 
-const make = () => addTools(new McpServer({ name: 'peer-ts-1', version: '1.0.0' }), fields => fields);
+const make = () => addFeatures(new McpServer({ name: 'peer-ts-1', version: '1.0.0' }), {
+  shape: fields => fields,
+  notify: (extra, notification) => extra.sendNotification(notification),
+  token: extra => extra._meta?.progressToken,
+  completable,
+  Template: ResourceTemplate,
+});
 
 function serveHttp(port) {
   const sessions = new Map();
@@ -27,20 +36,25 @@ function serveHttp(port) {
   }), port);
 }
 
-async function client([kind, target, ...args]) {
-  const transport = kind === 'http'
-    ? new StreamableHTTPClientTransport(new URL(target))
-    : new StdioClientTransport({ command: target, args });
+async function connect(target, asked) {
+  const command = commandOf(target);
+  const transport = command ? new StdioClientTransport(command) : new StreamableHTTPClientTransport(new URL(target[0]));
   let revision; // this SDK tells its transports, not its user
   const setVersion = transport.setProtocolVersion?.bind(transport);
   transport.setProtocolVersion = version => { revision = version; setVersion?.(version); };
-  const peer = new Client({ name: 'peer-ts-1', version: '1.0.0' });
-  await peer.connect(transport);
-  await check(peer, () => revision);
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => { // this SDK only ever offers its newest revision
+    if (message.method === 'initialize' && asked !== 'auto') message.params.protocolVersion = asked;
+    return send(message, options);
+  };
+  const client = new Client({ name: 'peer-ts-1', version: '1.0.0' });
+  await client.connect(transport);
+  return { client, revision: () => revision };
 }
 
+const callTool = (client, params, options) => client.callTool(params, undefined, options);
 const [role, ...args] = process.argv.slice(2);
 if (role === 'server' && args[0] === 'stdio') await make().connect(new StdioServerTransport());
 else if (role === 'server' && args[0] === 'http') serveHttp(args[1]);
-else if (role === 'client' && args.length > 1) await client(args);
+else if (role === 'client' && args[0] === '--play' && args.length > 2) await play(args.slice(1), connect, callTool);
 else usage();

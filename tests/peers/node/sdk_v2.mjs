@@ -1,16 +1,24 @@
-// The official TypeScript SDK, 2.x line. Usage: see ../README.md. Two more forms: `server sessions PORT` is HTTP with the
-// session transport instead of the SDK's own entry, `client --auto …` turns on its version negotiation (off by default).
+// The official TypeScript SDK, 2.x line. Usage: see ../README.md. One more form: `server sessions PORT` is HTTP with the session
+// transport instead of the SDK's own entry.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
-import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
+import { McpServer, ResourceTemplate, completable, createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
-import { addTools, check, listen, usage } from './tools.mjs';
+import { addFeatures } from './features.mjs';
+import { commandOf, play } from './play.mjs';
+import { listen, usage } from './serve.mjs';
 
-const make = () => addTools(new McpServer({ name: 'peer-ts-2', version: '1.0.0' }), z.object);
+const make = () => addFeatures(new McpServer({ name: 'peer-ts-2', version: '1.0.0' }), {
+  shape: z.object,
+  notify: (context, notification) => context.mcpReq.notify(notification),
+  token: context => context.mcpReq._meta?.progressToken,
+  completable,
+  Template: ResourceTemplate,
+});
 
 function serveSessions(port) {
   const sessions = new Map();
@@ -28,19 +36,20 @@ function serveSessions(port) {
   }), port);
 }
 
-async function client(args) {
-  const auto = args[0] === '--auto';
-  const [kind, target, ...rest] = auto ? args.slice(1) : args;
-  const peer = new Client({ name: 'peer-ts-2', version: '1.0.0' }, auto ? { versionNegotiation: { mode: 'auto' } } : {});
-  await peer.connect(kind === 'http'
-    ? new StreamableHTTPClientTransport(new URL(target))
-    : new StdioClientTransport({ command: target, args: rest }));
-  await check(peer, () => peer.getNegotiatedProtocolVersion());
+async function connect(target, revision) {
+  const modern = revision === 'auto' ? 'auto' : { pin: revision };
+  const client = new Client({ name: 'peer-ts-2', version: '1.0.0' }, revision < '2026'
+    ? { supportedProtocolVersions: [revision] }
+    : { versionNegotiation: { mode: modern } });
+  const command = commandOf(target);
+  await client.connect(command ? new StdioClientTransport(command) : new StreamableHTTPClientTransport(new URL(target[0])));
+  return { client, revision: () => client.getNegotiatedProtocolVersion() };
 }
 
+const callTool = (client, params, options) => client.callTool(params, options);
 const [role, ...args] = process.argv.slice(2);
 if (role === 'server' && args[0] === 'stdio') serveStdio(make);
 else if (role === 'server' && args[0] === 'http') listen(createServer(toNodeHandler(createMcpHandler(make))), args[1]);
 else if (role === 'server' && args[0] === 'sessions') serveSessions(args[1]);
-else if (role === 'client' && args.length > 1) await client(args);
+else if (role === 'client' && args[0] === '--play' && args.length > 2) await play(args.slice(1), connect, callTool);
 else usage();

@@ -1,48 +1,57 @@
 """The official Python SDK, 1.x line. Usage: see ../README.md."""
 
-import asyncio
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
 
+import features
+import mcp.types
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.server.fastmcp import FastMCP
-from serve import serve
+from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.fastmcp.exceptions import ToolError
+from play import play
+from pydantic import AnyUrl
+from serve import USAGE, serve
 
 
 def make_server() -> FastMCP:
     server = FastMCP("peer-mcp-1", log_level="WARNING")
-
-    @server.tool()
-    def echo(message: str) -> str:
-        """Give the message back."""
-        return message
-
-    @server.tool()
-    def add_numbers(a: float, b: float) -> str:
-        """Add two numbers."""
-        return f"{a + b:g}"
-
+    features.add(server, mcp.types, Context, ToolError)
     return server
 
 
-async def check(read, write) -> None:
-    async with ClientSession(read, write) as session:
-        greeting = await session.initialize()
-        names = [tool.name for tool in (await session.list_tools()).tools]
-        assert {"echo", "add_numbers"} <= set(names), names
-        result = await session.call_tool("add_numbers", {"a": 2, "b": 3})
-        assert not result.isError and result.content[0].text == "5", result
-        print("ok", greeting.protocolVersion, flush=True)
+class Peer:
+    def __init__(self, session: ClientSession) -> None:
+        self.session = session
+
+    async def call(self, name: str, arguments: dict[str, Any], timeout: float | None, on_progress: Any) -> Any:
+        patience = None if timeout is None else timedelta(seconds=timeout)
+        return await self.session.call_tool(name, arguments, patience, on_progress)
+
+    async def page(self, method: str, cursor: str | None) -> Any:
+        return await getattr(self.session, method)(params=mcp.types.PaginatedRequestParams(cursor=cursor))
+
+    async def read(self, uri: str) -> Any:
+        return await self.session.read_resource(AnyUrl(uri))
+
+    async def complete(self, ref: dict[str, Any], argument: dict[str, str], known: dict[str, str] | None) -> Any:
+        kind = mcp.types.PromptReference if ref["type"] == "ref/prompt" else mcp.types.ResourceTemplateReference
+        return await self.session.complete(kind(**ref), argument, known)
 
 
-async def client(args: list[str]) -> None:
-    if args[0] == "http":
-        async with streamable_http_client(args[1]) as (read, write, _session_id):
-            await check(read, write)
-    else:
-        async with stdio_client(StdioServerParameters(command=args[1], args=args[2:])) as (read, write):
-            await check(read, write)
+@asynccontextmanager
+async def connect(target: list[str], revision: str) -> AsyncIterator[tuple[ClientSession, str]]:
+    # This SDK only ever offers its newest revision.
+    if revision != "auto":
+        mcp.types.LATEST_PROTOCOL_VERSION = revision
+    parameters = StdioServerParameters(command=target[1], args=target[2:]) if target[0] == "--stdio" else None
+    streams = stdio_client(parameters) if parameters else streamable_http_client(target[0])
+    async with streams as (read, write, *_), ClientSession(read, write) as session:
+        yield session, (await session.initialize()).protocolVersion
 
 
 match sys.argv[1:]:
@@ -50,7 +59,7 @@ match sys.argv[1:]:
         make_server().run("stdio")
     case ["server", "http", port]:
         serve(make_server().streamable_http_app(), int(port))
-    case ["client", *args] if len(args) > 1:
-        asyncio.run(client(args))
+    case ["client", "--play", file, *target] if target:
+        play(file, lambda revision: connect(target, revision), Peer)
     case _:
-        sys.exit("usage: server stdio | server http PORT | client http URL | client stdio COMMAND...")
+        sys.exit(USAGE)

@@ -1,38 +1,55 @@
-"""The official Python SDK, 2.x line. Usage: see ../README.md. `client --legacy …` opens with initialize at once."""
+"""The official Python SDK, 2.x line. Usage: see ../README.md."""
 
-import asyncio
 import sys
-from typing import Literal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
+import features
+import mcp.client.session
+import mcp_types
 from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
-from serve import serve
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from play import play
+from serve import USAGE, serve
 
 
 def make_server() -> MCPServer:
     server = MCPServer("peer-mcp-2", log_level="WARNING")
-
-    @server.tool()
-    def echo(message: str) -> str:
-        """Give the message back."""
-        return message
-
-    @server.tool()
-    def add_numbers(a: float, b: float) -> str:
-        """Add two numbers."""
-        return f"{a + b:g}"
-
+    features.add(server, mcp_types, Context, ToolError)
     return server
 
 
-async def client(args: list[str], mode: Literal["auto", "legacy"]) -> None:
-    target = args[1] if args[0] == "http" else StdioServerParameters(command=args[1], args=args[2:])
-    async with Client(target, mode=mode) as peer:
-        names = [tool.name for tool in (await peer.list_tools()).tools]
-        assert {"echo", "add_numbers"} <= set(names), names
-        result = await peer.call_tool("add_numbers", {"a": 2, "b": 3})
-        assert not result.is_error and result.content[0].text == "5", result
-        print("ok", peer.protocol_version, flush=True)
+class Peer:
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def call(self, name: str, arguments: dict[str, Any], timeout: float | None, on_progress: Any) -> Any:
+        return await self.client.call_tool(name, arguments, timeout, on_progress)
+
+    async def page(self, method: str, cursor: str | None) -> Any:
+        return await getattr(self.client, method)(cursor=cursor)
+
+    async def read(self, uri: str) -> Any:
+        return await self.client.read_resource(uri)
+
+    async def complete(self, ref: dict[str, Any], argument: dict[str, str], known: dict[str, str] | None) -> Any:
+        kind = mcp_types.PromptReference if ref["type"] == "ref/prompt" else mcp_types.ResourceTemplateReference
+        return await self.client.complete(kind(**ref), argument, known)
+
+
+@asynccontextmanager
+async def connect(target: list[str], revision: str) -> AsyncIterator[tuple[Client, str]]:
+    mode = revision if revision in ("auto", *MODERN_PROTOCOL_VERSIONS) else "legacy"
+    # This SDK only ever offers its newest revision of the handshake.
+    if mode == "legacy":
+        mcp.client.session.LATEST_HANDSHAKE_VERSION = revision
+    server = StdioServerParameters(command=target[1], args=target[2:]) if target[0] == "--stdio" else target[0]
+    async with Client(server, mode=mode) as client:
+        yield client, client.protocol_version
 
 
 match sys.argv[1:]:
@@ -40,9 +57,7 @@ match sys.argv[1:]:
         make_server().run("stdio")
     case ["server", "http", port]:
         serve(make_server().streamable_http_app(), int(port))
-    case ["client", "--legacy", *args] if len(args) > 1:
-        asyncio.run(client(args, "legacy"))
-    case ["client", *args] if len(args) > 1:
-        asyncio.run(client(args, "auto"))
+    case ["client", "--play", file, *target] if target:
+        play(file, lambda revision: connect(target, revision), Peer)
     case _:
-        sys.exit("usage: server stdio | server http PORT | client http URL | client stdio COMMAND...")
+        sys.exit(USAGE)

@@ -1,4 +1,4 @@
-"""Serves an ASGI application on the loopback and says where, once it accepts connections."""
+"""The command line that the peers in Python have in common."""
 
 import asyncio
 import socket
@@ -6,8 +6,11 @@ from typing import Any
 
 import uvicorn
 
+USAGE = "usage: server stdio | server http PORT | client --play FILE URL | client --play FILE --stdio COMMAND..."
+
 
 def serve(app: Any, port: int) -> None:
+    """Serves an ASGI application on the loopback and prints the place, once it accepts connections."""
     with socket.create_server(("127.0.0.1", port)) as listener:
         print(f"listening http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))

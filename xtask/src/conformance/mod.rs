@@ -96,7 +96,7 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
             verdicts.extend(found);
         },
     );
-    let stopped = processes.stop();
+    let stopped = processes.stop(|_| true);
 
     let red = verdicts.iter().filter(|verdict| !verdict.is_green()).count();
     let mut count = Count { passed: verdicts.len() - red, failed: red, said: String::new(), note: String::new() };

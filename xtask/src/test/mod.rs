@@ -56,7 +56,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 26] = {
+const STEPS: [Step; 25] = {
     use Language::{C, Node, Python, Rust};
     [
         Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
@@ -84,8 +84,7 @@ const STEPS: [Step; 26] = {
             languages: &Language::ALL,
             work: |workspace, selection| crate::conformance::servers(workspace, &selection.languages, &[]),
         },
-        Step { name: "matrix", languages: &Language::ALL, work: suites::matrix },
-        Step { name: "peers", languages: &Language::ALL, work: suites::peers },
+        Step { name: "matrix", languages: &Language::ALL, work: crate::matrix::check },
         Step { name: "snippets", languages: &[], work: snippets::check },
         Step { name: "examples", languages: &Language::ALL, work: examples::run_all },
         Step { name: WIRE, languages: &Language::ALL, work: wire::check },

@@ -8,10 +8,7 @@ use serde_json::Value;
 
 use crate::build::python::VENV;
 use crate::build::rust::PACKAGES;
-use crate::console::Console;
 use crate::language::Language;
-use crate::matrix;
-use crate::peers as interop;
 use crate::process::{Output, run};
 use crate::stamp::files_under;
 use crate::test::{Count, Selection, counts};
@@ -94,47 +91,4 @@ fn played(name: &str, output: &Output, report: Option<&str>) -> Count {
         _ => format!("{name}:\n{}\n[{}]\n", output.text, output.ending()),
     };
     Count { passed, failed, said, note: String::new() }
-}
-
-pub(crate) fn matrix(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    let console = Console::new();
-    let pairs = matrix::pairs(&selection.languages);
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    let mut done = 0;
-    let stopped = matrix::run(workspace, &pairs, |index, cells| {
-        let pair = &pairs[index];
-        done += 1;
-        console.progress(&format!("matrix: {done} of {} pairs", pairs.len()));
-        for cell in cells {
-            match cell.outcome {
-                Ok(_) => count.passed += 1,
-                Err(error) => {
-                    count.failed += 1;
-                    let (client, server, transport) = (pair.client.name(), pair.server.name(), pair.transport.name());
-                    count
-                        .said
-                        .push_str(&format!("{client} calls {server} over {transport}, {}: {error}\n", cell.revision));
-                }
-            }
-        }
-    });
-    match stopped {
-        Ok(()) => count.passed += 1,
-        Err(stubborn) => {
-            count.failed += 1;
-            count.said.push_str(&stubborn);
-        }
-    }
-    Ok(count)
-}
-
-pub(crate) fn peers(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    let console = Console::new();
-    let tally = interop::play_all(workspace, &selection.languages, |name| console.progress(&format!("peers: {name}")))?;
-    Ok(Count {
-        passed: tally.passed,
-        failed: tally.failures.len(),
-        said: tally.failures.join("\n"),
-        note: String::new(),
-    })
 }

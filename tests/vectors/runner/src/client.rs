@@ -2,7 +2,6 @@
 
 use crate::{
     Outcome,
-    pattern::{Saved, filled, matches, take_match},
     scripted::{HttpSide, Received, Side, StdioSide},
     vector::{files_at, unread},
     wire::{VERSION, checker},
@@ -18,6 +17,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use trunkline_pattern::{Saved, filled, matches, take_match};
 use trunkline_wire::{Direction, Record, Revision};
 
 /// No message of the client, and no end of it, takes longer.

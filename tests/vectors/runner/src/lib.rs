@@ -8,7 +8,6 @@
 
 mod client;
 mod http;
-mod pattern;
 mod play;
 mod scripted;
 mod server;

@@ -1,7 +1,6 @@
 //! One vector after the other.
 
 use crate::{
-    pattern::{Saved, filled, matches, several, take_match},
     server::Server,
     vector::{Act, Step, Transport, Vector},
     wire::{CAPABILITIES, VERSION, Wire, modern},
@@ -14,6 +13,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use trunkline_pattern::{Saved, filled, matches, several, take_match};
 
 const MODERN: &str = "2026-07-28";
 /// The time after which a poll fails.

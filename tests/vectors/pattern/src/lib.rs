@@ -1,12 +1,15 @@
-//! Patterns and placeholders of the vectors (tests/vectors/README.md).
+//! Patterns and placeholders of JSON, for the vectors and the matrix (tests/vectors/README.md).
 
 use serde_json::{Map, Value};
 
 /// The values that patterns have saved.
-pub(crate) type Saved = Map<String, Value>;
+pub type Saved = Map<String, Value>;
 
 /// The value with the saved ones in it.
-pub(crate) fn filled(value: Value, saved: &Saved) -> Value {
+///
+/// # Panics
+/// If nothing is saved under a name.
+pub fn filled(value: Value, saved: &Saved) -> Value {
     let get = |name: &str| saved.get(name).unwrap_or_else(|| panic!("nothing is saved as {name}")).clone();
     match value {
         Value::String(text) => match (text.strip_prefix("$use:"), text.strip_prefix("$changed:")) {
@@ -28,13 +31,13 @@ fn changed(text: &str) -> String {
 }
 
 /// Opens the patterns of messages that may come more than once, and gives them.
-pub(crate) fn several(patterns: &mut [Value]) -> Vec<Value> {
+pub fn several(patterns: &mut [Value]) -> Vec<Value> {
     let open = |pattern: &mut Value| pattern.get("$several").cloned().inspect(|inner| *pattern = inner.clone());
     patterns.iter_mut().filter_map(open).collect()
 }
 
-/// Takes the pattern out that a message matches. The answers of a batch are in any order too.
-pub(crate) fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved) -> bool {
+/// Takes the pattern out that a message matches, and returns whether there is one. The answers of a batch are in any order too.
+pub fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved) -> bool {
     let is_it = |pattern: &Value| {
         let mut trial = saved.clone();
         let is_it = match (pattern, message) {
@@ -50,7 +53,11 @@ pub(crate) fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut
     found.map(|(position, trial)| (patterns.remove(position), *saved = trial)).is_some()
 }
 
-pub(crate) fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bool {
+/// Returns whether a message matches a pattern, and saves what the pattern says.
+///
+/// # Panics
+/// If a special pattern is malformed.
+pub fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bool {
     match (pattern, message) {
         (Value::String(special), _) if special == "$any" => true,
         (Value::String(special), _) if special.starts_with("$save:") => {

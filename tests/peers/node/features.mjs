@@ -1,0 +1,73 @@
+// The tools, resources and prompts of the peer servers in Node, registered in the way of the SDK, and a completion.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+const wav = 'UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQgAAAAAAAAAAAAAAA==';
+const text = value => ({ content: [{ type: 'text', text: value }] });
+
+/**
+ * Registers everything. `shape` turns named fields into what this SDK takes as a schema; `notify` sends a notification of a call,
+ * and `token` is its progress token, both from what this SDK gives to a handler; `completable` and `Template` are of this SDK.
+ */
+export function addFeatures(server, { shape, notify, token, completable, Template }) {
+  addTools(server, shape);
+  server.registerTool('test_tool_with_progress', { description: 'Report progress three times.' }, async context => {
+    for (const progress of [0, 50, 100]) {
+      const params = { progressToken: token(context), progress, total: 100, message: `Completed step ${progress} of 100` };
+      if (params.progressToken !== undefined) await notify(context, { method: 'notifications/progress', params });
+      await sleep(50);
+    }
+    return text('done');
+  });
+  addContent(server, Template);
+  server.registerPrompt('test_simple_prompt', { description: 'A prompt without arguments.' }, () => message('This is a simple prompt for testing.'));
+  const arg1 = completable(z.string(), value => ['paris', 'park', 'party'].filter(word => word.startsWith(value)));
+  server.registerPrompt(
+    'test_prompt_with_arguments',
+    { description: 'A prompt with two arguments.', argsSchema: shape({ arg1, arg2: z.string() }) },
+    args => message(`Prompt with arguments: arg1='${args.arg1}', arg2='${args.arg2}'`),
+  );
+  return server;
+}
+
+function addTools(server, shape) {
+  const tool = (name, inputs, handler) => server.registerTool(name, { description: name, inputSchema: shape(inputs) }, handler);
+  const block = (name, content) => tool(name, {}, () => ({ content: [content] }));
+
+  tool('echo', { message: z.string() }, ({ message }) => text(message));
+  tool('add_numbers', { a: z.number(), b: z.number() }, ({ a, b }) => text(String(a + b)));
+  block('test_image_content', { type: 'image', data: png, mimeType: 'image/png' });
+  block('test_audio_content', { type: 'audio', data: wav, mimeType: 'audio/wav' });
+  block('test_embedded_resource', {
+    type: 'resource',
+    resource: { uri: 'test://embedded-resource', mimeType: 'text/plain', text: 'This is an embedded resource content.' },
+  });
+  block('test_resource_link', { type: 'resource_link', uri: 'test://static-text', name: 'static-text' });
+  const outputSchema = shape({ city: z.string(), temperature: z.number() });
+  server.registerTool('structured', { description: 'Return structured content.', inputSchema: shape({ city: z.string() }), outputSchema }, ({ city }) => {
+    const structuredContent = { city, temperature: 21.5 };
+    return { ...text(JSON.stringify(structuredContent)), structuredContent };
+  });
+  tool('slow', { ms: z.number() }, async ({ ms }) => {
+    await sleep(ms, undefined, { ref: false });
+    return text('done');
+  });
+  tool('test_error_handling', {}, () => {
+    throw new Error('This tool intentionally returns an error for testing');
+  });
+}
+
+function addContent(server, Template) {
+  const contents = (uri, part) => ({ contents: [{ uri: uri.href, ...part }] });
+  const resource = (name, mimeType, part) => server.registerResource(name, `test://${name}`, { mimeType }, uri => contents(uri, { mimeType, ...part }));
+
+  resource('static-text', 'text/plain', { text: 'This is the content of the static text resource.' });
+  resource('static-binary', 'image/png', { blob: png });
+  const mimeType = 'application/json';
+  server.registerResource('template', new Template('test://template/{id}/data', { list: undefined }), { mimeType }, (uri, { id }) =>
+    contents(uri, { mimeType, text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }) }),
+  );
+}
+
+const message = value => ({ messages: [{ role: 'user', content: { type: 'text', text: value } }] });

@@ -1,0 +1,106 @@
+//! The features that a peer does not have, with the reason: tests/matrix/absent.json. They are tried all the same: one that works is an
+//! error, so that no excuse stays longer than it holds.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::matrix::feature::Features;
+use crate::matrix::party::{PEERS, Party, REVISIONS};
+use crate::workspace::Workspace;
+
+pub(super) struct Absences(Vec<Absence>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Absence {
+    /// The peer as client; or
+    client: Option<String>,
+    /// the peer as server, by its name with the suffix of its form.
+    server: Option<String>,
+    features: Vec<String>,
+    /// The revisions; none: all.
+    revisions: Option<Vec<String>>,
+    transport: Option<String>,
+    reason: String,
+}
+
+/// A cell, as the rows name it.
+pub(super) struct Place<'a> {
+    pub(super) client: &'a str,
+    pub(super) server: &'a str,
+    pub(super) revision: &'a str,
+    pub(super) transport: &'a str,
+    pub(super) feature: &'a str,
+}
+
+impl Absences {
+    pub(super) fn load(workspace: &Workspace) -> Result<Self> {
+        let file = workspace.path("tests/matrix/absent.json");
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok(Self(serde_json::from_str(&text).with_context(|| file.display().to_string())?))
+    }
+
+    /// An error if a row names what is not there, or excuses a program of ours.
+    pub(super) fn check(&self, features: &Features) -> Result<()> {
+        let known = features.names();
+        for row in &self.0 {
+            let (Some(peer), true) = (row.client.as_ref().or(row.server.as_ref()), row.is_one_sided()) else {
+                bail!("absent.json: a row names either a client or a server: {}", row.reason);
+            };
+            let suits = |name: &str| PEERS.iter().any(|peer| name.starts_with(Party::Peer(peer).name()));
+            if !suits(peer) {
+                bail!("absent.json: {peer:?} is no peer; only a peer may lack a feature");
+            }
+            if row.reason.is_empty() || row.features.is_empty() {
+                bail!("absent.json: a row of {peer:?} without a reason or without features");
+            }
+            if let Some(unknown) = row.features.iter().find(|name| !known.contains(&name.as_str())) {
+                bail!("absent.json: there is no feature {unknown:?} (row of {peer:?})");
+            }
+            let unknown = |revision: &&String| !REVISIONS.contains(&revision.as_str());
+            if let Some(revision) = row.revisions.iter().flatten().find(unknown) {
+                bail!("absent.json: {revision:?} is no revision (row of {peer:?})");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn reason(&self, place: &Place<'_>) -> Option<&str> {
+        self.0.iter().find(|row| row.is_about(place)).map(|row| row.reason.as_str())
+    }
+}
+
+impl Absence {
+    fn is_one_sided(&self) -> bool {
+        self.client.is_some() != self.server.is_some()
+    }
+
+    fn is_about(&self, place: &Place<'_>) -> bool {
+        self.client.as_deref().is_none_or(|client| client == place.client)
+            && self.server.as_deref().is_none_or(|server| server == place.server)
+            && self.features.iter().any(|feature| feature == place.feature)
+            && self.revisions.as_ref().is_none_or(|revisions| revisions.iter().any(|one| one == place.revision))
+            && self.transport.as_deref().is_none_or(|transport| transport == place.transport)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_about_its_peer_in_its_revisions() {
+        let absences = Absences(
+            serde_json::from_str(
+                r#"[{"server": "mcp 1.30.0", "features": ["a"], "revisions": ["2025-03-26"], "reason": "it has no a"}]"#,
+            )
+            .unwrap(),
+        );
+        let place =
+            Place { client: "rust", server: "mcp 1.30.0", revision: "2025-03-26", transport: "http", feature: "a" };
+        assert_eq!(absences.reason(&place), Some("it has no a"));
+        assert_eq!(absences.reason(&Place { revision: "2025-06-18", ..place }), None);
+        let place = Place { revision: "2025-03-26", server: "mcp 2.3.0", ..place };
+        assert_eq!(absences.reason(&place), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! One feature of one client with one server over one transport in one revision.
+
+use serde_json::{Value, json};
+
+use crate::matrix::absent::{Absences, Place};
+use crate::matrix::feature::{CONNECT, Features, NEGOTIATION};
+use crate::matrix::pairing::Pairing;
+use crate::matrix::party::Party;
+use crate::matrix::play::{Outcome, Played};
+
+pub(crate) struct Cell {
+    pub(crate) client: Party,
+    pub(crate) server: Party,
+    /// With the form of the server.
+    pub(crate) server_name: String,
+    pub(crate) revision: &'static str,
+    pub(crate) transport: &'static str,
+    pub(crate) feature: String,
+    pub(crate) status: Status,
+}
+
+pub(crate) enum Status {
+    /// The time of its operations, in milliseconds.
+    Pass(f64),
+    Fail(String),
+    /// The revision does not define it.
+    Undefined,
+    /// A peer lacks it: the reason.
+    Absent(String),
+}
+
+/// The cells of a pairing.
+pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, absences: &Absences) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut add = |revision, feature: &str, outcome: Option<&Outcome>| {
+        let server_name = pairing.server_name();
+        let transport = pairing.transport().name();
+        let place = Place { client: pairing.client.name(), server: &server_name, revision, transport, feature };
+        let status = match (outcome, absences.reason(&place)) {
+            (None, _) => Status::Undefined,
+            (Some(Outcome::Pass(_)), Some(reason)) => {
+                Status::Fail(format!("it works, so tests/matrix/absent.json is wrong: {reason}"))
+            }
+            (Some(Outcome::Fail(_)), Some(reason)) => Status::Absent(reason.to_owned()),
+            (Some(Outcome::Pass(ms)), None) => Status::Pass(*ms),
+            (Some(Outcome::Fail(reason)), None) => Status::Fail(reason.clone()),
+        };
+        let (client, server) = (pairing.client, pairing.server);
+        cells.push(Cell { client, server, server_name, revision, transport, feature: feature.to_owned(), status });
+    };
+    for (revision, connection) in pairing.revisions.iter().zip(&played.pinned) {
+        add(revision, CONNECT, Some(&connection.connect));
+        let mut outcomes = connection.features.iter();
+        for feature in features.iter() {
+            let outcome = feature.is_defined_in(revision).then(|| outcomes.next()).flatten();
+            add(revision, &feature.name, outcome);
+        }
+    }
+    add(pairing.newest(), NEGOTIATION, Some(&played.negotiated.connect));
+    cells
+}
+
+impl Cell {
+    pub(crate) fn to_json(&self) -> Value {
+        let (status, reason, ms) = match &self.status {
+            Status::Pass(ms) => ("pass", String::new(), Some(ms)),
+            Status::Fail(reason) => ("fail", reason.clone(), None),
+            Status::Undefined => ("absent", format!("{} does not define it", self.revision), None),
+            Status::Absent(reason) => ("absent", reason.clone(), None),
+        };
+        json!({
+            "client": self.client.name(), "server": self.server_name, "revision": self.revision,
+            "transport": self.transport, "feature": self.feature, "status": status, "reason": reason, "ms": ms,
+        })
+    }
+
+    /// The place of the cell, in words.
+    pub(crate) fn name(&self) -> String {
+        let (client, server, transport) = (self.client.name(), &self.server_name, self.transport);
+        format!("{}: {client} calls {server} over {transport}, {}", self.feature, self.revision)
+    }
+}

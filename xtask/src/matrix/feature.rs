@@ -1,0 +1,98 @@
+//! The features, as rows of data: tests/matrix/features.json.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::matrix::party::REVISIONS;
+use crate::workspace::Workspace;
+
+/// The connection itself, in a revision that the client is told.
+pub(super) const CONNECT: &str = "connect";
+/// A connection for which the client finds out the newest revision that both know.
+pub(super) const NEGOTIATION: &str = "negotiation";
+
+pub(crate) struct Features(Vec<Feature>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Feature {
+    pub(crate) name: String,
+    /// The first revision that defines it; none: the first of all.
+    since: Option<String>,
+    /// The first revision that does not define it any more.
+    before: Option<String>,
+    /// The operations of the client.
+    #[serde(rename = "do")]
+    pub(crate) operations: Vec<Value>,
+    /// A pattern for the line of each.
+    pub(crate) results: Vec<Value>,
+}
+
+impl Features {
+    pub(crate) fn load(workspace: &Workspace) -> Result<Self> {
+        let file = workspace.path("tests/matrix/features.json");
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        Self::parse(&text).with_context(|| file.display().to_string())
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let features: Vec<Feature> = serde_json::from_str(text)?;
+        let mut names = vec![CONNECT, NEGOTIATION];
+        for feature in &features {
+            if names.contains(&feature.name.as_str()) {
+                bail!("the feature {:?} is there twice", feature.name);
+            }
+            if feature.operations.is_empty() || feature.operations.len() != feature.results.len() {
+                bail!("the feature {:?} needs one result for each operation, and at least one", feature.name);
+            }
+            for revision in [&feature.since, &feature.before].into_iter().flatten() {
+                if !REVISIONS.contains(&revision.as_str()) {
+                    bail!("the feature {:?} names {revision:?}, which is no revision", feature.name);
+                }
+            }
+            names.push(&feature.name);
+        }
+        Ok(Self(features))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Feature> {
+        self.0.iter()
+    }
+
+    /// The names of all rows of the tables, in their order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let own = self.0.iter().map(|feature| feature.name.as_str());
+        [CONNECT, NEGOTIATION].into_iter().chain(own).collect()
+    }
+}
+
+impl Feature {
+    /// Returns whether a revision defines it. Names of revisions are dates, so texts compare as they do.
+    pub(crate) fn is_defined_in(&self, revision: &str) -> bool {
+        self.since.as_deref().is_none_or(|since| since <= revision)
+            && self.before.as_deref().is_none_or(|before| revision < before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_checked() {
+        let row = |rest: &str| format!(r#"[{{"name": "a", "do": [{{"ping": {{}}}}], "results": [{{}}]{rest}}}]"#);
+        let features = Features::parse(&row(r#", "since": "2025-03-26", "before": "2026-07-28""#)).unwrap();
+        let defined = |revision| features.0[0].is_defined_in(revision);
+        assert_eq!(REVISIONS.map(defined), [false, true, true, true, false]);
+        assert_eq!(features.names(), ["connect", "negotiation", "a"]);
+        for wrong in [
+            row(r#", "since": "2025-03-27""#),
+            row(r#", "sinec": "2025-03-26""#),
+            row("").replace(r#"[{}]"#, "[]"),
+            row("").replace(r#""a""#, r#""connect""#),
+        ] {
+            assert!(Features::parse(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The matrix: every client with every server over every transport, in every revision that both know, and each feature by itself.
+//!
+//! The features are data (`tests/matrix`). Of the operations that they need, one file for each pair of programs is made, which the client
+//! plays (`client --play FILE`), and the lines that it prints are matched with patterns.
+
+mod absent;
+mod cell;
+mod command;
+mod feature;
+mod page;
+mod pairing;
+mod party;
+mod play;
+pub(crate) mod table;
+
+pub(crate) use cell::{Cell, Status};
+pub(crate) use command::{check, run};
+pub(crate) use feature::Features;
+pub(crate) use pairing::{Pairing, ours};
+pub(crate) use table::Table;
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::http_servers::{self, HttpServers, Urls};
+use crate::workers;
+use crate::workspace::Workspace;
+use absent::Absences;
+
+/// A client mostly waits for its server, so more pairs than processors.
+const PAIRS_AT_ONCE: usize = 6;
+
+/// The findings of a run.
+pub(crate) struct Findings {
+    /// In the order of the pairings.
+    pub(crate) cells: Vec<Cell>,
+    /// Failures that belong to no cell: programs of ours that did not end well.
+    pub(crate) faults: Vec<String>,
+}
+
+impl Findings {
+    pub(crate) fn passed(&self) -> usize {
+        self.cells.iter().filter(|cell| matches!(cell.status, Status::Pass(_))).count()
+    }
+
+    pub(crate) fn failed(&self) -> usize {
+        self.failures().len()
+    }
+
+    /// The failures with their places and reasons.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        let of_cells = self.cells.iter().filter_map(|cell| match &cell.status {
+            Status::Fail(reason) => Some(format!("{}: {reason}", cell.name())),
+            _ => None,
+        });
+        of_cells.chain(self.faults.iter().cloned()).collect()
+    }
+}
+
+/// Plays all pairings, several at a time; `progress` sees each name as soon as it is done.
+pub(crate) fn play_all(
+    workspace: &Workspace,
+    pairings: &[Pairing],
+    features: &Features,
+    mut progress: impl FnMut(usize, &str),
+) -> Result<Findings> {
+    let absences = Absences::load(workspace)?;
+    absences.check(features)?;
+    let (servers, urls) = start_http_servers(workspace, pairings);
+    let mut played: Vec<Option<play::Played>> = pairings.iter().map(|_| None).collect();
+    let mut done = 0;
+    workers::run(
+        PAIRS_AT_ONCE,
+        pairings,
+        |pairing| play::play(workspace, pairing, features, &urls),
+        |index, outcome| {
+            played[index] = Some(outcome);
+            done += 1;
+            progress(done, &pairings[index].name());
+        },
+    );
+    let mut findings = Findings { cells: Vec::new(), faults: Vec::new() };
+    for (pairing, played) in pairings.iter().zip(played.into_iter().flatten()) {
+        findings.cells.extend(cell::judge(pairing, features, &played, &absences));
+        findings.faults.extend(played.fault.map(|fault| format!("{}: {fault}", pairing.name())));
+    }
+    findings.faults.extend(stop(servers));
+    Ok(findings)
+}
+
+fn start_http_servers(workspace: &Workspace, pairings: &[Pairing]) -> (HttpServers, Urls) {
+    let mut commands: Vec<(String, Command)> = Vec::new();
+    for pairing in pairings {
+        if let Some((key, command)) = pairing.http_server(workspace)
+            && commands.iter().all(|(started, _)| *started != key)
+        {
+            commands.push((key, command));
+        }
+    }
+    http_servers::start(commands)
+}
+
+/// Servers of ours stop when asked; those of others are killed if they do not.
+fn stop(servers: HttpServers) -> Option<String> {
+    servers.stop(|name| name.starts_with(pairing::OURS)).err()
+}

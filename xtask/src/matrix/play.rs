@@ -1,0 +1,294 @@
+//! Plays the features of one pairing: one process of the client for all connections and all features, whose lines are matched one by one.
+//! A feature that gets no line is tried once more by itself, and so are those behind it: one that hangs takes no other along.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use trunkline_pattern::{Saved, matches};
+
+use crate::http_servers::Urls;
+use crate::matrix::feature::{Feature, Features};
+use crate::matrix::pairing::Pairing;
+use crate::process::{Process, tail};
+use crate::workspace::Workspace;
+
+/// For the line of a connection: the client and its server may have to import an SDK, on a busy machine.
+const CONNECT: Duration = Duration::from_secs(45);
+/// For the line of an operation.
+const LINE: Duration = Duration::from_secs(15);
+/// For the end of the client after its last line.
+const END: Duration = Duration::from_secs(15);
+/// For everything of a pairing.
+const PAIRING: Duration = Duration::from_secs(150);
+/// How much of a line is shown in a reason.
+const SHOWN: usize = 400;
+
+pub(super) struct Played {
+    /// For each revision.
+    pub(super) pinned: Vec<Connection>,
+    /// The connection that negotiates.
+    pub(super) negotiated: Connection,
+    /// A client of ours that did not end well.
+    pub(super) fault: Option<String>,
+}
+
+pub(super) struct Connection {
+    pub(super) connect: Outcome,
+    /// For each feature that the revision defines.
+    pub(super) features: Vec<Outcome>,
+}
+
+#[derive(Clone)]
+pub(super) enum Outcome {
+    /// The time in milliseconds.
+    Pass(f64),
+    Fail(String),
+}
+
+pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features, urls: &Urls) -> Played {
+    let pinned = pairing.revisions.iter().map(|&revision| Wanted {
+        asked: revision,
+        speaks: revision,
+        features: features.iter().filter(|feature| feature.is_defined_in(revision)).collect(),
+    });
+    let negotiated = Wanted { asked: "auto", speaks: pairing.newest(), features: Vec::new() };
+    let wanted: Vec<Wanted<'_>> = pinned.chain([negotiated]).collect();
+    let mut player = Player {
+        workspace,
+        pairing,
+        urls,
+        wanted: &wanted,
+        until: Instant::now() + PAIRING,
+        outcomes: BTreeMap::new(),
+        fault: None,
+    };
+    player.play_all();
+    let mut connections: Vec<Connection> = (0..wanted.len()).map(|index| player.connection(index)).collect();
+    let negotiated = connections.pop().unwrap_or_else(|| player.connection(0));
+    Played { pinned: connections, negotiated, fault: player.fault }
+}
+
+/// A connection and what it is for.
+struct Wanted<'a> {
+    asked: &'static str,
+    speaks: &'static str,
+    features: Vec<&'a Feature>,
+}
+
+/// The index of a connection, and 0 for its opening or the index of a feature and 1.
+type Slot = (usize, usize);
+
+struct Player<'a> {
+    workspace: &'a Workspace,
+    pairing: &'a Pairing,
+    urls: &'a Urls,
+    wanted: &'a [Wanted<'a>],
+    until: Instant,
+    outcomes: BTreeMap<Slot, Outcome>,
+    fault: Option<String>,
+}
+
+/// No line came.
+struct Stuck {
+    slot: Slot,
+    reason: String,
+}
+
+impl Player<'_> {
+    fn play_all(&mut self) {
+        let everything = self.wanted.iter().enumerate();
+        let mut open: Vec<Slot> =
+            everything.flat_map(|(index, wanted)| (0..=wanted.features.len()).map(move |slot| (index, slot))).collect();
+        while let Err(stuck) = self.attempt(&open, true) {
+            let place = open.iter().position(|slot| *slot == stuck.slot).unwrap_or(0);
+            open.drain(..=place);
+            self.play_alone(stuck);
+            // Without a connection there are no features.
+            open.retain(|slot| !self.outcomes.contains_key(slot));
+            if open.is_empty() || Instant::now() > self.until {
+                return;
+            }
+        }
+    }
+
+    fn play_alone(&mut self, stuck: Stuck) {
+        let alone = if stuck.slot.1 == 0 { vec![stuck.slot] } else { vec![(stuck.slot.0, 0), stuck.slot] };
+        let again = self.attempt(&alone, false).err().map(|stuck| stuck.reason);
+        if let Some(reason) = again {
+            let reason = if reason == stuck.reason { reason } else { format!("{}, and then {reason}", stuck.reason) };
+            self.fail(stuck.slot, &reason);
+        }
+    }
+
+    /// A connection that cannot be opened fails with all its features.
+    fn fail(&mut self, slot: Slot, reason: &str) {
+        self.outcomes.insert(slot, Outcome::Fail(reason.to_owned()));
+        if slot.1 == 0 {
+            for feature in 1..=self.wanted[slot.0].features.len() {
+                let reason = format!("no connection: {reason}");
+                self.outcomes.insert((slot.0, feature), Outcome::Fail(reason));
+            }
+        }
+    }
+
+    /// Plays the slots by one process of the client.
+    fn attempt(&mut self, slots: &[Slot], is_all: bool) -> Result<(), Stuck> {
+        let first = *slots.first().unwrap_or(&(0, 0));
+        let stuck = |reason| Stuck { slot: first, reason };
+        let file = self.write(slots).map_err(|error| stuck(format!("the operations cannot be written: {error}")))?;
+        let command = self.pairing.client_command(self.workspace, &file, self.urls).map_err(stuck)?;
+        let mut client = Process::start(command).map_err(|error| stuck(format!("{error:#}")))?;
+        let mut lost = None;
+        for (index, opening) in openings(slots) {
+            if opening || lost != Some(index.0) {
+                let played = if opening { self.open(&mut client, index.0) } else { self.feature(&mut client, index) };
+                if played?.is_none() {
+                    lost = Some(index.0);
+                }
+            }
+        }
+        if self.pairing.client_is_ours() && is_all {
+            self.fault = end(&mut client);
+        }
+        Ok(())
+    }
+
+    /// Reads the line of a connection; `None` if it could not be opened.
+    fn open(&mut self, client: &mut Process, index: usize) -> Result<Option<()>, Stuck> {
+        let line = self.line(client, CONNECT, (index, 0))?;
+        let speaks = self.wanted[index].speaks;
+        if line.get("connected").is_none() {
+            self.fail((index, 0), &shown(&line));
+            return Ok(None);
+        }
+        // Only the first opening of a connection counts: a later one is for a feature that is tried again.
+        let outcome = judged(&[json!({"connected": speaks})], &[line]);
+        self.outcomes.entry((index, 0)).or_insert(outcome);
+        Ok(Some(()))
+    }
+
+    fn feature(&mut self, client: &mut Process, slot: Slot) -> Result<Option<()>, Stuck> {
+        let feature = self.wanted[slot.0].features[slot.1 - 1];
+        let lines: Result<Vec<Value>, Stuck> =
+            feature.operations.iter().map(|_| self.line(client, LINE, slot)).collect();
+        self.outcomes.insert(slot, judged(&feature.results, &lines?));
+        Ok(Some(()))
+    }
+
+    fn line(&self, client: &mut Process, limit: Duration, slot: Slot) -> Result<Value, Stuck> {
+        let until = self.until.min(Instant::now() + limit);
+        while let Some(line) = client.stdout_line(until) {
+            // SDKs may print other things.
+            if let Ok(line @ Value::Object(_)) = serde_json::from_str(&line) {
+                return Ok(line);
+            }
+        }
+        let ended = client.wait(Instant::now());
+        let ending =
+            ended.map_or_else(|| "no line came in time".to_owned(), |status| format!("the client ended with {status}"));
+        let last_words = tail(&client.last_words(), 10);
+        Err(Stuck { slot, reason: format!("{ending}\n{last_words}").trim_end().to_owned() })
+    }
+
+    /// Writes the operations of the slots to a file of their own.
+    fn write(&self, slots: &[Slot]) -> std::io::Result<PathBuf> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let folder = self.workspace.target.join("matrix");
+        std::fs::create_dir_all(&folder)?;
+        let file = folder.join(format!("{}.json", NUMBER.fetch_add(1, Ordering::Relaxed)));
+        let mut plays: Vec<(usize, Vec<&Value>)> = Vec::new();
+        for &(connection, slot) in slots {
+            if plays.last().is_none_or(|(last, _)| *last != connection) {
+                plays.push((connection, Vec::new()));
+            }
+            if let (Some((_, operations)), 1..) = (plays.last_mut(), slot) {
+                operations.extend(&self.wanted[connection].features[slot - 1].operations);
+            }
+        }
+        let plays: Vec<Value> = plays
+            .into_iter()
+            .map(|(connection, operations)| json!({"revision": self.wanted[connection].asked, "do": operations}))
+            .collect();
+        std::fs::write(&file, json!({"plays": plays}).to_string())?;
+        Ok(file)
+    }
+
+    fn connection(&self, index: usize) -> Connection {
+        let outcome = |slot| {
+            let untried = || Outcome::Fail(format!("not tried within {} s", PAIRING.as_secs()));
+            self.outcomes.get(&(index, slot)).cloned().unwrap_or_else(untried)
+        };
+        let features = (1..=self.wanted[index].features.len()).map(outcome).collect();
+        Connection { connect: outcome(0), features }
+    }
+}
+
+/// The slots in their order, each connection with its opening before it: `true` marks an opening.
+fn openings(slots: &[Slot]) -> Vec<(Slot, bool)> {
+    let mut steps: Vec<(Slot, bool)> = Vec::new();
+    for &slot in slots {
+        if steps.last().is_none_or(|((connection, _), _)| *connection != slot.0) {
+            steps.push(((slot.0, 0), true));
+        }
+        if slot.1 > 0 {
+            steps.push((slot, false));
+        }
+    }
+    steps
+}
+
+/// Matches the lines of a feature with their patterns.
+fn judged(patterns: &[Value], lines: &[Value]) -> Outcome {
+    for (pattern, line) in patterns.iter().zip(lines) {
+        if !matches(pattern, line, &mut Saved::new()) {
+            return Outcome::Fail(format!("{} does not match {pattern}", shown(line)));
+        }
+    }
+    let time = |line: &Value| line["ms"].as_f64();
+    lines
+        .iter()
+        .map(time)
+        .sum::<Option<f64>>()
+        .map_or_else(|| Outcome::Fail("a line without ms".to_owned()), Outcome::Pass)
+}
+
+fn shown(line: &Value) -> String {
+    line.to_string().chars().take(SHOWN).collect()
+}
+
+/// The reason for which the client did not end well.
+fn end(client: &mut Process) -> Option<String> {
+    let until = Instant::now() + END;
+    while client.stdout_line(until).is_some() {}
+    match client.wait(until) {
+        Some(status) if status.success() => None,
+        Some(status) => Some(format!("the client ended with {status}\n{}", tail(&client.last_words(), 10))),
+        None => Some(format!("the client did not end within {} s of its last line, killed", END.as_secs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connection_is_opened_before_its_features() {
+        let steps = openings(&[(0, 0), (0, 1), (0, 2), (1, 0), (2, 3)]);
+        let expected =
+            [((0, 0), true), ((0, 1), false), ((0, 2), false), ((1, 0), true), ((2, 0), true), ((2, 3), false)];
+        assert_eq!(steps, expected);
+    }
+
+    #[test]
+    fn all_lines_must_match_and_their_times_are_added() {
+        let patterns = [json!({"error": "timeout"}), json!({"ping": true})];
+        let lines = [json!({"error": "timeout", "ms": 60.5}), json!({"ping": true, "ms": 1})];
+        assert!(matches!(judged(&patterns, &lines), Outcome::Pass(ms) if (ms - 61.5).abs() < 0.01));
+        let wrong = [lines[0].clone(), json!({"error": "closed", "ms": 1})];
+        assert!(matches!(judged(&patterns, &wrong), Outcome::Fail(reason) if reason.contains("closed")));
+        assert!(matches!(judged(&patterns[1..], &[json!({"ping": true})]), Outcome::Fail(_)));
+    }
+}

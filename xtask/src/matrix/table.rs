@@ -1,0 +1,126 @@
+//! Tables of the findings: a row for each feature, a column for each side that is looked at.
+
+use crate::matrix::cell::{Cell, Status};
+use crate::matrix::feature::Features;
+use crate::matrix::party::{OUR_SERVERS, PEERS, Party, REVISIONS, Transport};
+
+/// A table of texts; the first column holds the features.
+pub(crate) struct Table {
+    pub(crate) title: &'static str,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<(String, Vec<String>)>,
+}
+
+const PASS: &str = "✓";
+const FAIL: &str = "✗";
+/// Nothing that the revisions define.
+const NOTHING: &str = "";
+
+/// The three tables of the whole matrix. `notes` collects the reasons of what is absent.
+pub(super) fn all(features: &Features, cells: &[Cell], notes: &mut Vec<String>) -> Vec<Table> {
+    let is_ours = |party| matches!(party, Party::Ours(_));
+    let between: Vec<&Cell> = cells.iter().filter(|cell| is_ours(cell.client) && is_ours(cell.server)).collect();
+    let as_clients: Vec<&Cell> = cells.iter().filter(|cell| is_ours(cell.client) && !is_ours(cell.server)).collect();
+    let as_servers: Vec<&Cell> = cells.iter().filter(|cell| !is_ours(cell.client)).collect();
+    let servers = PEERS.iter().flat_map(|peer| {
+        let http = peer.servers.iter().filter(|form| form.transport == Transport::Http);
+        http.map(|form| format!("{}{}", Party::Peer(peer).name(), form.suffix))
+    });
+    let clients = PEERS.iter().map(|peer| Party::Peer(peer).name().to_owned());
+    vec![
+        make("Our clients with our servers", features, REVISIONS.map(str::to_owned).to_vec(), |name, revision| {
+            verdict(&between, name, |cell| cell.revision == revision, notes)
+        }),
+        make("Our clients with the official servers", features, servers.collect(), |name, server| {
+            verdict(&as_clients, name, |cell| cell.server_name == server, notes)
+        }),
+        make("The official clients with our servers", features, clients.collect(), |name, client| {
+            verdict(&as_servers, name, |cell| cell.client.name() == client, notes)
+        }),
+    ]
+}
+
+pub(crate) fn make(
+    title: &'static str,
+    features: &Features,
+    columns: Vec<String>,
+    mut content: impl FnMut(&str, &str) -> String,
+) -> Table {
+    let rows = features.names().into_iter().map(|name| {
+        let row = columns.iter().map(|column| content(name, column)).collect();
+        (name.to_owned(), row)
+    });
+    let rows = rows.collect();
+    Table { title, columns, rows }
+}
+
+/// `✓` if all pass, `✗` if one fails; the numbers of the notes for what is absent.
+fn verdict(cells: &[&Cell], feature: &str, is_in: impl Fn(&Cell) -> bool, notes: &mut Vec<String>) -> String {
+    let (mut passed, mut failed) = (false, false);
+    let mut numbers: Vec<usize> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.feature == feature && is_in(cell)) {
+        match &cell.status {
+            Status::Pass(_) => passed = true,
+            Status::Fail(_) => failed = true,
+            Status::Undefined => {}
+            Status::Absent(reason) => {
+                let known = notes.iter().position(|note| note == reason).unwrap_or_else(|| {
+                    notes.push(reason.clone());
+                    notes.len() - 1
+                });
+                if !numbers.contains(&(known + 1)) {
+                    numbers.push(known + 1);
+                }
+            }
+        }
+    }
+    let mut text = match (failed, passed) {
+        (true, _) => FAIL,
+        (false, true) => PASS,
+        (false, false) => NOTHING,
+    }
+    .to_owned();
+    for number in numbers {
+        text.push_str(&format!(" ({number})"));
+    }
+    text.trim_start().to_owned()
+}
+
+impl Table {
+    pub(crate) fn to_console(&self) -> String {
+        let name_width = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
+        let widths: Vec<usize> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| {
+                let cells = self.rows.iter().map(|(_, row)| row[index].chars().count());
+                cells.chain([column.chars().count()]).max().unwrap_or(0) + 2
+            })
+            .collect();
+        let line = |name: &str, row: &[String]| {
+            let row: String = row.iter().zip(&widths).map(|(text, width)| format!("{text:<width$}")).collect();
+            format!("{name:<name_width$}{row}").trim_end().to_owned()
+        };
+        let mut text = line("", &self.columns) + "\n";
+        for (name, row) in &self.rows {
+            text.push_str(&(line(name, row) + "\n"));
+        }
+        text
+    }
+
+    pub(super) fn to_markdown(&self) -> String {
+        let line = |name: &str, row: &[String]| format!("| {name} | {} |\n", row.join(" | "));
+        let rule = vec!["---".to_owned(); self.columns.len()];
+        let mut text = format!("## {}\n\n{}{}", self.title, line("feature", &self.columns), line("---", &rule));
+        for (name, row) in &self.rows {
+            text.push_str(&line(name, row));
+        }
+        text
+    }
+}
+
+/// The transports of our servers, for the page.
+pub(super) fn transports() -> String {
+    OUR_SERVERS.map(|form| form.transport.name()).join(" and ")
+}
