@@ -127,7 +127,7 @@ use trunkline_proto::http;
 pub use trunkline_proto::{engine, protocol};
 
 #[cfg(feature = "client")]
-pub use client::{Client, ClientError, ClientEvents, ClientOptions, RequestOptions};
+pub use client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, RequestOptions};
 pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
 #[cfg(feature = "server")]

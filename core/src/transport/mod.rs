@@ -6,6 +6,8 @@
 mod child;
 #[cfg(feature = "child-process")]
 pub(crate) mod child_link;
+#[cfg(feature = "client")]
+mod client_group;
 #[cfg(any(feature = "stdio", feature = "http-server", feature = "http-client"))]
 pub(crate) mod closing;
 #[cfg(feature = "client")]

@@ -9,7 +9,7 @@ use super::{HttpConnector, config_file::is_file};
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{
-    client::{ClientError, ClientOptions, Connector, ServerEntry},
+    client::{ClientError, ClientOptions, ConfigError, Connector, ServerEntry},
     runtime::Runtime,
 };
 use serde_json::Value;
@@ -47,6 +47,8 @@ pub enum Target {
     Json(Value),
     /// A configuration file with one server.
     File(PathBuf),
+    /// An entry with an error, which connecting gives.
+    Invalid(ConfigError),
     /// A transport of one's own.
     Custom(Arc<dyn Connector>),
 }
@@ -75,6 +77,7 @@ impl Target {
             Self::Entry(entry) => return Self::of_entry(entry)?.connector(options, runtime),
             Self::Json(value) => return Self::of_entry(ServerEntry::from_value(&value)?)?.connector(options, runtime),
             Self::File(path) => return Self::of_entry(ServerEntry::from_file(path)?)?.connector(options, runtime),
+            Self::Invalid(error) => return Err(error.into()),
             Self::Custom(connector) => connector,
         })
     }
@@ -147,6 +150,12 @@ impl From<&Server> for Target {
 impl From<ServerEntry> for Target {
     fn from(entry: ServerEntry) -> Self {
         Self::Entry(entry)
+    }
+}
+
+impl From<Result<ServerEntry, ConfigError>> for Target {
+    fn from(entry: Result<ServerEntry, ConfigError>) -> Self {
+        entry.map_or_else(Self::Invalid, Self::Entry)
     }
 }
 

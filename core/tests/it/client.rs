@@ -1,5 +1,6 @@
 //! The client against scripted servers: in this process under a clock of the test's own, and as real child processes.
 
+mod groups;
 mod negotiation;
 mod operations;
 mod places;

@@ -89,5 +89,14 @@ impl ServersConfig {
     }
 }
 
+impl IntoIterator for ServersConfig {
+    type Item = (String, Result<ServerEntry, ConfigError>);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.servers.into_iter().collect::<Vec<_>>().into_iter()
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,257 @@
+//! The link of a group: its client sends requests as to one server, and each goes to the server that it is for.
+
+use super::{member::Member, members::Members, rewriting};
+use crate::{
+    client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions, race::unless},
+    protocol::{
+        RawJson, RequestId, Revision, RpcError,
+        envelope::{
+            Frame, FrameBounds, Message, Notification, Request, encode_error, encode_notification, encode_result,
+        },
+        method,
+        model::Implementation,
+    },
+    runtime::{Promise, Task},
+    sync::Mutex,
+    wire_log::Transport,
+};
+use bytes::Bytes;
+use serde_json::{json, value::RawValue};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+/// Opens a group: connects to all of its servers.
+pub(super) struct GroupConnector(pub(super) Arc<Members>);
+
+impl Connector for GroupConnector {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+        let members = Arc::clone(&self.0);
+        Box::pin(async move {
+            members.connect_all().await;
+            members.changes().begin(Arc::clone(&inbox));
+            let link: Arc<dyn Link> = Arc::new_cyclic(|link| GroupLink {
+                link: Weak::clone(link),
+                members,
+                inbox,
+                in_flight: Mutex::default(),
+            });
+            Ok(link)
+        })
+    }
+
+    fn is_pipe(&self) -> bool {
+        false
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Memory
+    }
+}
+
+struct GroupLink {
+    link: Weak<Self>,
+    members: Arc<Members>,
+    inbox: Arc<dyn Inbox>,
+    /// Requests that are with a server; keeping the promise ends one.
+    in_flight: Mutex<HashMap<RequestId, Arc<Promise<()>>>>,
+}
+
+impl Link for GroupLink {
+    fn send(&self, message: LinkMessage) {
+        match Frame::parse(&message.bytes, FrameBounds::NONE) {
+            Frame::Single(Ok(Message::Request(request))) => self.start(request),
+            Frame::Single(Ok(Message::Notification(notification))) => self.pass_on(&notification),
+            _ => tracing::debug!(target: "trunkline", "a message that a group has no use for"),
+        }
+    }
+
+    fn abandon(&self, id: &RequestId) -> bool {
+        if let Some(stop) = self.in_flight.lock().remove(id) {
+            stop.keep(());
+        }
+        true
+    }
+
+    fn settled(&self, _: Revision) {}
+
+    fn peer(&self) -> String {
+        "The group of servers".to_owned()
+    }
+
+    fn close(&self, deadline: Duration) -> Task {
+        let members = Arc::clone(&self.members);
+        // A task of its own: it continues if its caller stops waiting.
+        let end = Arc::new(Promise::default());
+        let ended = Arc::clone(&end);
+        self.members.runtime().spawn(Box::pin(async move {
+            members.close_all(deadline).await;
+            ended.keep(());
+        }));
+        Box::pin(async move { end.kept().await })
+    }
+}
+
+impl GroupLink {
+    fn start(&self, request: Request) {
+        let Some(link) = self.link.upgrade() else { return };
+        let stop = Arc::new(Promise::default());
+        self.in_flight.lock().insert(request.id.clone(), Arc::clone(&stop));
+        self.members.runtime().spawn(Box::pin(async move {
+            let id = request.id.clone();
+            let outcome = unless(stop.kept(), link.answer(request)).await;
+            // Abandoned requests need no answer.
+            if link.in_flight.lock().remove(&id).is_some()
+                && let Some(outcome) = outcome
+            {
+                link.give(&id, outcome);
+            }
+        }));
+    }
+
+    async fn answer(&self, Request { id, method, params }: Request) -> Result<RawJson, ClientError> {
+        let params = params.unwrap_or_else(RawJson::empty_object);
+        let read = |error: serde_json::Error| ClientError::Invalid(error.to_string());
+        let mut params: rewriting::Object = params.parse().map_err(read)?;
+        // The token is the group's: each server gets one of its own.
+        let meta = params.shift_remove("_meta");
+        let token = meta.and_then(|meta| serde_json::from_str::<Token>(meta.get()).ok()).and_then(|meta| meta.token);
+        let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
+        match &*method {
+            method::INITIALIZE => RawJson::from_value(&description()).map_err(read),
+            method::PING => Ok(RawJson::empty_object()),
+            method::TOOLS_LIST | method::PROMPTS_LIST | method::RESOURCES_LIST | method::RESOURCES_TEMPLATES_LIST => {
+                self.members.list(&method).await
+            }
+            method::TOOLS_CALL | method::PROMPTS_GET => {
+                let list = if &*method == method::TOOLS_CALL { method::TOOLS_LIST } else { method::PROMPTS_LIST };
+                let name = rewriting::text(&params, "name").unwrap_or_default();
+                let (member, own) = self.members.owner_of_name(&name, list).await?;
+                rewriting::set(&mut params, "name", &own)?;
+                self.forward(&member, &method, &params, progress).await
+            }
+            method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
+                let uri = rewriting::text(&params, "uri").unwrap_or_default();
+                let (member, own) = self.members.owner_of_uri(&uri)?;
+                rewriting::set(&mut params, "uri", &own)?;
+                self.forward(&member, &method, &params, progress).await
+            }
+            method::COMPLETION_COMPLETE => {
+                let member = self.of_reference(&mut params).await?;
+                self.forward(&member, &method, &params, progress).await
+            }
+            method::LOGGING_SET_LEVEL => self.set_level(&params).await,
+            _ => Err(ClientError::Invalid(format!(
+                "A group does not pass on {method} (request {id}): use the client of one of its servers"
+            ))),
+        }
+    }
+
+    async fn forward(
+        &self,
+        member: &Arc<Member>,
+        method: &str,
+        params: &rewriting::Object,
+        progress: Option<(Box<RawValue>, Arc<dyn Inbox>)>,
+    ) -> Result<RawJson, ClientError> {
+        let client = member.client(self.members.changes()).await?;
+        let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
+        // The time of the request is the group's business.
+        let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+        options.on_progress = progress.map(|(token, inbox)| -> crate::client::ProgressHook {
+            Arc::new(move |params: &RawJson| {
+                let Ok(mut params) = params.parse::<rewriting::Object>() else { return };
+                params.insert("progressToken".to_owned(), token.clone());
+                if let Ok(params) = RawJson::from_value(&params) {
+                    inbox.message(encode_notification(method::PROGRESS, Some(params.as_bytes())));
+                }
+            })
+        });
+        let result = client.request(method, Some(&params), &options).await?;
+        Ok(rewriting::result(method, &member.prefix, result))
+    }
+
+    /// The server that a completion is asked of; its parameters get the server's own name.
+    async fn of_reference(&self, params: &mut rewriting::Object) -> Result<Arc<Member>, ClientError> {
+        let reference = params.get("ref").and_then(|raw| serde_json::from_str::<rewriting::Object>(raw.get()).ok());
+        let mut reference =
+            reference.ok_or_else(|| ClientError::Invalid("A completion needs the object \"ref\"".to_owned()))?;
+        let member = if let Some(uri) = rewriting::text(&reference, "uri") {
+            let (member, own) = self.members.owner_of_uri(&uri)?;
+            rewriting::set(&mut reference, "uri", &own)?;
+            member
+        } else {
+            let name = rewriting::text(&reference, "name").unwrap_or_default();
+            let (member, own) = self.members.owner_of_name(&name, method::PROMPTS_LIST).await?;
+            rewriting::set(&mut reference, "name", &own)?;
+            member
+        };
+        rewriting::set(params, "ref", &reference)?;
+        Ok(member)
+    }
+
+    /// The level of log messages goes to all servers that have them.
+    async fn set_level(&self, params: &rewriting::Object) -> Result<RawJson, ClientError> {
+        let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
+        for client in self.members.all().iter().filter_map(|member| member.connected()) {
+            if client.server_capabilities().logging.is_some() {
+                let set = client.request(method::LOGGING_SET_LEVEL, Some(&params), &RequestOptions::default()).await;
+                if let Err(error) = set {
+                    tracing::warn!(target: "trunkline", "a server of the group did not take the log level: {error}");
+                }
+            }
+        }
+        Ok(RawJson::empty_object())
+    }
+
+    fn pass_on(&self, Notification { method, params }: &Notification) {
+        if &**method != method::ROOTS_LIST_CHANGED {
+            return;
+        }
+        for client in self.members.all().iter().filter_map(|member| member.connected()) {
+            if let Err(error) = client.notify(method, params.as_ref()) {
+                tracing::debug!(target: "trunkline", "{method} was not passed on: {error}");
+            }
+        }
+    }
+
+    fn give(&self, id: &RequestId, outcome: Result<RawJson, ClientError>) {
+        let answer: Bytes = match outcome {
+            Ok(result) => encode_result(id, result.as_bytes()),
+            Err(error) => match error.rpc() {
+                Some(error) => encode_error(Some(id), error),
+                None => match error {
+                    ClientError::Link(failure) => return self.inbox.failed(id, failure),
+                    ClientError::Closed => return self.inbox.failed(id, LinkFailure::Closed),
+                    ClientError::Busy(text) => return self.inbox.failed(id, LinkFailure::Congested(text)),
+                    ClientError::Invalid(text) => encode_error(Some(id), &RpcError::invalid_params(text)),
+                    error => return self.inbox.failed(id, LinkFailure::Broken(error.to_string())),
+                },
+            },
+        };
+        self.inbox.message(answer);
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Token {
+    #[serde(rename = "progressToken")]
+    token: Option<Box<RawValue>>,
+}
+
+/// A group as its client sees it: as a server that may come to have anything.
+fn description() -> serde_json::Value {
+    json!({
+        "protocolVersion": Revision::LATEST_LEGACY.as_str(),
+        "serverInfo": Implementation::new("group", env!("CARGO_PKG_VERSION")),
+        "capabilities": {
+            "tools": {"listChanged": true},
+            "prompts": {"listChanged": true},
+            "resources": {"listChanged": true, "subscribe": true},
+            "completions": {},
+            "logging": {},
+        },
+    })
+}

@@ -1,0 +1,209 @@
+//! The servers of a group.
+
+use super::{changes::Changes, member::Member, names, rewriting};
+use crate::{
+    client::{Client, ClientError, RequestOptions},
+    protocol::{RawJson, method::Method},
+    runtime::{Promise, Runtime, Task},
+    sync::Mutex,
+};
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+/// Connections that are made, and lists that are fetched, at once.
+const AT_ONCE: usize = 16;
+
+/// The servers of a group, by their prefix.
+pub(super) struct Members {
+    table: Mutex<IndexMap<String, Arc<Member>>>,
+    changes: Arc<Changes>,
+}
+
+impl Members {
+    pub(super) fn new(runtime: Arc<dyn Runtime>) -> Arc<Self> {
+        Arc::new(Self { table: Mutex::default(), changes: Changes::new(runtime) })
+    }
+
+    pub(super) fn changes(&self) -> &Arc<Changes> {
+        &self.changes
+    }
+
+    pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.changes.runtime
+    }
+
+    pub(super) fn insert(&self, member: Arc<Member>) -> Result<(), ClientError> {
+        let mut table = self.table.lock();
+        if table.contains_key(&member.prefix) {
+            return Err(ClientError::Invalid(format!("The group has a server named {:?} already", member.name)));
+        }
+        table.insert(member.prefix.clone(), member);
+        Ok(())
+    }
+
+    /// The servers, in the order in which they were added.
+    pub(super) fn all(&self) -> Vec<Arc<Member>> {
+        self.table.lock().values().cloned().collect()
+    }
+
+    /// The server of a name.
+    pub(super) fn named(&self, name: &str) -> Result<Arc<Member>, ClientError> {
+        self.of_prefix(&names::prefix(name)).ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
+    }
+
+    pub(super) fn take(&self, name: &str) -> Result<Arc<Member>, ClientError> {
+        let taken = self.table.lock().shift_remove(&names::prefix(name));
+        taken.ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
+    }
+
+    /// Connects to all servers at once; one that fails keeps its error.
+    pub(super) async fn connect_all(self: &Arc<Self>) {
+        let changes = Arc::clone(&self.changes);
+        self.each(self.all(), move |member| {
+            let changes = Arc::clone(&changes);
+            Box::pin(async move { drop(member.client(&changes).await) })
+        })
+        .await;
+    }
+
+    /// Ends all connections.
+    pub(super) async fn close_all(self: &Arc<Self>, deadline: Duration) {
+        let members: Vec<_> = std::mem::take(&mut *self.table.lock()).into_values().collect();
+        self.changes.end();
+        let number = members.len();
+        // All at once: the deadline is for each of them.
+        self.each_of(members, number, move |member| Box::pin(async move { member.remove(deadline).await })).await;
+    }
+
+    /// The merged list of a method: one page, from all servers that have such a list.
+    pub(super) async fn list(self: &Arc<Self>, method: &str) -> Result<RawJson, ClientError> {
+        let list = Method::list_member(method)
+            .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list that could be merged")))?;
+        let members = self.all();
+        let pages: Arc<Mutex<Vec<_>>> = Arc::new(Mutex::new(vec![Vec::new(); members.len()]));
+        let numbered: Vec<_> = members.into_iter().enumerate().collect();
+        let (collected, method) = (Arc::clone(&pages), method.to_owned());
+        self.each(numbered, move |(number, member)| {
+            let (collected, method) = (Arc::clone(&collected), method.clone());
+            Box::pin(async move {
+                match list_of(&member, &method).await {
+                    Ok(items) => collected.lock()[number] = items,
+                    Err(error) => tracing::warn!(
+                        target: "trunkline",
+                        "the server {:?} is missing in {method} of its group: {error}", member.name
+                    ),
+                }
+            })
+        })
+        .await;
+        let items: Vec<_> = std::mem::take(&mut *pages.lock()).into_iter().flatten().collect();
+        RawJson::from_value(&IndexMap::from([(list, items)]))
+            .map_err(|error| ClientError::InvalidResponse(error.to_string()))
+    }
+
+    /// The server of a tool or prompt, and the server's own name for it. `list` is the method that lists such names.
+    pub(super) async fn owner_of_name(
+        self: &Arc<Self>,
+        public: &str,
+        list: &str,
+    ) -> Result<(Arc<Member>, String), ClientError> {
+        let found = names::split(public).and_then(|(prefix, rest)| Some((self.of_prefix(prefix)?, rest)));
+        let (member, rest) = found.ok_or_else(|| self.unknown(&format!("nothing named {public:?}")))?;
+        if !names::is_alias(rest) {
+            return Ok((member, rest.to_owned()));
+        }
+        if member.own_name(rest).is_none() {
+            // Shortened in an earlier run of the program: the list has the whole name.
+            member.client(&self.changes).await?;
+            list_of(&member, list).await?;
+        }
+        let own = member.own_name(rest);
+        let own = own.ok_or_else(|| {
+            ClientError::Invalid(format!("The server {:?} has nothing named {public:?}", member.name))
+        })?;
+        Ok((member, own))
+    }
+
+    /// The server of a resource, and the server's own URI for it.
+    pub(super) fn owner_of_uri(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
+        let found = names::split_uri(public).and_then(|(prefix, uri)| Some((self.of_prefix(prefix)?, uri)));
+        found.map(|(member, uri)| (member, uri.to_owned())).ok_or_else(|| {
+            self.unknown(&format!("no resource {public:?}; URIs of a group begin with the name of the server and +"))
+        })
+    }
+
+    fn of_prefix(&self, prefix: &str) -> Option<Arc<Member>> {
+        self.table.lock().get(prefix).cloned()
+    }
+
+    fn unknown(&self, problem: &str) -> ClientError {
+        let names: Vec<_> = self.all().iter().map(|member| member.name.clone()).collect();
+        let servers = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        ClientError::Invalid(format!("The group has {problem}. Its servers: {servers}"))
+    }
+
+    async fn each<T: Send + 'static>(&self, items: Vec<T>, work: impl Fn(T) -> Task + Send + Sync + 'static) {
+        self.each_of(items, AT_ONCE, work).await;
+    }
+
+    /// Does work for each item, some of them at once, and waits for all.
+    async fn each_of<T: Send + 'static>(
+        &self,
+        items: Vec<T>,
+        at_once: usize,
+        work: impl Fn(T) -> Task + Send + Sync + 'static,
+    ) {
+        let workers = items.len().min(at_once);
+        let (queue, work) = (Arc::new(Mutex::new(VecDeque::from(items))), Arc::new(work));
+        let ends: Vec<_> = (0..workers).map(|_| Arc::new(Promise::default())).collect();
+        for end in &ends {
+            let (queue, work, end) = (Arc::clone(&queue), Arc::clone(&work), KeepOnDrop(Arc::clone(end)));
+            self.changes.runtime.spawn(Box::pin(async move {
+                loop {
+                    let Some(item) = queue.lock().pop_front() else { break };
+                    work(item).await;
+                }
+                drop(end);
+            }));
+        }
+        for end in ends {
+            end.kept().await;
+        }
+    }
+}
+
+/// Wakes the task that waits for a worker, also if that panics.
+struct KeepOnDrop(Arc<Promise<()>>);
+
+impl Drop for KeepOnDrop {
+    fn drop(&mut self) {
+        self.0.keep(());
+    }
+}
+
+/// The list of one server, under the names of the group; a server that is not connected has none.
+async fn list_of(member: &Member, method: &str) -> Result<Vec<rewriting::Object>, ClientError> {
+    let Some(client) = member.connected().filter(|client| offers(client, method)) else { return Ok(Vec::new()) };
+    let list = client.list_all(method, None, &RequestOptions::default()).await?;
+    let unreadable = |error: serde_json::Error| ClientError::InvalidResponse(error.to_string());
+    let mut list: IndexMap<String, &RawValue> = list.parse().map_err(unreadable)?;
+    let items = Method::list_member(method).and_then(|member| list.shift_remove(member));
+    let items: Vec<rewriting::Object> = serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(unreadable)?;
+    let renamed = items.into_iter().map(|item| {
+        let (item, alias) = rewriting::descriptor(method, &member.prefix, item)?;
+        if let Some((alias, own)) = alias {
+            member.remember(alias, own);
+        }
+        Ok(item)
+    });
+    renamed.collect()
+}
+
+/// Returns whether a server has the feature that a list is of; a server that did not say may have any.
+fn offers(client: &Client, method: &str) -> bool {
+    let server = client.server();
+    let feature = method.split('/').next().unwrap_or_default();
+    let capabilities: IndexMap<String, &RawValue> = server.capabilities.parse().unwrap_or_default();
+    capabilities.contains_key(feature) || (capabilities.is_empty() && server.info.is_none())
+}

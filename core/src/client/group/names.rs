@@ -1,0 +1,119 @@
+//! The names under which a group shows what its servers have.
+//!
+//! A tool or prompt is `server__name`, the form that models' interfaces and most hosts know: letters, digits, `_` and `-`, at
+//! most 64 of them. A name that does not fit is shortened and ends with a hash of itself, so that it stays the same from run to
+//! run and differs from all others. A resource is `server+uri`, as in `git+https://…`.
+
+/// The longest name that the interfaces of models take.
+const MAX_NAME: usize = 64;
+/// The longest prefix: it leaves room for a name and its hash.
+const MAX_PREFIX: usize = 32;
+const SEPARATOR: &str = "__";
+const URI_SEPARATOR: char = '+';
+/// The digits of a hash.
+const DIGITS: usize = 8;
+
+/// The prefix of a server. It has no `__` and no `_` at its end, so that the first `__` of a name ends it.
+pub(super) fn prefix(server: &str) -> String {
+    let plain = !server.is_empty()
+        && server.len() <= MAX_PREFIX
+        && server.bytes().all(is_plain)
+        && !server.contains(SEPARATOR)
+        && !server.ends_with('_');
+    if plain {
+        return server.to_owned();
+    }
+    let letters: String = server.chars().map(|letter| if is_word(letter) { letter } else { '-' }).collect();
+    format!("{}-{}", cut(&letters, MAX_PREFIX - DIGITS - 1), hash(server))
+}
+
+/// The name of a tool or prompt of a server.
+pub(super) fn public(prefix: &str, name: &str) -> String {
+    let room = MAX_NAME - prefix.len() - SEPARATOR.len();
+    if name.len() <= room && name.bytes().all(is_plain) && !is_alias(name) {
+        return format!("{prefix}{SEPARATOR}{name}");
+    }
+    let letters: String =
+        name.chars().map(|letter| if is_word(letter) || letter == '_' { letter } else { '-' }).collect();
+    format!("{prefix}{SEPARATOR}{}_{}", cut(&letters, room - DIGITS - 1), hash(name))
+}
+
+/// The prefix and the rest of a name.
+pub(super) fn split(public: &str) -> Option<(&str, &str)> {
+    public.split_once(SEPARATOR)
+}
+
+/// Returns whether the rest of a name ends as one that was shortened.
+pub(super) fn is_alias(rest: &str) -> bool {
+    rest.rsplit_once('_').is_some_and(|(_, hash)| {
+        hash.len() == DIGITS && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// The URI, or the template of one, of a server's resource.
+pub(super) fn public_uri(prefix: &str, uri: &str) -> String {
+    format!("{prefix}{URI_SEPARATOR}{uri}")
+}
+
+/// The prefix and the URI within the server.
+pub(super) fn split_uri(public: &str) -> Option<(&str, &str)> {
+    public.split_once(URI_SEPARATOR)
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '-'
+}
+
+/// The beginning of an ASCII text.
+fn cut(text: &str, length: usize) -> &str {
+    text.get(..length).unwrap_or(text)
+}
+
+/// FNV-1a, 32 bits of it: the same on every machine and in every release, which the standard library's hasher is not.
+fn hash(text: &str) -> String {
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("{hash:08x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_the_servers_and_the_tools_where_they_fit() {
+        assert_eq!(public(&prefix("weather"), "forecast"), "weather__forecast");
+        assert_eq!(public(&prefix("my_server-1"), "_a__b"), "my_server-1___a__b");
+        assert_eq!(split("my_server-1___a__b"), Some(("my_server-1", "_a__b")));
+        assert_eq!(public_uri("notes", "notes://a+b"), "notes+notes://a+b");
+        assert_eq!(split_uri("notes+notes://a+b"), Some(("notes", "notes://a+b")));
+    }
+
+    #[test]
+    fn every_name_fits_the_interfaces_of_models_and_differs_from_all_others() {
+        let long = "a".repeat(200);
+        let servers = ["a", "a_", "a__b", "é", "", "a b", "a.b", "a-b", &long, "A", "__", "name with, signs!"];
+        let tools = ["b", "_b", "b__c", "a.b", "a/b", "a b", "ü", "", &long, "x_0123abcd", "get_weather"];
+        let mut seen = HashSet::new();
+        for server in servers {
+            let prefix = prefix(server);
+            assert!(!prefix.contains(SEPARATOR) && !prefix.ends_with('_') && !prefix.contains('+'), "{prefix}");
+            for tool in tools {
+                let name = public(&prefix, tool);
+                assert!(name.len() <= MAX_NAME && name.bytes().all(is_plain), "{name}");
+                assert_eq!(split(&name).map(|(prefix, _)| prefix), Some(&*prefix), "{name}");
+                assert!(seen.insert(name.clone()), "{name} is there twice");
+            }
+        }
+    }
+
+    #[test]
+    fn names_stay_the_same_in_every_release() {
+        assert_eq!(public(&prefix("weather data"), "get.forecast"), "weather-data-18298699__get-forecast_7a67d702");
+        assert!(is_alias("get-forecast_7a67d702") && !is_alias("get_forecast") && !is_alias("get_FORECAST"));
+    }
+}

@@ -1,0 +1,36 @@
+//! The runtime of a conversation that never leaves the process.
+
+use crate::{
+    runtime::{Runtime, Task},
+    wire_log::WireLog,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A runtime that records no messages: those between a client and its group are on no wire. The connections of the servers
+/// record theirs.
+pub(super) struct Unrecorded(pub(super) Arc<dyn Runtime>);
+
+impl Runtime for Unrecorded {
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn unix_time(&self) -> Duration {
+        self.0.unix_time()
+    }
+
+    fn sleep_until(&self, at: Instant) -> Task {
+        self.0.sleep_until(at)
+    }
+
+    fn wire_log(&self) -> Option<&dyn WireLog> {
+        None
+    }
+}

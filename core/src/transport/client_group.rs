@@ -1,0 +1,44 @@
+//! Groups of clients by the places of their servers.
+
+use super::{Target, TokioRuntime};
+use crate::client::{ClientError, ClientEvents, ClientGroup, ClientOptions};
+use std::sync::Arc;
+
+impl ClientGroup {
+    /// Connects to the servers of a configuration, or to places by name:
+    /// `[("weather", "http://localhost:8000/mcp"), ("notes", "unix:/run/notes.sock")]`. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// If two servers have the same name. A server that cannot be connected to is no error.
+    pub async fn connect<N: Into<String>, T: Into<Target>>(
+        servers: impl IntoIterator<Item = (N, T)>,
+    ) -> Result<Self, ClientError> {
+        Self::connect_with(servers, ClientOptions::default(), ()).await
+    }
+
+    /// Connects with the options of each connection, and with a receiver of notifications and of the end.
+    ///
+    /// # Errors
+    /// As for [`ClientGroup::connect`], or if an option is invalid.
+    pub async fn connect_with<N: Into<String>, T: Into<Target>>(
+        servers: impl IntoIterator<Item = (N, T)>,
+        options: ClientOptions,
+        events: impl ClientEvents,
+    ) -> Result<Self, ClientError> {
+        let runtime = TokioRuntime::current();
+        let servers: Vec<_> = servers
+            .into_iter()
+            .map(|(name, target)| (name.into(), target.into().connector(&options, &runtime)))
+            .collect();
+        Self::open(runtime, servers, options, Arc::new(events)).await
+    }
+
+    /// Adds a server and connects to it. One that cannot be connected to stays in the group, with its error.
+    ///
+    /// # Errors
+    /// If there is a server of that name, or as for [`Client::connect`](crate::Client::connect).
+    pub async fn add(&self, name: &str, target: impl Into<Target>) -> Result<(), ClientError> {
+        let connector = target.into().connector(self.options(), self.runtime())?;
+        self.add_connector(name, connector).await
+    }
+}

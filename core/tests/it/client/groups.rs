@@ -1,0 +1,275 @@
+//! Many servers behind one client.
+
+use super::places::entry;
+use crate::process::{DEADLINE, File};
+use serde::Deserialize;
+use serde_json::json;
+use std::{
+    future::Future,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::timeout;
+use trunkline::{
+    Client, ClientEvents, ClientOptions, Context, Params, RequestOptions, Revision, RevisionChoice, Server,
+    client::{ClientError, ClientGroup, Connector, ErrorKind, Inbox, Link, LinkFailure, ServersConfig},
+    protocol::{
+        RawJson, method,
+        model::{CompleteArgument, Reference},
+    },
+    runtime::Task,
+    schemars::JsonSchema,
+    transport::{Target, TokioRuntime},
+};
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    timeout(DEADLINE, future).await.expect("it does not end")
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Steps {
+    steps: u32,
+}
+
+/// A server that answers with its name.
+fn server(name: &'static str) -> Server {
+    Server::builder(name, "1.0.0")
+        .tool("whoami", "Tell the name of the server.", move || async move { name })
+        .tool("get.name", "A name that the interfaces of models do not take.", move || async move { name })
+        .tool("count", "Count with progress.", move |Params(given): Params<Steps>, ctx: Context| async move {
+            for step in 1..=given.steps {
+                ctx.progress(f64::from(step), Some(f64::from(given.steps))).await;
+            }
+            name
+        })
+        .resource("notes://today", "today", move || async move { name })
+        .prompt("greet", "Greet.", move || async move { name })
+        .build()
+}
+
+fn connector(server: &Server) -> Arc<dyn Connector> {
+    Target::from(server).connector(&ClientOptions::default(), &TokioRuntime::current()).unwrap()
+}
+
+/// A server that refuses some connections, and takes its time.
+struct Hesitant {
+    server: Arc<dyn Connector>,
+    refusals: AtomicUsize,
+    pause: Duration,
+}
+
+impl Connector for Hesitant {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+        let refuse =
+            self.refusals.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok();
+        let (pause, connecting) = (self.pause, self.server.connect(inbox));
+        Box::pin(async move {
+            tokio::time::sleep(pause).await;
+            if refuse { Err(LinkFailure::Unreachable("not yet".to_owned())) } else { connecting.await }
+        })
+    }
+
+    fn is_pipe(&self) -> bool {
+        self.server.is_pipe()
+    }
+}
+
+fn two() -> [(&'static str, Target); 2] {
+    [("a", (&server("first")).into()), ("b", (&server("second")).into())]
+}
+
+async fn text(group: &Client, tool: &str) -> String {
+    soon(group.call_tool(tool, json!({}))).await.unwrap().joined_text()
+}
+
+/// Counts the notifications of each kind.
+#[derive(Clone, Default)]
+struct Changes(Arc<Mutex<Vec<String>>>);
+
+impl ClientEvents for Changes {
+    fn notification(&self, method: &str, _: Option<&RawJson>) {
+        self.0.lock().unwrap().push(method.to_owned());
+    }
+}
+
+impl Changes {
+    fn number(&self, method: &str) -> usize {
+        self.0.lock().unwrap().iter().filter(|heard| *heard == method).count()
+    }
+
+    async fn until(&self, method: &str, number: usize) {
+        soon(async {
+            while self.number(method) < number {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn everything_of_all_servers_is_there_under_unambiguous_names() {
+    let group = soon(ClientGroup::connect(two())).await.unwrap();
+    let tools: Vec<_> = group.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(tools.len(), 6);
+    assert_eq!((tools[0].as_str(), tools[3].as_str()), ("a__whoami", "b__whoami"));
+    assert_eq!((text(&group, "a__whoami").await, text(&group, "b__whoami").await), ("first".into(), "second".into()));
+    let odd = tools.iter().find(|name| name.starts_with("b__get-name_")).unwrap();
+    assert_eq!(text(&group, odd).await, "second");
+
+    let prompts: Vec<_> = group.list_prompts().await.unwrap().into_iter().map(|prompt| prompt.name).collect();
+    assert_eq!(prompts, ["a__greet", "b__greet"]);
+    let prompt = group.get_prompt("b__greet", None).await.unwrap();
+    assert_eq!(prompt.messages[0].content.as_text(), Some("second"));
+
+    let resources: Vec<_> = group.list_resources().await.unwrap().into_iter().map(|resource| resource.uri).collect();
+    assert_eq!(resources, ["a+notes://today", "b+notes://today"]);
+    let read = group.read_resource("a+notes://today").await.unwrap();
+    assert!(format!("{:?}", read.contents).contains("first"));
+    assert_eq!(serde_json::to_value(&read).unwrap()["contents"][0]["uri"], "a+notes://today");
+    soon(group.close()).await;
+    assert_eq!(group.call_tool("a__whoami", ()).await.unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[tokio::test]
+async fn a_shortened_name_is_known_to_a_group_that_has_listed_nothing() {
+    let name = {
+        let group = soon(ClientGroup::connect(two())).await.unwrap();
+        group.list_tools().await.unwrap().into_iter().find(|tool| tool.name.contains("get-name")).unwrap().name
+    };
+    let later = soon(ClientGroup::connect(two())).await.unwrap();
+    assert_eq!(text(&later, &name).await, "first");
+}
+
+#[tokio::test]
+async fn names_that_lead_nowhere_are_refused_with_the_servers_that_are_there() {
+    let group = soon(ClientGroup::connect(two())).await.unwrap();
+    let argument = serde_json::from_value::<CompleteArgument>(json!({"name": "who", "value": ""})).unwrap();
+    for (error, expected) in [
+        (group.call_tool("c__whoami", ()).await.unwrap_err(), "nothing named \"c__whoami\". Its servers: a, b"),
+        (group.call_tool("whoami", ()).await.unwrap_err(), "nothing named \"whoami\""),
+        (group.call_tool("a__x_0123abcd", ()).await.unwrap_err(), "The server \"a\" has nothing named"),
+        (group.call_tool("a__nothing", ()).await.unwrap_err(), "nothing"),
+        (group.read_resource("notes://today").await.unwrap_err(), "begin with the name of the server"),
+        (group.complete(&Reference::prompt("x"), &argument, None).await.unwrap_err(), "nothing named"),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    assert!(matches!(group.reconnect("c").await, Err(ClientError::Invalid(_))));
+    assert!(matches!(group.add("a", &server("again")).await, Err(ClientError::Invalid(_))));
+}
+
+#[tokio::test]
+async fn one_server_that_fails_does_not_take_the_others_along() {
+    let diary = File::new();
+    let config = json!({"mcpServers": {
+        "good": entry("script fragile", &diary),
+        "gone": {"command": "/no/such/program"},
+        "wrong": {"command": 5},
+    }});
+    let group = soon(ClientGroup::connect(ServersConfig::from_value(&config).unwrap())).await.unwrap();
+    let servers = group.servers();
+    let states: Vec<_> = servers.iter().map(|server| (server.name.as_str(), server.revision)).collect();
+    assert_eq!(states, [("good", Some(Revision::V2025_06_18)), ("gone", None), ("wrong", None)]);
+    assert_eq!(servers[0].info.as_ref().unwrap().name, "fragile");
+    assert!(servers[1].error.as_ref().unwrap().to_string().contains("/no/such/program"));
+    assert!(servers[2].error.as_ref().unwrap().to_string().contains("/mcpServers/wrong/command: must be a string"));
+    let error = soon(group.call_tool("gone__x", ())).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Transport && error.to_string().contains("/no/such/program"), "{error}");
+    assert_eq!(group.list_tools().await.unwrap(), [], "the server of the script has no tools");
+    soon(group.close()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_failed_is_tried_again_when_it_is_needed() {
+    let group = soon(ClientGroup::connect(two())).await.unwrap();
+    let flaky = Arc::new(Hesitant {
+        server: connector(&server("third")),
+        refusals: AtomicUsize::new(2),
+        pause: Duration::ZERO,
+    });
+    let added = group.add_connector("c", flaky).await;
+    assert!(matches!(added, Err(ClientError::Negotiation(_) | ClientError::Link(_))), "{added:?}");
+    assert!(group.servers()[2].error.is_some());
+    assert!(group.call_tool("c__whoami", ()).await.is_err(), "the second time it refuses");
+    assert_eq!(text(&group, "c__whoami").await, "third");
+    assert!(group.servers()[2].error.is_none());
+}
+
+#[tokio::test]
+async fn servers_come_and_go_while_the_group_is_open() {
+    let changes = Changes::default();
+    let group = soon(ClientGroup::connect_with(two(), ClientOptions::default().with_listen(true), changes.clone()))
+        .await
+        .unwrap();
+    assert_eq!(changes.number(method::TOOLS_LIST_CHANGED), 0);
+    let third = server("third");
+    group.add("c", &third).await.unwrap();
+    changes.until(method::TOOLS_LIST_CHANGED, 1).await;
+    assert_eq!(text(&group, "c__whoami").await, "third");
+    third.add_tool(trunkline::Tool::new("late", "A tool that comes late.", async || "late")).unwrap();
+    changes.until(method::TOOLS_LIST_CHANGED, 2).await;
+    assert_eq!(text(&group, "c__late").await, "late");
+    group.remove("a").await.unwrap();
+    changes.until(method::RESOURCES_LIST_CHANGED, 2).await;
+    assert_eq!(group.servers().iter().map(|server| server.name.clone()).collect::<Vec<_>>(), ["b", "c"]);
+    assert!(group.call_tool("a__whoami", ()).await.is_err());
+    assert!(group.remove("a").await.is_err());
+}
+
+#[tokio::test]
+async fn progress_timeouts_and_cancellation_reach_the_server_of_the_call() {
+    let group = soon(ClientGroup::connect(two())).await.unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&heard);
+    let options = RequestOptions::default().with_progress(move |progress, _, _| seen.lock().unwrap().push(progress));
+    soon(group.call_tool_with("a__count", json!({"steps": 3}), &options)).await.unwrap();
+    assert_eq!(heard.lock().unwrap().last(), Some(&3.0));
+
+    let (cancelled, mut cancellations) = tokio::sync::mpsc::unbounded_channel();
+    let waiting = Server::builder("waiting", "1.0.0")
+        .tool("wait", "Wait until the client does not want the answer any more.", move |ctx: Context| {
+            let cancelled = cancelled.clone();
+            async move {
+                ctx.cancelled().await;
+                let _ = cancelled.send(());
+            }
+        })
+        .build();
+    group.add("w", &waiting).await.unwrap();
+    let quick = RequestOptions::default().with_timeout(Duration::from_millis(50));
+    let error = soon(group.call_tool_with("w__wait", (), &quick)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    soon(cancellations.recv()).await.unwrap();
+    assert!(timeout(Duration::from_millis(50), group.call_tool("w__wait", ())).await.is_err());
+    soon(cancellations.recv()).await.unwrap();
+}
+
+#[tokio::test]
+async fn servers_of_every_revision_are_in_one_group() {
+    for revision in Revision::ALL {
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
+        let group = soon(ClientGroup::connect_with(two(), options, ())).await.unwrap();
+        assert_eq!(group.servers()[1].revision, Some(revision));
+        assert_eq!(text(&group, "b__whoami").await, "second", "{revision:?}");
+        assert_eq!(group.list_resources().await.unwrap().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn many_servers_are_connected_to_at_once() {
+    let slow = |number: usize| {
+        let (server, refusals) = (connector(&server("slow")), AtomicUsize::new(0));
+        let slow: Arc<dyn Connector> = Arc::new(Hesitant { server, refusals, pause: Duration::from_millis(100) });
+        (format!("server{number}"), Target::from(slow))
+    };
+    let start = std::time::Instant::now();
+    let group = soon(ClientGroup::connect((0..32).map(slow))).await.unwrap();
+    assert!(group.servers().iter().all(|server| server.error.is_none()));
+    assert!(start.elapsed() < Duration::from_millis(32 * 100), "one after the other would take longer");
+    assert_eq!(group.list_tools().await.unwrap().len(), 96);
+}
