@@ -17,6 +17,11 @@ pub trait ClientAuth: Send + Sync + 'static {
     fn nonce(&self, request: &OutgoingRequest, nonce: &str) {
         let _ = (request, nonce);
     }
+
+    /// The identifier of the extension that these credentials follow, which the client declares among its capabilities.
+    fn extension(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn ClientAuth {

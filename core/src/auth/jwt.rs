@@ -328,7 +328,7 @@ async fn document(fetch: &dyn Fetch, place: &Url) -> Result<Value, FetchError> {
 }
 
 /// Runs a future until the time is up.
-async fn within<T>(runtime: &dyn Runtime, limit: Duration, mut future: Task<T>) -> Option<T> {
+pub(super) async fn within<T>(runtime: &dyn Runtime, limit: Duration, mut future: Task<T>) -> Option<T> {
     let mut up = runtime.sleep_until(runtime.now() + limit);
     poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),

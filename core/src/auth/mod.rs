@@ -1,5 +1,5 @@
 //! Authorization of requests: bearer tokens at a server, from the `Authorization` header to a
-//! verified identity.
+//! verified identity; and a client's way to such tokens ([`OAuth`], [`AccessToken`]).
 //!
 //! Everything here is told what it needs: the time is an argument, documents come through [`Fetch`], and whoever judges a
 //! token ([`TokenVerifier`]) may answer later and from anywhere. The HTTP server's part is in
@@ -12,6 +12,7 @@ mod algorithm;
 mod authorization;
 mod challenge;
 mod claims;
+mod client;
 mod config;
 mod discovery;
 mod dpop;
@@ -31,8 +32,15 @@ mod verification;
 #[cfg(test)]
 mod tests;
 
+pub use crate::client_auth::{AuthError, ClientAuth};
+#[cfg(feature = "http-client")]
+pub use crate::transport::{FileStore, HttpNetwork, LoopbackHandler};
 pub use algorithm::Algorithm;
 pub use authorization::Authorization;
+pub use client::{
+    AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, EnterpriseManaged, MemoryStore,
+    OAuth, Reach, RedirectHandler, SigningKey, StoreLock, TokenRequest, TokenStore,
+};
 pub use config::{AuthorizationBuilder, ConfigError, DpopPolicy};
 pub use fetch::{Fetch, FetchError};
 pub use identity::Identity;

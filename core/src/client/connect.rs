@@ -39,7 +39,7 @@ impl Client {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
-        let inner = Inner::new(runtime, connector.transport(), options, events);
+        let inner = Inner::new(runtime, connector.transport(), declaring_auth(options), events);
         let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
             Ok(()) => {
@@ -62,6 +62,15 @@ impl Client {
             }
         }
     }
+}
+
+/// XAU-03: the extension that the credentials follow is among the capabilities.
+fn declaring_auth(mut options: ClientOptions) -> ClientOptions {
+    if let Some(extension) = options.auth.as_ref().and_then(|auth| auth.extension()) {
+        let extensions = options.capabilities.extensions.get_or_insert_default();
+        extensions.entry(extension).or_insert_with(|| serde_json::json!({}));
+    }
+    options
 }
 
 impl Inner {

@@ -74,7 +74,7 @@ impl ClientOptions {
 trunkline_proto::setters!(ClientOptions {
     value with_info info: Implementation,
     value with_capabilities capabilities: ClientCapabilities,
-    value with_auth auth: Option<Arc<dyn ClientAuth>>,
+    into with_auth auth: Option<Arc<dyn ClientAuth>>,
     value with_revision revision: RevisionChoice,
     value with_listen listen: bool,
     value with_timeout timeout: Duration,

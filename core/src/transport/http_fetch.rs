@@ -14,7 +14,7 @@ use std::{
 };
 
 /// How long one document may take.
-const DEADLINE: Duration = Duration::from_secs(5);
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 /// The largest document.
 const MAX_BYTES: usize = 512 * 1024;
 
@@ -59,22 +59,31 @@ impl Fetch for HttpFetch {
                 return Err(failed("is not https"));
             }
             let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
-            // The first message of reqwest names the URL again; the cause is more helpful.
-            let unreachable = |error: reqwest::Error| failed(&format!("is not to be had: {}", cause(&error)));
-            let mut response = fetch.client(is_near)?.execute(request).await.map_err(unreachable)?;
-            let mut body = BytesMut::new();
-            while let Some(piece) = response.chunk().await.map_err(unreachable)? {
-                if body.len() + piece.len() > MAX_BYTES {
-                    return Err(failed("is too large"));
-                }
-                body.extend_from_slice(&piece);
-            }
-            let mut answer = Response::new(body.freeze());
-            *answer.status_mut() = response.status();
-            *answer.headers_mut() = std::mem::take(response.headers_mut());
-            Ok(answer)
+            bounded(fetch.client(is_near)?, request, &place).await
         })
     }
+}
+
+/// Makes a request and reads its response within the bounds; `place` names it in errors.
+pub(super) async fn bounded(
+    client: Client,
+    request: reqwest::Request,
+    place: &str,
+) -> Result<Response<Bytes>, FetchError> {
+    // The first message of reqwest names the URL again; the cause is more helpful.
+    let unreachable = |error: reqwest::Error| FetchError(format!("{place} is not to be had: {}", cause(&error)));
+    let mut response = client.execute(request).await.map_err(unreachable)?;
+    let mut body = BytesMut::new();
+    while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+        if body.len() + piece.len() > MAX_BYTES {
+            return Err(FetchError(format!("{place} is too large")));
+        }
+        body.extend_from_slice(&piece);
+    }
+    let mut answer = Response::new(body.freeze());
+    *answer.status_mut() = response.status();
+    *answer.headers_mut() = std::mem::take(response.headers_mut());
+    Ok(answer)
 }
 
 fn cause(error: &dyn std::error::Error) -> String {

@@ -26,6 +26,8 @@ mod listen_address;
 mod listener;
 #[cfg(all(feature = "server", feature = "client"))]
 pub(crate) mod memory;
+#[cfg(all(feature = "auth", feature = "http-client"))]
+mod oauth;
 #[cfg(feature = "skills")]
 mod skill_folder;
 #[cfg(any(feature = "stdio", feature = "child-process", feature = "http-server"))]
@@ -47,6 +49,8 @@ pub use http_server::{HttpBody, HttpOptions, HttpService};
 pub use listen_address::ListenAddress;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub use listener::Listener;
+#[cfg(all(feature = "auth", feature = "http-client"))]
+pub use oauth::{FileStore, HttpNetwork, LoopbackHandler};
 #[cfg(feature = "client")]
 pub use target::Target;
 pub use tokio_runtime::TokioRuntime;

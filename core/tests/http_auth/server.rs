@@ -1,7 +1,5 @@
 //! Access tokens at an HTTP server: a real authorization server's keys, a real server, requests as clients send them.
 
-#![allow(clippy::disallowed_types)]
-
 use aws_lc_rs::{
     digest,
     rand::SystemRandom,
@@ -39,7 +37,7 @@ struct Issuer {
     asked: Arc<AtomicUsize>,
 }
 
-fn encode(bytes: impl AsRef<[u8]>) -> String {
+pub(super) fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 

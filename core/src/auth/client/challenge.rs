@@ -1,0 +1,129 @@
+//! The header `WWW-Authenticate` as a client reads it (RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9728 section 5.1).
+
+/// Longer headers are not read: a challenge is a few hundred bytes.
+const MAX_HEADER: usize = 16 * 1024;
+
+/// What a refusal asks for, over all of its challenges.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Demand {
+    pub(super) resource_metadata: Option<String>,
+    /// The scopes that the operation needs (AUC-41).
+    pub(super) scopes: Vec<String>,
+    pub(super) error: Option<String>,
+    pub(super) description: Option<String>,
+    /// Tokens are accepted unbound, bound to a key, or both.
+    pub(super) bearer: bool,
+    pub(super) dpop: bool,
+}
+
+impl Demand {
+    /// Reads the values of all headers. Schemes other than Bearer and DPoP are passed over.
+    pub(super) fn read(values: &[String]) -> Self {
+        let mut demand = Self::default();
+        for (scheme, parameters) in values.iter().flat_map(|value| challenges(value)) {
+            let (bearer, dpop) = (scheme.eq_ignore_ascii_case("bearer"), scheme.eq_ignore_ascii_case("dpop"));
+            if !bearer && !dpop {
+                continue;
+            }
+            demand.bearer |= bearer;
+            demand.dpop |= dpop;
+            for (name, value) in parameters {
+                match name.to_ascii_lowercase().as_str() {
+                    "resource_metadata" if demand.resource_metadata.is_none() => demand.resource_metadata = Some(value),
+                    "scope" if demand.scopes.is_empty() => demand.scopes = super::scopes::split(&value),
+                    "error" if demand.error.is_none() => demand.error = Some(value),
+                    "error_description" if demand.description.is_none() => demand.description = Some(value),
+                    _ => {}
+                }
+            }
+        }
+        demand
+    }
+}
+
+type Challenge = (String, Vec<(String, String)>);
+
+/// The challenges of one header. Text that fits no grammar ends the reading; what came before counts.
+fn challenges(header: &str) -> Vec<Challenge> {
+    let mut found: Vec<Challenge> = Vec::new();
+    let mut rest = header.get(..MAX_HEADER).unwrap_or(header);
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', ',']);
+        let Some((word, after)) = token(rest) else { return found };
+        let value = after.trim_start().strip_prefix('=');
+        let Some(value) = value.filter(|_| !found.is_empty()) else {
+            // A scheme; a token68 that may follow it is not of our schemes.
+            found.push((word.to_owned(), Vec::new()));
+            rest = after;
+            continue;
+        };
+        let Some((value, after)) = parameter(value.trim_start()) else { return found };
+        if let Some((_, parameters)) = found.last_mut() {
+            parameters.push((word.to_owned(), value));
+        }
+        rest = after;
+    }
+}
+
+fn token(text: &str) -> Option<(&str, &str)> {
+    let is_token = |it: char| it.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(it);
+    let end = text.find(|it| !is_token(it)).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}
+
+/// A token, or a quoted string.
+fn parameter(text: &str) -> Option<(String, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        // Servers forget the quotes around URLs and lists.
+        let end = text.find([',', ' ', '\t']).unwrap_or(text.len());
+        return Some((text[..end].to_owned(), &text[end..]));
+    };
+    let (mut value, mut escaped) = (String::new(), false);
+    for (at, it) in quoted.char_indices() {
+        match it {
+            _ if escaped => {
+                value.push(it);
+                escaped = false;
+            }
+            '\\' => escaped = true,
+            '"' => return Some((value, &quoted[at + 1..])),
+            _ => value.push(it),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(values: &[&str]) -> Demand {
+        Demand::read(&values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn auc_04_challenges_of_real_servers_are_read() {
+        let url = "https://mcp.example/.well-known/oauth-protected-resource";
+        let demand = read(&[&format!(
+            r#"Basic realm="a, b=c", Bearer error="insufficient_scope", scope="read write", RESOURCE_METADATA="{url}", error_description="say \"please\"""#
+        )]);
+        assert_eq!(demand.resource_metadata.as_deref(), Some(url));
+        assert_eq!(demand.scopes, ["read", "write"]);
+        assert_eq!(demand.error.as_deref(), Some("insufficient_scope"));
+        assert_eq!(demand.description.as_deref(), Some("say \"please\""));
+        assert!(demand.bearer && !demand.dpop);
+        let demand = read(&["DPoP algs=\"ES256\"", &format!("bearer resource_metadata={url},scope=a")]);
+        assert_eq!(demand.resource_metadata.as_deref(), Some(url));
+        assert!(demand.bearer && demand.dpop);
+        assert_eq!(read(&["Bearer"]), Demand { bearer: true, ..Demand::default() });
+        assert_eq!(read(&["Negotiate abc==", "", "=\"", "Bearer scope=\"open"]).scopes, Vec::<String>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_breaks_the_reader(text in ".{0,200}") {
+            Demand::read(&[text]);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The authorization code grant with PKCE (OAuth 2.1 section 4.1, RFC 7636, RFC 8707, RFC 9207).
+
+use super::{
+    discovery::{Discovered, ServerMetadata},
+    grants::{self, Obtained, Parts},
+    network::check,
+    pkce,
+    proofs::Proofs,
+    registration, shown,
+    token_endpoint::Credentials,
+    tokens::Endpoint,
+};
+use crate::{auth::jwt::within, client_auth::AuthError};
+use std::borrow::Cow;
+use url::form_urlencoded;
+
+/// The values of one authorization that its redirect must match (AUC-36).
+struct Expected<'a> {
+    issuer: &'a str,
+    iss_required: bool,
+    state: &'a str,
+}
+
+pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[String]) -> Result<Obtained, AuthError> {
+    let server = &found.server;
+    check_pkce(server)?;
+    let endpoint = server
+        .authorization_endpoint
+        .as_deref()
+        .ok_or_else(|| AuthError(format!("The metadata of {} has no authorization_endpoint", shown(&server.issuer))))?;
+    check(endpoint)?;
+    let authorizing = parts.settings.handler.begin().await?;
+    let redirect_uri = authorizing.redirect_uri();
+    // AUC-35
+    check(&redirect_uri)?;
+    let client =
+        registration::client(parts.settings, parts.surroundings, server, &redirect_uri, scopes, parts.now).await?;
+    let (state, verifier) = (pkce::random()?, pkce::random()?);
+    let scope = scopes.join(" ");
+    let mut query = vec![
+        ("response_type", "code".to_owned()),
+        ("client_id", client.client_id.clone()),
+        ("redirect_uri", redirect_uri.clone()),
+        ("state", state.clone()),
+        ("code_challenge", pkce::challenge(&verifier)),
+        ("code_challenge_method", "S256".to_owned()),
+        ("resource", found.resource.clone()),
+    ];
+    if !scope.is_empty() {
+        query.push(("scope", scope));
+    }
+    if scopes.iter().any(|scope| scope == "offline_access") {
+        // OpenID Connect Core section 11: without consent there is no offline access.
+        query.push(("prompt", "consent".to_owned()));
+    }
+    if let Some(thumbprint) = parts.proofs.and_then(Proofs::thumbprint) {
+        query.push(("dpop_jkt", thumbprint));
+    }
+    let expected = Expected {
+        issuer: &server.issuer,
+        iss_required: server.authorization_response_iss_parameter_supported,
+        state: &state,
+    };
+    let patience = parts.settings.patience;
+    let redirected = within(&**parts.runtime, patience, authorizing.visit(with_query(endpoint, &query))).await;
+    let redirected =
+        redirected.ok_or_else(|| AuthError(format!("Nobody authorized the client within {patience:?}")))??;
+    let code = expected.code(&redirected)?;
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", code.as_str()),
+        ("redirect_uri", redirect_uri.as_str()),
+        ("code_verifier", verifier.as_str()),
+        ("resource", found.resource.as_str()),
+    ];
+    let url = grants::token_endpoint(server)?;
+    // The time of the person has passed.
+    let now = parts.runtime.unix_time().as_secs();
+    let endpoint = Endpoint { surroundings: parts.surroundings, url, issuer: &server.issuer, now };
+    let credentials = Credentials { client: &client, key: parts.settings.key.as_deref() };
+    match endpoint.ask(&form, Some(credentials), parts.proofs).await {
+        Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
+        Err(refused) => {
+            if refused.code.as_deref() == Some("invalid_client") && client.redirect_uri.is_some() {
+                // The server has forgotten the registration: the next attempt makes a new one.
+                parts.settings.store.remove(&registration::key(&server.issuer)).await?;
+            }
+            Err(refused.error)
+        }
+    }
+}
+
+/// AUC-29, AUC-30.
+fn check_pkce(server: &ServerMetadata) -> Result<(), AuthError> {
+    let methods = server.code_challenge_methods_supported.as_deref().unwrap_or_default();
+    if methods.iter().any(|method| method == "S256") {
+        return Ok(());
+    }
+    Err(AuthError(format!(
+        "{} does not advertise PKCE with S256, without which codes can be stolen",
+        shown(&server.issuer)
+    )))
+}
+
+/// The URL with more parameters; what it has stays as it is.
+fn with_query(url: &str, parameters: &[(&str, String)]) -> String {
+    let url = url.split('#').next().unwrap_or(url);
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    match url.split_once('?') {
+        None => format!("{url}?{query}"),
+        Some((_, "")) => format!("{url}{query}"),
+        Some(_) => format!("{url}&{query}"),
+    }
+}
+
+impl Expected<'_> {
+    /// The code of a redirect. Nothing of one that another server or nobody has sent is used or shown (AUC-34, AUC-37 to AUC-39).
+    fn code(&self, redirected: &str) -> Result<String, AuthError> {
+        let query = redirected.split_once('?').map_or(redirected, |(_, query)| query);
+        let query = query.split('#').next().unwrap_or(query);
+        let value = |name: &str| -> Result<Option<Cow<'_, str>>, AuthError> {
+            let mut values =
+                form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
+            let first = values.next();
+            // RFC 6749 section 3.1: parameters come once.
+            if values.next().is_some() {
+                return Err(AuthError(format!("The redirect has the parameter {name} twice")));
+            }
+            Ok(first)
+        };
+        if value("state")?.as_deref() != Some(self.state) {
+            return Err(AuthError("The redirect does not belong to this authorization: its state differs".to_owned()));
+        }
+        match value("iss")? {
+            Some(iss) if iss != self.issuer => {
+                return Err(AuthError(format!(
+                    "The redirect comes from another authorization server than {}: it is not used",
+                    shown(self.issuer)
+                )));
+            }
+            None if self.iss_required => {
+                return Err(AuthError(format!("The redirect of {} lacks iss: it is not used", shown(self.issuer))));
+            }
+            _ => {}
+        }
+        if let Some(error) = value("error")? {
+            let why = value("error_description")?.map(|text| format!(": {text}")).unwrap_or_default();
+            return Err(AuthError(format!("The authorization was refused ({})", shown(&format!("{error}{why}")))));
+        }
+        let code = value("code")?.filter(|code| !code.is_empty());
+        code.map(Cow::into_owned).ok_or_else(|| AuthError("The redirect has no code".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auc_34_and_auc_37_to_39_only_the_redirect_that_was_asked_for_counts() {
+        let code = |redirected: &str, iss_required| {
+            Expected { issuer: "https://a.example", iss_required, state: "s" }.code(redirected)
+        };
+        let iss = "iss=https%3A%2F%2Fa.example";
+        for (redirected, required) in [
+            ("http://127.0.0.1:1/?code=c&state=s".to_owned(), false),
+            (format!("code=c&state=s&{iss}"), false),
+            (format!("?{iss}&state=s&code=c#x"), true),
+        ] {
+            assert_eq!(code(&redirected, required).unwrap(), "c", "{redirected}");
+        }
+        for (redirected, required, why) in [
+            ("code=c&state=x", false, "state"),
+            ("code=c", false, "state"),
+            ("code=c&state=s&state=s", false, "twice"),
+            ("code=c&state=s", true, "lacks iss"),
+            ("code=c&state=s&iss=https://a.example/", false, "another"),
+            ("code=c&state=s&iss=HTTPS://a.example", true, "another"),
+            ("error=secret&state=s&iss=https://b.example", false, "another"),
+            ("error=access_denied&error_description=no%1b&state=s", false, "access_denied: no"),
+            ("state=s", false, "no code"),
+            ("", false, "state"),
+        ] {
+            let error = code(redirected, required).unwrap_err().0;
+            assert!(
+                error.contains(why) && !error.contains("secret") && !error.contains('\u{1b}'),
+                "{redirected}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn queries_of_endpoints_are_kept() {
+        let parameters = [("a", "b c".to_owned())];
+        assert_eq!(with_query("https://x/y", &parameters), "https://x/y?a=b+c");
+        assert_eq!(with_query("https://x/y?T=%2f#z", &parameters), "https://x/y?T=%2f&a=b+c");
+        assert_eq!(with_query("https://x/y?", &parameters), "https://x/y?a=b+c");
+    }
+
+    #[test]
+    fn auc_30_without_pkce_nothing_is_sent() {
+        let server = |methods: Option<&[&str]>| ServerMetadata {
+            code_challenge_methods_supported: methods.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
+            ..ServerMetadata::default()
+        };
+        assert!(check_pkce(&server(Some(&["plain", "S256"]))).is_ok());
+        for methods in [None, Some(&[][..]), Some(&["plain"][..])] {
+            assert!(check_pkce(&server(methods)).is_err());
+        }
+    }
+}

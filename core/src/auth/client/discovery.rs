@@ -1,0 +1,233 @@
+//! From a server to its authorization server (RFC 9728, RFC 8414, OpenID Connect Discovery), in the order of the
+//! specification's page "Authorization Server Discovery".
+
+use super::{
+    network::{Surroundings, check, split},
+    shown,
+};
+use crate::client_auth::AuthError;
+use serde::Deserialize;
+
+/// The metadata of a server, as far as a client needs it (RFC 9728 section 2).
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct ResourceMetadata {
+    resource: Option<String>,
+    authorization_servers: Vec<String>,
+    scopes_supported: Vec<String>,
+    dpop_bound_access_tokens_required: bool,
+}
+
+/// The metadata of an authorization server (RFC 8414 section 2).
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServerMetadata {
+    pub(super) issuer: String,
+    pub(super) authorization_endpoint: Option<String>,
+    pub(super) token_endpoint: Option<String>,
+    pub(super) registration_endpoint: Option<String>,
+    pub(super) scopes_supported: Vec<String>,
+    pub(super) grant_types_supported: Option<Vec<String>>,
+    pub(super) code_challenge_methods_supported: Option<Vec<String>>,
+    pub(super) token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    pub(super) token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,
+    pub(super) dpop_signing_alg_values_supported: Option<Vec<String>>,
+    pub(super) client_id_metadata_document_supported: bool,
+    pub(super) authorization_response_iss_parameter_supported: bool,
+}
+
+/// What a server's authorization consists of.
+#[derive(Debug, Clone)]
+pub(super) struct Discovered {
+    /// The identifier of the server for its authorization server (RFC 8707), as it was received.
+    pub(super) resource: String,
+    pub(super) scopes_supported: Vec<String>,
+    pub(super) dpop_required: bool,
+    pub(super) server: ServerMetadata,
+}
+
+/// Finds the authorization server of the MCP server at `url`. `metadata_url`: of the challenge.
+pub(super) async fn discover(
+    surroundings: &Surroundings,
+    url: &str,
+    metadata_url: Option<&str>,
+) -> Result<Discovered, AuthError> {
+    let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is no URL of a server", shown(url))))?;
+    for place in resource_places(origin, path, metadata_url) {
+        let Some(metadata) = surroundings.document::<ResourceMetadata>(&place).await? else { continue };
+        let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(|| {
+            AuthError(format!("The metadata at {} is for another resource than {}", shown(&place), shown(url)))
+        })?;
+        let issuer = metadata
+            .authorization_servers
+            .first()
+            .ok_or_else(|| AuthError(format!("The metadata at {} names no authorization server", shown(&place))))?;
+        return Ok(Discovered {
+            resource,
+            scopes_supported: metadata.scopes_supported,
+            dpop_required: metadata.dpop_bound_access_tokens_required,
+            server: server_metadata(surroundings, issuer).await?,
+        });
+    }
+    if let Some(named) = metadata_url {
+        return Err(AuthError(format!("There is no metadata of the server at {}, which it names", shown(named))));
+    }
+    Ok(Discovered {
+        resource: canonical(url),
+        scopes_supported: Vec::new(),
+        dpop_required: false,
+        server: legacy(surroundings, origin).await?,
+    })
+}
+
+/// AUC-02, AUC-03: the place that the challenge names; without one the well-known places, with the path of the server and at
+/// the root.
+fn resource_places(origin: &str, path: &str, named: Option<&str>) -> Vec<String> {
+    let well_known = format!("{origin}/.well-known/oauth-protected-resource");
+    match (named, path.trim_end_matches('/')) {
+        (Some(named), _) => vec![named.to_owned()],
+        (None, "") => vec![well_known],
+        (None, path) => vec![format!("{well_known}{path}"), well_known],
+    }
+}
+
+/// AUC-10: the metadata is of this server, or of a part of its origin that holds it (the root's is one).
+fn names(resource: &str, url: &str) -> bool {
+    let (Ok(resource), Ok(url)) = (url::Url::parse(resource), url::Url::parse(url)) else { return false };
+    let rest = url.path().strip_prefix(resource.path().trim_end_matches('/'));
+    resource.origin() == url.origin()
+        && resource.fragment().is_none()
+        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// AUC-26, AUC-27: the URL without fragment, and without the slash of an empty path.
+fn canonical(url: &str) -> String {
+    let url = url.split('#').next().unwrap_or(url);
+    match split(url) {
+        Some((origin, "/")) if url.len() == origin.len() + 1 => origin.to_owned(),
+        _ => url.to_owned(),
+    }
+}
+
+/// The metadata of an issuer. It must name the issuer letter by letter (AUC-09, RFC 8414 section 3.3).
+pub(super) async fn server_metadata(surroundings: &Surroundings, issuer: &str) -> Result<ServerMetadata, AuthError> {
+    check(issuer)?;
+    for place in server_places(issuer)? {
+        let Some(metadata) = surroundings.document::<ServerMetadata>(&place).await? else { continue };
+        if metadata.issuer != issuer {
+            return Err(AuthError(format!(
+                "The metadata at {} is of the issuer {:?}, not of {:?}: it is not used",
+                shown(&place),
+                shown(&metadata.issuer),
+                shown(issuer)
+            )));
+        }
+        return Ok(metadata);
+    }
+    Err(AuthError(format!("The authorization server {} has no metadata at its well-known places", shown(issuer))))
+}
+
+/// AUC-06 to AUC-08: where the metadata of an issuer may be, in the order in which to ask.
+fn server_places(issuer: &str) -> Result<Vec<String>, AuthError> {
+    let bad = || AuthError(format!("{} is no issuer: it must be a URL without query and fragment", shown(issuer)));
+    let (origin, path) = split(issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or_else(bad)?;
+    let path = path.trim_end_matches('/');
+    let mut places = vec![
+        format!("{origin}/.well-known/oauth-authorization-server{path}"),
+        format!("{origin}/.well-known/openid-configuration{path}"),
+    ];
+    if !path.is_empty() {
+        places.push(format!("{origin}{path}/.well-known/openid-configuration"));
+    }
+    Ok(places)
+}
+
+/// AUC-05, AUC-11, AUC-12: servers of 2025-03-26 are their own authorization servers, with metadata at the root or with
+/// endpoints of known names.
+async fn legacy(surroundings: &Surroundings, origin: &str) -> Result<ServerMetadata, AuthError> {
+    let place = format!("{origin}/.well-known/oauth-authorization-server");
+    if let Some(metadata) = surroundings.document::<ServerMetadata>(&place).await? {
+        // The issuer is not given but made from the URL, whose root has two forms.
+        if metadata.issuer.strip_suffix('/').unwrap_or(&metadata.issuer) != origin {
+            return Err(AuthError(format!(
+                "The metadata at {} is of the issuer {:?}: it is not used",
+                shown(&place),
+                shown(&metadata.issuer)
+            )));
+        }
+        return Ok(metadata);
+    }
+    Ok(ServerMetadata {
+        issuer: origin.to_owned(),
+        authorization_endpoint: Some(format!("{origin}/authorize")),
+        token_endpoint: Some(format!("{origin}/token")),
+        registration_endpoint: Some(format!("{origin}/register")),
+        code_challenge_methods_supported: Some(vec!["S256".to_owned()]),
+        token_endpoint_auth_methods_supported: Some(vec!["none".to_owned()]),
+        ..ServerMetadata::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auc_03_where_the_metadata_of_a_server_may_be() {
+        let root = "https://a.example/.well-known/oauth-protected-resource";
+        assert_eq!(resource_places("https://a.example", "/mcp", None), [&format!("{root}/mcp"), root]);
+        assert_eq!(resource_places("https://a.example", "/", None), [root]);
+        assert_eq!(resource_places("https://a.example", "/mcp", Some("https://b.example/x")), ["https://b.example/x"]);
+    }
+
+    #[test]
+    fn auc_07_and_auc_08_where_the_metadata_of_an_issuer_may_be() {
+        let well_known = "https://a.example/.well-known";
+        assert_eq!(
+            server_places("https://a.example").unwrap(),
+            [format!("{well_known}/oauth-authorization-server"), format!("{well_known}/openid-configuration")]
+        );
+        assert_eq!(
+            server_places("https://a.example/t/1").unwrap(),
+            [
+                format!("{well_known}/oauth-authorization-server/t/1"),
+                format!("{well_known}/openid-configuration/t/1"),
+                "https://a.example/t/1/.well-known/openid-configuration".to_owned(),
+            ]
+        );
+        for issuer in ["https://a.example?x", "https://a.example#x", "a.example"] {
+            assert!(server_places(issuer).is_err(), "{issuer}");
+        }
+    }
+
+    #[test]
+    fn auc_10_metadata_of_other_resources_is_not_used() {
+        let url = "https://a.example/public/mcp";
+        for resource in
+            ["https://a.example/public/mcp", "https://A.example:443/public", "https://a.example", "https://a.example/"]
+        {
+            assert!(names(resource, url), "{resource}");
+        }
+        for resource in [
+            "https://b.example/public/mcp",
+            "https://a.example/pub",
+            "https://a.example/public/mcp/x",
+            "http://a.example",
+            "a",
+            "https://a.example#x",
+        ] {
+            assert!(!names(resource, url), "{resource}");
+        }
+    }
+
+    #[test]
+    fn auc_26_and_auc_27_the_resource_of_a_server_without_metadata() {
+        for (url, resource) in [
+            ("https://A.example/", "https://A.example"),
+            ("https://a.example/mcp/", "https://a.example/mcp/"),
+            ("https://a.example/mcp?x=1#y", "https://a.example/mcp?x=1"),
+        ] {
+            assert_eq!(canonical(url), resource);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The user's part: a page to visit, and the redirect that comes back.
+
+use crate::{client_auth::AuthError, runtime::Task};
+use std::{future::Future, sync::Arc};
+
+/// Lets a user authorize the client in a browser.
+pub trait AuthorizationHandler: Send + Sync + 'static {
+    /// Prepares one authorization, for example by listening for its redirect.
+    fn begin(&self) -> Task<Result<Box<dyn Authorizing>, AuthError>>;
+}
+
+/// One authorization under way. Dropping it ends it.
+pub trait Authorizing: Send + Sync {
+    /// The redirect URI: https, or http of this machine (AUC-35).
+    fn redirect_uri(&self) -> String;
+    /// Lets the user visit a URL, and gives the redirect that follows: its URL, or the query of it.
+    fn visit(self: Box<Self>, url: String) -> Task<Result<String, AuthError>>;
+}
+
+type Visit = Arc<dyn Fn(String) -> Task<Result<String, AuthError>> + Send + Sync>;
+
+/// An [`AuthorizationHandler`] of one function, for programs whose redirect URI is their own: they show the URL and give the
+/// redirect that they received.
+#[derive(Clone)]
+pub struct RedirectHandler {
+    redirect_uri: String,
+    visit: Visit,
+}
+
+impl RedirectHandler {
+    /// A handler for the redirect URI of the program.
+    pub fn new<F>(redirect_uri: impl Into<String>, visit: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<String, AuthError>> + Send + 'static,
+    {
+        Self { redirect_uri: redirect_uri.into(), visit: Arc::new(move |url| Box::pin(visit(url))) }
+    }
+}
+
+impl AuthorizationHandler for RedirectHandler {
+    fn begin(&self) -> Task<Result<Box<dyn Authorizing>, AuthError>> {
+        let authorizing: Box<dyn Authorizing> = Box::new(self.clone());
+        Box::pin(std::future::ready(Ok(authorizing)))
+    }
+}
+
+impl Authorizing for RedirectHandler {
+    fn redirect_uri(&self) -> String {
+        self.redirect_uri.clone()
+    }
+
+    fn visit(self: Box<Self>, url: String) -> Task<Result<String, AuthError>> {
+        (self.visit)(url)
+    }
+}

@@ -1,0 +1,40 @@
+//! Authorization of a client: from a refused request to an access token, and everything that keeps one valid.
+//!
+//! Network, storage and the user's browser come through traits ([`AuthNetwork`], [`TokenStore`], [`AuthorizationHandler`]);
+//! `transport/oauth` has the ready-made ones.
+//!
+//! Sources: the specification's authorization pages and its extensions (ext-auth); OAuth 2.1, RFC 7523, RFC 7591, RFC 7636,
+//! RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.
+
+mod access_token;
+mod challenge;
+mod code_flow;
+mod discovery;
+mod enterprise;
+mod grants;
+mod handler;
+mod network;
+mod oauth;
+mod pkce;
+mod proofs;
+mod registration;
+mod scopes;
+mod session;
+mod settings;
+mod shown;
+mod signing;
+mod store;
+mod token_endpoint;
+mod tokens;
+mod turn;
+
+pub use access_token::{AccessToken, TokenRequest};
+pub use enterprise::EnterpriseManaged;
+pub use handler::{AuthorizationHandler, Authorizing, RedirectHandler};
+pub use network::{AuthNetwork, Reach};
+pub use oauth::OAuth;
+pub use settings::AssertionRequest;
+pub use signing::SigningKey;
+pub use store::{MemoryStore, StoreLock, TokenStore};
+
+use shown::shown;

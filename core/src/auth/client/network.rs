@@ -1,0 +1,118 @@
+//! The network, as authorization sees it, and the URLs that may be asked there.
+
+use crate::{
+    auth::{FetchError, resource::is_safe},
+    client_auth::AuthError,
+    runtime::Task,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use url::Url;
+
+/// The networks that a request may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reach {
+    /// Public addresses only: the URL came from a server, which must not send us to our own neighbours (SEC-11, SEC-13).
+    Public,
+    /// Private networks and this machine, too: the MCP server itself is there, or the program named the URL.
+    Anywhere,
+}
+
+/// Makes the HTTP requests of authorization.
+///
+/// Implementations bound size and time of a response, follow no redirects, and check the addresses that they connect to, not
+/// only the name (SEC-14).
+pub trait AuthNetwork: Send + Sync + 'static {
+    /// Makes a request.
+    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> Task<Result<Response<Bytes>, FetchError>>;
+
+    /// The networks that may be reached on behalf of a server at this URL: everything if it is in a private network itself.
+    fn reach_of(&self, url: &str) -> Task<Reach>;
+}
+
+/// The network on behalf of one server.
+#[derive(Clone)]
+pub(super) struct Surroundings {
+    pub(super) network: Arc<dyn AuthNetwork>,
+    pub(super) reach: Reach,
+    /// The value of `MCP-Protocol-Version` (AUC-13).
+    pub(super) revision: &'static str,
+}
+
+impl Surroundings {
+    /// A JSON document, if there is one.
+    pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<Option<T>, AuthError> {
+        check(url)?;
+        let request = Request::get(url)
+            .header("accept", "application/json")
+            .header("mcp-protocol-version", self.revision)
+            .body(Bytes::new())
+            .map_err(|_| AuthError(format!("{} is no URL", super::shown(url))))?;
+        match self.network.fetch(request, self.reach).await {
+            Ok(response) if response.status().is_success() => Ok(serde_json::from_slice(response.body()).ok()),
+            Ok(_) => Ok(None),
+            Err(error) => Err(AuthError(super::shown(&error.0))),
+        }
+    }
+
+    /// Makes a request to an endpoint.
+    pub(super) async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
+        check(&request.uri().to_string())?;
+        self.network.fetch(request, self.reach).await.map_err(|error| AuthError(super::shown(&error.0)))
+    }
+}
+
+/// Refuses a URL that is neither https nor of this machine (SEC-12, SEC-15, SEC-17).
+pub(super) fn check(url: &str) -> Result<(), AuthError> {
+    let safe = Url::parse(url).is_ok_and(|url| is_safe(&url) && url.username().is_empty() && url.password().is_none());
+    if safe && !url.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(AuthError(format!(
+        "{:?} is refused: URLs of authorization must be https, or on this machine",
+        super::shown(url)
+    )))
+}
+
+/// Origin and path of an absolute URL, as they were received: nothing is normalized.
+pub(super) fn split(url: &str) -> Option<(&str, &str)> {
+    let start = url.find("://")? + 3;
+    let end = url[start..].find(['?', '#']).map_or(url.len(), |at| start + at);
+    let path = url[start..end].find('/').map_or(end, |at| start + at);
+    (path > start).then(|| (&url[..path], &url[path..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_split_as_they_are() {
+        assert_eq!(split("HTTPS://A.example:443/a%2fb/?q#f"), Some(("HTTPS://A.example:443", "/a%2fb/")));
+        assert_eq!(split("https://a?x/y"), Some(("https://a", "")));
+        assert_eq!(split("mailto:a"), None);
+        assert_eq!(split("https:///x"), None);
+    }
+
+    #[test]
+    fn sec_12_and_sec_15_and_sec_17_dangerous_urls_are_refused() {
+        for url in ["https://a.example/x", "http://localhost:1/x", "http://127.0.0.1/x"] {
+            assert_eq!(check(url), Ok(()), "{url}");
+        }
+        for url in [
+            "http://a.example",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "data:x",
+            "https://u:p@a.example",
+            "https://a\n.example",
+            "",
+            "/x",
+        ] {
+            assert!(check(url).is_err(), "{url}");
+        }
+    }
+}

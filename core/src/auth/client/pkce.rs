@@ -1,0 +1,31 @@
+//! Random values of one authorization: PKCE (RFC 7636) and `state`.
+
+use crate::{auth::jwk::sha256, client_auth::AuthError};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+
+/// 32 random bytes in base64url: 43 characters, as RFC 7636 section 4.1 recommends.
+pub(super) fn random() -> Result<String, AuthError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| AuthError(format!("The system has no random numbers: {error}")))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// The challenge of a verifier by S256 (AUC-29).
+pub(super) fn challenge(verifier: &str) -> String {
+    sha256(verifier.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auc_28_and_auc_29_the_example_of_the_standard() {
+        // RFC 7636 appendix B.
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        assert_eq!(challenge(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+        let (one, other) = (random().unwrap(), random().unwrap());
+        assert_eq!(one.len(), 43);
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,124 @@
+//! Proofs of possession of a key (DPoP, RFC 9449), as a client makes them.
+
+use super::{pkce, signing::SigningKey};
+use crate::{
+    auth::{Algorithm, jwk},
+    client_auth::AuthError,
+    sync::Mutex,
+};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// The most servers whose nonces are kept: one MCP server and its authorization servers.
+const MAX_NONCES: usize = 16;
+
+/// The key of one server's tokens, and the nonces of all that want proofs of it (XAU-52, XAU-54).
+pub(super) struct Proofs {
+    key: SigningKey,
+    /// By origin.
+    nonces: Mutex<HashMap<String, String>>,
+}
+
+impl Proofs {
+    pub(super) fn new() -> Result<Self, AuthError> {
+        Ok(Self { key: SigningKey::generate()?, nonces: Mutex::default() })
+    }
+
+    /// The key of [`Self::kept`].
+    pub(super) fn of_kept(key: &str) -> Result<Self, AuthError> {
+        let der = STANDARD.decode(key).map_err(|_| AuthError("The key in the token store is malformed".to_owned()))?;
+        Ok(Self { key: SigningKey::from_pkcs8(&der, Algorithm::Es256)?, nonces: Mutex::default() })
+    }
+
+    /// The key as the store keeps it.
+    pub(super) fn kept(&self) -> Option<String> {
+        self.key.to_pkcs8().map(|der| STANDARD.encode(der))
+    }
+
+    /// The thumbprint of the key, for the authorization request (XAU-55).
+    pub(super) fn thumbprint(&self) -> Option<String> {
+        jwk::thumbprint(&self.key.public_jwk()?)
+    }
+
+    /// Keeps a nonce of the server at this URL.
+    pub(super) fn keep_nonce(&self, url: &str, nonce: &str) {
+        let mut nonces = self.nonces.lock();
+        if nonces.len() < MAX_NONCES || nonces.contains_key(origin(url)) {
+            nonces.insert(origin(url).to_owned(), nonce.to_owned());
+        }
+    }
+
+    /// Returns whether a new proof would have another nonce than this one.
+    pub(super) fn has_other_nonce(&self, url: &str, proof: &str) -> bool {
+        let nonce = self.nonces.lock().get(origin(url)).cloned();
+        nonce.is_some() && nonce != nonce_of(proof)
+    }
+
+    /// A proof for one request (XAU-42 to XAU-47). `token`: the access token that goes with it.
+    pub(super) fn proof(&self, method: &str, url: &str, token: Option<&str>, now: u64) -> Result<String, AuthError> {
+        let target = url.split(['?', '#']).next().unwrap_or(url);
+        let mut claims = json!({"jti": pkce::random()?, "htm": method, "htu": target, "iat": now});
+        if let Some(token) = token {
+            claims["ath"] = jwk::sha256(token.as_bytes()).into();
+        }
+        if let Some(nonce) = self.nonces.lock().get(origin(url)) {
+            claims["nonce"] = nonce.as_str().into();
+        }
+        self.key.sign(json!({"typ": "dpop+jwt", "jwk": self.key.public_jwk()}), &claims)
+    }
+}
+
+fn origin(url: &str) -> &str {
+    super::network::split(url).map_or(url, |(origin, _)| origin)
+}
+
+fn nonce_of(proof: &str) -> Option<String> {
+    let claims = URL_SAFE_NO_PAD.decode(proof.split('.').nth(1)?).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    claims.get("nonce")?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::jws::Jws;
+
+    #[test]
+    fn xau_42_to_47_a_proof_has_its_claims() {
+        let proofs = Proofs::new().unwrap();
+        let url = "https://mcp.example/mcp?x=1#y";
+        let (one, other) =
+            (proofs.proof("POST", url, Some("t"), 7).unwrap(), proofs.proof("POST", url, None, 7).unwrap());
+        let (one, other) = (Jws::parse(&one).unwrap(), Jws::parse(&other).unwrap());
+        assert_eq!(one.header.typ.as_deref(), Some("dpop+jwt"));
+        assert_eq!(one.header.alg, "ES256");
+        let jwk = one.header.jwk.as_ref().unwrap();
+        assert!(!jwk::is_private(jwk));
+        assert_eq!(jwk::thumbprint(jwk), proofs.thumbprint());
+        assert_eq!(
+            (&one.claims["htm"], &one.claims["htu"], &one.claims["iat"]),
+            (&json!("POST"), &json!("https://mcp.example/mcp"), &json!(7))
+        );
+        assert_eq!(one.claims["ath"], jwk::sha256(b"t"));
+        assert!(!other.claims.contains_key("ath") && !other.claims.contains_key("nonce"));
+        assert_ne!(one.claims["jti"], other.claims["jti"]);
+    }
+
+    #[test]
+    fn xau_52_nonces_are_kept_for_each_server() {
+        let proofs = Proofs::of_kept(&Proofs::new().unwrap().kept().unwrap()).unwrap();
+        let url = "https://mcp.example/mcp";
+        let before = proofs.proof("POST", url, None, 7).unwrap();
+        assert!(!proofs.has_other_nonce(url, &before));
+        proofs.keep_nonce("https://mcp.example/other", "n1");
+        proofs.keep_nonce("https://auth.example", "n2");
+        assert!(proofs.has_other_nonce(url, &before));
+        let after = proofs.proof("POST", url, None, 7).unwrap();
+        assert_eq!(nonce_of(&after).as_deref(), Some("n1"));
+        assert!(!proofs.has_other_nonce(url, &after));
+    }
+}

@@ -1,0 +1,260 @@
+//! The identity of a client at an authorization server: given beforehand, a metadata document, or registered (RFC 7591), in
+//! the order of the specification's page "Client Registration" (AUC-14).
+
+use super::{
+    discovery::ServerMetadata,
+    network::{Surroundings, check},
+    settings::Settings,
+    shown, store,
+    tokens::Tokens,
+};
+use crate::client_auth::AuthError;
+use bytes::Bytes;
+use http::{Request, header};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use url::Url;
+
+/// The client's way to authenticate at the token endpoint (RFC 7591 section 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum AuthMethod {
+    /// A public client.
+    #[serde(rename = "none")]
+    None,
+    /// The secret in the header `Authorization`.
+    #[serde(rename = "client_secret_basic")]
+    Basic,
+    /// The secret in the body.
+    #[serde(rename = "client_secret_post")]
+    Post,
+    /// A signed assertion (RFC 7523).
+    #[serde(rename = "private_key_jwt")]
+    PrivateKeyJwt,
+}
+
+impl AuthMethod {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Basic => "client_secret_basic",
+            Self::Post => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
+        }
+    }
+
+    /// The first of these that the server takes. Without a list it takes `client_secret_basic` (RFC 8414 section 2).
+    fn choose(of: &[Self], server: &ServerMetadata) -> Option<Self> {
+        match &server.token_endpoint_auth_methods_supported {
+            Some(listed) => of.iter().copied().find(|method| listed.iter().any(|name| name == method.as_str())),
+            None => of.iter().copied().find(|method| *method == Self::Basic).or(of.first().copied()),
+        }
+    }
+}
+
+/// A client as an authorization server knows it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Registration {
+    pub(super) client_id: String,
+    pub(super) client_secret: Option<String>,
+    pub(super) method: AuthMethod,
+    /// Of a registration by request: it is for this redirect URI only.
+    pub(super) redirect_uri: Option<String>,
+    /// In seconds since 1970.
+    pub(super) secret_expires_at: Option<u64>,
+}
+
+/// The key in the store (AUC-23).
+pub(super) fn key(issuer: &str) -> String {
+    format!("client {issuer}")
+}
+
+/// The client that has got these tokens, to renew them. `None`: it is not known any more.
+pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Option<Registration>, AuthError> {
+    let client = match (&settings.client, &settings.client_metadata_url) {
+        (Some(client), _) => Some(client.registration(None)?),
+        (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => Some(document_client(settings, url)),
+        (None, _) => store::read(&*settings.store, &key(&tokens.issuer)).await?,
+    };
+    Ok(client
+        .filter(|client: &Registration| tokens.client_id.as_ref() == Some(&client.client_id))
+        .map(|client| Registration { method: tokens.method, ..client }))
+}
+
+/// The client for a new authorization at this server.
+pub(super) async fn client(
+    settings: &Settings,
+    surroundings: &Surroundings,
+    server: &ServerMetadata,
+    redirect_uri: &str,
+    scopes: &[String],
+    now: u64,
+) -> Result<Registration, AuthError> {
+    if let Some(client) = unregistered(settings, server)? {
+        return Ok(client);
+    }
+    let kept: Option<Registration> = store::read(&*settings.store, &key(&server.issuer)).await?;
+    let fits = |kept: &Registration| {
+        kept.redirect_uri.as_deref() == Some(redirect_uri) && kept.secret_expires_at.is_none_or(|end| end > now)
+    };
+    if let Some(kept) = kept.filter(fits) {
+        return Ok(kept);
+    }
+    let registration = register(settings, surroundings, server, redirect_uri, scopes).await?;
+    store::write(&*settings.store, &key(&server.issuer), &registration).await?;
+    Ok(registration)
+}
+
+/// The client that needs no registration: given beforehand, or by its metadata document where the server reads those (AUC-17).
+pub(super) fn unregistered(settings: &Settings, server: &ServerMetadata) -> Result<Option<Registration>, AuthError> {
+    if let Some(client) = &settings.client {
+        return client.registration(Some(server)).map(Some);
+    }
+    let url = settings.client_metadata_url.as_deref().filter(|_| server.client_id_metadata_document_supported);
+    Ok(url.map(|url| document_client(settings, url)))
+}
+
+fn document_client(settings: &Settings, url: &str) -> Registration {
+    let method = if settings.key.is_some() { AuthMethod::PrivateKeyJwt } else { AuthMethod::None };
+    Registration { client_id: url.to_owned(), client_secret: None, method, redirect_uri: None, secret_expires_at: None }
+}
+
+/// Registers the client (RFC 7591 section 3).
+async fn register(
+    settings: &Settings,
+    surroundings: &Surroundings,
+    server: &ServerMetadata,
+    redirect_uri: &str,
+    scopes: &[String],
+) -> Result<Registration, AuthError> {
+    let issuer = shown(&server.issuer);
+    let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
+        AuthError(format!(
+            "{issuer} registers no clients: register one there, and give its client id (and secret, if it has one)"
+        ))
+    })?;
+    check(endpoint)?;
+    let method = AuthMethod::choose(&[AuthMethod::None, AuthMethod::Basic, AuthMethod::Post], server)
+        .ok_or_else(|| AuthError(format!("{issuer} authenticates clients in no way that is known here")))?;
+    let mut wanted = json!({
+        "client_name": settings.client_name,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method.as_str(),
+        "application_type": application_type(redirect_uri),
+    });
+    if !scopes.is_empty() {
+        wanted["scope"] = scopes.join(" ").into();
+    }
+    if settings.dpop {
+        wanted["dpop_bound_access_tokens"] = true.into();
+    }
+    let request = Request::post(endpoint)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, "application/json")
+        .body(Bytes::from(wanted.to_string()))
+        .map_err(|_| AuthError(format!("{} cannot be asked", shown(endpoint))))?;
+    let response = surroundings.send(request).await?;
+    let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();
+    let text = |name: &str| answer[name].as_str().map(str::to_owned);
+    if !response.status().is_success() {
+        // AUC-21
+        let code = text("error").unwrap_or_else(|| format!("HTTP {}", response.status().as_u16()));
+        let why = text("error_description").map(|text| format!(": {text}")).unwrap_or_default();
+        let what = shown(&format!("{code}{why}"));
+        return Err(AuthError(format!(
+            "{issuer} does not register this client with the redirect URI {redirect_uri} ({what})"
+        )));
+    }
+    let client_id =
+        text("client_id").ok_or_else(|| AuthError(format!("{issuer} registered a client without an id")))?;
+    let client_secret = text("client_secret");
+    let answered = serde_json::from_value(answer["token_endpoint_auth_method"].clone()).ok();
+    let method = match (answered, &client_secret) {
+        (Some(method), _) => method,
+        (None, None) => AuthMethod::None,
+        (None, Some(_)) => {
+            AuthMethod::choose(&[AuthMethod::Basic, AuthMethod::Post, AuthMethod::None], server).unwrap_or(method)
+        }
+    };
+    let secret_expires_at = answer["client_secret_expires_at"].as_u64().filter(|end| *end > 0);
+    Ok(Registration {
+        client_id,
+        client_secret,
+        method,
+        redirect_uri: Some(redirect_uri.to_owned()),
+        secret_expires_at,
+    })
+}
+
+/// AUC-20: a program of this machine, or a web site.
+fn application_type(redirect_uri: &str) -> &'static str {
+    let web = Url::parse(redirect_uri)
+        .is_ok_and(|url| url.scheme() == "https" && !url.host_str().is_some_and(crate::http::guard::is_loopback));
+    if web { "web" } else { "native" }
+}
+
+/// A client that was registered beforehand (AUC-22).
+#[derive(Clone)]
+pub(super) struct GivenClient {
+    pub(super) id: String,
+    pub(super) secret: Option<String>,
+    pub(super) has_key: bool,
+    /// The authorization server that knows it.
+    pub(super) issuer: Option<String>,
+}
+
+impl GivenClient {
+    fn registration(&self, server: Option<&ServerMetadata>) -> Result<Registration, AuthError> {
+        let possible: &[AuthMethod] = match (self.has_key, &self.secret) {
+            // XAU-06: an assertion rather than a secret.
+            (true, Some(_)) => &[AuthMethod::PrivateKeyJwt, AuthMethod::Basic, AuthMethod::Post],
+            (true, None) => &[AuthMethod::PrivateKeyJwt],
+            (false, Some(_)) => &[AuthMethod::Basic, AuthMethod::Post],
+            (false, None) => &[AuthMethod::None],
+        };
+        let method = match server {
+            None => possible[0],
+            Some(server) if self.secret.is_none() => AuthMethod::choose(possible, server).unwrap_or(possible[0]),
+            Some(server) => AuthMethod::choose(possible, server).ok_or_else(|| {
+                let listed = server.token_endpoint_auth_methods_supported.clone().unwrap_or_default().join(", ");
+                AuthError(format!("{} authenticates clients by {} only", shown(&server.issuer), shown(&listed)))
+            })?,
+        };
+        let (client_id, client_secret) = (self.id.clone(), self.secret.clone());
+        Ok(Registration { client_id, client_secret, method, redirect_uri: None, secret_expires_at: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auc_20_local_programs_are_native() {
+        for uri in ["http://127.0.0.1:1/callback", "http://localhost/x", "https://localhost/x", "app:/x"] {
+            assert_eq!(application_type(uri), "native");
+        }
+        assert_eq!(application_type("https://host.example/x"), "web");
+    }
+
+    #[test]
+    fn xau_12_the_method_is_one_that_the_server_lists() {
+        let server = |methods: Option<&[&str]>| ServerMetadata {
+            token_endpoint_auth_methods_supported: methods
+                .map(|names| names.iter().map(|&name| name.to_owned()).collect()),
+            ..ServerMetadata::default()
+        };
+        let of = |secret: bool, has_key: bool, methods: Option<&[&str]>| {
+            let client = GivenClient { id: "a".into(), secret: secret.then(|| "s".into()), has_key, issuer: None };
+            client.registration(Some(&server(methods))).ok().map(|it| it.method)
+        };
+        assert_eq!(of(true, false, None), Some(AuthMethod::Basic));
+        assert_eq!(of(true, false, Some(&["client_secret_post"])), Some(AuthMethod::Post));
+        assert_eq!(of(true, false, Some(&["none"])), None);
+        assert_eq!(of(true, true, Some(&["client_secret_basic", "private_key_jwt"])), Some(AuthMethod::PrivateKeyJwt));
+        assert_eq!(of(false, true, None), Some(AuthMethod::PrivateKeyJwt));
+        assert_eq!(of(false, false, Some(&["client_secret_basic"])), Some(AuthMethod::None));
+    }
+}

@@ -1,0 +1,336 @@
+//! The credentials of one server: kept, renewed, and got anew, by one task at a time.
+
+use super::{
+    challenge::Demand,
+    discovery::{self, Discovered},
+    grants::{self, Parts},
+    network::Surroundings,
+    proofs::Proofs,
+    registration,
+    scopes::Wanted,
+    settings::{Grant, Settings},
+    shown, store,
+    token_endpoint::Credentials,
+    tokens::{Endpoint, LastIssuer, Tokens},
+    turn::Turns,
+};
+use crate::{
+    client_auth::{AuthError, Denial, OutgoingRequest},
+    protocol::Revision,
+    sync::Mutex,
+};
+use std::sync::Arc;
+
+/// How often one request may lead to new credentials (AUC-43).
+const MAX_ROUNDS: usize = 3;
+
+/// The credentials of one server.
+#[derive(Default)]
+pub(super) struct Session {
+    /// Held while credentials are read, renewed or got: everybody else waits and uses them (single flight).
+    turns: Turns,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The store has been read.
+    is_loaded: bool,
+    tokens: Option<Tokens>,
+    proofs: Option<Arc<Proofs>>,
+    found: Option<Discovered>,
+    /// How often credentials were asked for, and why in vain the last time.
+    attempts: u64,
+    failure: Option<AuthError>,
+}
+
+impl Session {
+    /// The headers of a request; none before the server has asked for credentials.
+    pub(super) async fn headers(
+        &self,
+        settings: &Settings,
+        request: &OutgoingRequest,
+    ) -> Result<Vec<(String, String)>, AuthError> {
+        let now = request.runtime.unix_time().as_secs();
+        if self.needs_work(now) {
+            let _turn = self.turns.take().await;
+            if self.needs_work(now) {
+                self.load(settings, request).await?;
+                self.renew_early(settings, request, now).await?;
+            }
+        }
+        let (tokens, proofs) = {
+            let state = self.state.lock();
+            (state.tokens.clone(), state.proofs.clone())
+        };
+        let Some(tokens) = tokens else { return Ok(Vec::new()) };
+        let mut headers = vec![("authorization".to_owned(), tokens.authorization())];
+        if tokens.dpop_key.is_some()
+            && let Some(proofs) = proofs
+        {
+            let proof = proofs.proof(&request.method, &request.url, Some(&tokens.access_token), now)?;
+            headers.push(("dpop".to_owned(), proof));
+        }
+        Ok(headers)
+    }
+
+    /// A server has refused a request: gets what it asks for. `true`: there are other credentials now.
+    pub(super) async fn refused(
+        &self,
+        settings: &Settings,
+        request: &OutgoingRequest,
+        denial: &Denial,
+    ) -> Result<bool, AuthError> {
+        let demand = Demand::read(&denial.challenges);
+        let header = |name: &str| denial.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        // XAU-51, XAU-53: repeated with the nonce, if that was not done already.
+        if demand.error.as_deref() == Some("use_dpop_nonce") {
+            let proofs = self.state.lock().proofs.clone();
+            let other =
+                proofs.zip(header("dpop")).is_some_and(|(proofs, used)| proofs.has_other_nonce(&request.url, used));
+            return if other {
+                Ok(true)
+            } else {
+                Err(AuthError(format!("{} wants a DPoP nonce that it does not send", shown(&request.url))))
+            };
+        }
+        let steps_up = denial.status == 403;
+        if steps_up && demand.error.as_deref() != Some("insufficient_scope") {
+            return Ok(false);
+        }
+        let (attempts, used) = (self.state.lock().attempts, header("authorization"));
+        let _turn = self.turns.take().await;
+        {
+            let mut state = self.state.lock();
+            let current = state.tokens.as_ref().map(Tokens::authorization);
+            if current.is_some() && current.as_deref() != used {
+                // Another request has got them meanwhile.
+                return Ok(true);
+            }
+            if state.attempts != attempts
+                && let Some(failure) = &state.failure
+            {
+                return Err(failure.clone());
+            }
+            if denial.round >= MAX_ROUNDS {
+                let why = demand.description.as_deref().or(demand.error.as_deref()).map(shown).unwrap_or_default();
+                let text = format!("The server refuses new credentials, too ({MAX_ROUNDS} times) {why}");
+                return Err(AuthError(text.trim_end().to_owned()));
+            }
+            state.attempts += 1;
+        }
+        let outcome = self.obtain(settings, request, denial, &demand, steps_up).await;
+        self.state.lock().failure = outcome.as_ref().err().cloned();
+        outcome
+    }
+
+    /// Keeps a nonce for the next proof.
+    pub(super) fn nonce(&self, url: &str, nonce: &str) {
+        let proofs = self.state.lock().proofs.clone();
+        if let Some(proofs) = proofs {
+            proofs.keep_nonce(url, nonce);
+        }
+    }
+
+    fn needs_work(&self, now: u64) -> bool {
+        let state = self.state.lock();
+        let ends = |tokens: &Tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now);
+        !state.is_loaded || state.tokens.as_ref().is_some_and(ends)
+    }
+
+    /// Reads the tokens that an earlier run has left.
+    async fn load(&self, settings: &Settings, request: &OutgoingRequest) -> Result<(), AuthError> {
+        if self.state.lock().is_loaded {
+            return Ok(());
+        }
+        let last: Option<LastIssuer> = store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let tokens = match last {
+            Some(last) => self.kept(settings, &last.issuer, &last.resource).await?,
+            None => None,
+        };
+        self.set(settings, tokens)?;
+        self.state.lock().is_loaded = true;
+        Ok(())
+    }
+
+    /// The tokens in the store, if they are of this client.
+    async fn kept(&self, settings: &Settings, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
+        let tokens: Option<Tokens> = store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
+        let ours = |tokens: &Tokens| {
+            tokens.dpop_key.is_some() == settings.dpop
+                && settings.client.as_ref().is_none_or(|client| tokens.client_id.as_ref() == Some(&client.id))
+        };
+        Ok(tokens.filter(ours))
+    }
+
+    fn set(&self, settings: &Settings, tokens: Option<Tokens>) -> Result<(), AuthError> {
+        let key = tokens.as_ref().and_then(|tokens| tokens.dpop_key.as_deref());
+        let mut state = self.state.lock();
+        match key {
+            // The nonces stay with a key that stays.
+            Some(key) if state.proofs.as_ref().and_then(|proofs| proofs.kept()).as_deref() != Some(key) => {
+                state.proofs = Some(Arc::new(Proofs::of_kept(key)?));
+            }
+            None if settings.dpop && state.proofs.is_none() => state.proofs = Some(Arc::new(Proofs::new()?)),
+            _ => {}
+        }
+        state.tokens = tokens;
+        Ok(())
+    }
+
+    async fn renew_early(&self, settings: &Settings, request: &OutgoingRequest, now: u64) -> Result<(), AuthError> {
+        let tokens = self.state.lock().tokens.clone();
+        let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
+            return Ok(());
+        };
+        let surroundings = surroundings(settings, request).await;
+        match self.renew(settings, &surroundings, &tokens, now).await {
+            // It may still do.
+            Err(error) if !tokens.has_ended(now) => {
+                tracing::warn!(target: "trunkline", "the access token is not renewed yet: {error}");
+                Ok(())
+            }
+            Err(error) => Err(error),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Renews tokens by their refresh token, unless another process has done so. `false`: they are void and forgotten.
+    async fn renew(
+        &self,
+        settings: &Settings,
+        surroundings: &Surroundings,
+        tokens: &Tokens,
+        now: u64,
+    ) -> Result<bool, AuthError> {
+        let key = Tokens::key(&tokens.issuer, &tokens.resource);
+        let _lock = settings.store.lock(&key).await?;
+        if let Some(kept) = self.kept(settings, &tokens.issuer, &tokens.resource).await?
+            && kept.access_token != tokens.access_token
+            && !kept.ends_soon(now)
+        {
+            self.set(settings, Some(kept))?;
+            return Ok(true);
+        }
+        let client = registration::of_tokens(settings, tokens).await?;
+        let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else {
+            self.set(settings, None)?;
+            return Ok(false);
+        };
+        let proofs = self.state.lock().proofs.clone().filter(|_| tokens.dpop_key.is_some());
+        let endpoint = Endpoint { surroundings, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
+        let form =
+            [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
+        let credentials = Credentials { client: &client, key: settings.key.as_deref() };
+        let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
+            Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
+            // Only this tells that the refresh token is void: any other error may pass.
+            Err(refused) if refused.code.as_deref() == Some("invalid_grant") => {
+                settings.store.remove(&key).await?;
+                self.set(settings, None)?;
+                return Ok(false);
+            }
+            Err(refused) => return Err(refused.error),
+        };
+        let renewed = Tokens {
+            expires_at: answer.expires_at(now),
+            access_token: answer.access_token,
+            refresh_token: answer.refresh_token.or_else(|| tokens.refresh_token.clone()),
+            is_new: false,
+            ..tokens.clone()
+        };
+        store::write(&*settings.store, &key, &renewed).await?;
+        self.set(settings, Some(renewed))?;
+        Ok(true)
+    }
+
+    async fn obtain(
+        &self,
+        settings: &Settings,
+        request: &OutgoingRequest,
+        denial: &Denial,
+        demand: &Demand,
+        steps_up: bool,
+    ) -> Result<bool, AuthError> {
+        if demand.dpop && !demand.bearer && !settings.dpop {
+            // XAU-56
+            return Err(AuthError(format!("{} accepts tokens bound to a key only: turn DPoP on", shown(&request.url))));
+        }
+        let surroundings = surroundings(settings, request).await;
+        let known = self.state.lock().found.clone().filter(|_| steps_up);
+        let found = match known {
+            Some(found) => found,
+            None => discovery::discover(&surroundings, &request.url, demand.resource_metadata.as_deref()).await?,
+        };
+        self.state.lock().found = Some(found.clone());
+        let now = request.runtime.unix_time().as_secs();
+        let tokens = self.state.lock().tokens.clone().filter(|tokens| tokens.issuer == found.server.issuer);
+        // AUC-45: what this request has just been given and did not help is not asked for again.
+        let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
+        if steps_up && denial.round > 0 && demand.scopes.iter().all(is_known) {
+            let scopes = shown(&demand.scopes.join(" "));
+            return Err(AuthError(format!(
+                "The server still needs the scopes {scopes:?}, which were asked for just now"
+            )));
+        }
+        if let Some(tokens) = &tokens
+            && !steps_up
+        {
+            if tokens.is_new && denial.round > 0 {
+                let why = demand.description.as_deref().or(demand.error.as_deref()).map(shown).unwrap_or_default();
+                return Err(AuthError(format!("The server refuses the token that was issued for it just now: {why}")));
+            }
+            if tokens.refresh_token.is_some() && self.renew(settings, &surroundings, tokens, now).await? {
+                return Ok(true);
+            }
+        }
+        if matches!(settings.grant, Grant::AuthorizationCode) && !denial.interactive {
+            return Ok(false);
+        }
+        self.check_issuer(settings, request, &found).await?;
+        let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
+        let wanted = Wanted {
+            challenged: &demand.scopes,
+            supported: if settings.scopes.is_empty() { &found.scopes_supported } else { &settings.scopes },
+            earlier: &earlier,
+            listed: &found.server.scopes_supported,
+            refreshes: matches!(settings.grant, Grant::AuthorizationCode),
+        };
+        let proofs = self.state.lock().proofs.clone().filter(|_| settings.dpop);
+        let parts =
+            Parts { settings, surroundings: &surroundings, runtime: &request.runtime, proofs: proofs.as_deref(), now };
+        let tokens = grants::obtain(&parts, &found, wanted.scopes()).await?;
+        let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
+        store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
+        store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
+        self.set(settings, Some(tokens))?;
+        Ok(true)
+    }
+
+    /// AUC-25: a client that is registered with one authorization server is not shown to another.
+    async fn check_issuer(
+        &self,
+        settings: &Settings,
+        request: &OutgoingRequest,
+        found: &Discovered,
+    ) -> Result<(), AuthError> {
+        let Some(client) = &settings.client else { return Ok(()) };
+        let last: Option<LastIssuer> = store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let expected = client.issuer.clone().or(last.map(|last| last.issuer));
+        match expected {
+            Some(expected) if expected != found.server.issuer => Err(AuthError(format!(
+                "The client {} is registered with {}, but the server now names {}: register the client there, and name that issuer",
+                client.id,
+                shown(&expected),
+                shown(&found.server.issuer)
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn surroundings(settings: &Settings, request: &OutgoingRequest) -> Surroundings {
+    let network = Arc::clone(&settings.network);
+    let reach = network.reach_of(&request.url).await;
+    Surroundings { network, reach, revision: request.revision.unwrap_or(Revision::LATEST.as_str()) }
+}

@@ -1,0 +1,77 @@
+//! Storage of what authorization servers gave: registrations and tokens.
+
+use crate::{client_auth::AuthError, runtime::Task, sync::Mutex};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
+
+/// Keeps secrets by key, for as long as it likes. Keys name an authorization server and a resource (AUC-23); values are JSON.
+///
+/// A store on disk must be readable by its user only (AUC-46).
+pub trait TokenStore: Send + Sync + 'static {
+    /// The value of a key.
+    fn get(&self, key: &str) -> Task<Result<Option<String>, AuthError>>;
+    /// Sets the value of a key.
+    fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>>;
+    /// Removes a key, if it is there.
+    fn remove(&self, key: &str) -> Task<Result<(), AuthError>>;
+    /// Waits until no other process refreshes what this key holds. Dropping the lock ends it. A store that no other process
+    /// uses needs none.
+    fn lock(&self, key: &str) -> Task<Result<StoreLock, AuthError>> {
+        let _ = key;
+        Box::pin(ready(Ok(StoreLock::default())))
+    }
+}
+
+/// The lock of a key of a store, until it is dropped.
+#[derive(Default)]
+pub struct StoreLock {
+    _held: Option<Box<dyn Any + Send>>,
+}
+
+impl StoreLock {
+    /// A lock that dropping this value ends.
+    pub fn new(held: impl Any + Send) -> Self {
+        Self { _held: Some(Box::new(held)) }
+    }
+}
+
+/// Keeps everything until the program ends.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    values: Arc<Mutex<HashMap<String, String>>>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl TokenStore for MemoryStore {
+    fn get(&self, key: &str) -> Task<Result<Option<String>, AuthError>> {
+        Box::pin(ready(Ok(self.values.lock().get(key).cloned())))
+    }
+
+    fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>> {
+        self.values.lock().insert(key.to_owned(), value.to_owned());
+        Box::pin(ready(Ok(())))
+    }
+
+    fn remove(&self, key: &str) -> Task<Result<(), AuthError>> {
+        self.values.lock().remove(key);
+        Box::pin(ready(Ok(())))
+    }
+}
+
+/// A value of the store; one that cannot be read counts as none.
+pub(super) async fn read<T: DeserializeOwned>(store: &dyn TokenStore, key: &str) -> Result<Option<T>, AuthError> {
+    let text = store.get(key).await?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+pub(super) async fn write(store: &dyn TokenStore, key: &str, value: &impl Serialize) -> Result<(), AuthError> {
+    let text = serde_json::to_string(value).map_err(|error| AuthError(error.to_string()))?;
+    store.set(key, &text).await
+}

@@ -1,0 +1,172 @@
+//! Requests for tokens (RFC 6749 section 3.2), with the authentication of the client.
+
+use super::{
+    pkce,
+    proofs::Proofs,
+    registration::{AuthMethod, Registration},
+    shown,
+    signing::SigningKey,
+    tokens::{Endpoint, TokenAnswer},
+};
+use crate::client_auth::AuthError;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{Request, Response, header};
+use serde::Deserialize;
+use serde_json::json;
+use url::form_urlencoded;
+
+/// How long an assertion counts, in seconds: for this request only.
+const ASSERTION_LIFE: u64 = 60;
+
+/// The client as it shows itself to the token endpoint.
+#[derive(Clone, Copy)]
+pub(super) struct Credentials<'a> {
+    pub(super) client: &'a Registration,
+    pub(super) key: Option<&'a SigningKey>,
+}
+
+/// Why a token endpoint gave no token.
+#[derive(Debug)]
+pub(super) struct TokenError {
+    /// The code of RFC 6749 section 5.2, if it gave one.
+    pub(super) code: Option<String>,
+    pub(super) error: AuthError,
+}
+
+impl From<AuthError> for TokenError {
+    fn from(error: AuthError) -> Self {
+        Self { code: None, error }
+    }
+}
+
+impl From<TokenError> for AuthError {
+    fn from(error: TokenError) -> Self {
+        error.error
+    }
+}
+
+impl Endpoint<'_> {
+    /// Asks for a token by the grant in `form`. Repeated once if the server wants a nonce in the proof (XAU-50), and never
+    /// for another reason.
+    pub(super) async fn ask(
+        &self,
+        form: &[(&str, &str)],
+        credentials: Option<Credentials<'_>>,
+        proofs: Option<&Proofs>,
+    ) -> Result<TokenAnswer, TokenError> {
+        let mut response = self.send(form, credentials, proofs).await?;
+        if let Some(proofs) = proofs
+            && self.keep_nonce(proofs, &response)
+            && refusal(&response).error.as_deref() == Some("use_dpop_nonce")
+        {
+            response = self.send(form, credentials, Some(proofs)).await?;
+            self.keep_nonce(proofs, &response);
+        }
+        if !response.status().is_success() {
+            return Err(self.refused(&response));
+        }
+        serde_json::from_slice(response.body())
+            .map_err(|_| AuthError(format!("{} answered with what is no token", shown(self.url))).into())
+    }
+
+    fn keep_nonce(&self, proofs: &Proofs, response: &Response<Bytes>) -> bool {
+        let nonce = response.headers().get("dpop-nonce").and_then(|nonce| nonce.to_str().ok());
+        if let Some(nonce) = nonce {
+            proofs.keep_nonce(self.url, nonce);
+        }
+        nonce.is_some()
+    }
+
+    async fn send(
+        &self,
+        form: &[(&str, &str)],
+        credentials: Option<Credentials<'_>>,
+        proofs: Option<&Proofs>,
+    ) -> Result<Response<Bytes>, AuthError> {
+        let request = self.request(form, credentials, proofs)?;
+        self.surroundings.send(request).await
+    }
+
+    fn request(
+        &self,
+        form: &[(&str, &str)],
+        credentials: Option<Credentials<'_>>,
+        proofs: Option<&Proofs>,
+    ) -> Result<Request<Bytes>, AuthError> {
+        let mut body = form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(form);
+        let mut request = Request::post(self.url)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(header::ACCEPT, "application/json");
+        if let Some(proofs) = proofs {
+            request = request.header("dpop", proofs.proof("POST", self.url, None, self.now)?);
+        }
+        if let Some(credentials) = credentials {
+            let Registration { client_id, client_secret, method, .. } = credentials.client;
+            let secret = client_secret.as_deref().unwrap_or_default();
+            match method {
+                AuthMethod::None => drop(body.append_pair("client_id", client_id)),
+                AuthMethod::Post => {
+                    body.append_pair("client_id", client_id).append_pair("client_secret", secret);
+                }
+                AuthMethod::Basic => request = request.header(header::AUTHORIZATION, basic(client_id, secret)),
+                AuthMethod::PrivateKeyJwt => {
+                    body.append_pair("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+                    body.append_pair("client_assertion", &self.assertion(client_id, credentials.key)?);
+                }
+            }
+        }
+        request.body(Bytes::from(body.finish())).map_err(|_| AuthError(format!("{} cannot be asked", shown(self.url))))
+    }
+
+    /// XAU-09, XAU-10: the issuer of the authorization server is the audience.
+    fn assertion(&self, client_id: &str, key: Option<&SigningKey>) -> Result<String, AuthError> {
+        let key = key.ok_or_else(|| AuthError("private_key_jwt needs a signing key".to_owned()))?;
+        let claims = json!({
+            "iss": client_id,
+            "sub": client_id,
+            "aud": self.issuer,
+            "iat": self.now,
+            "exp": self.now + ASSERTION_LIFE,
+            "jti": pkce::random()?,
+        });
+        key.sign(json!({"typ": "JWT"}), &claims)
+    }
+
+    fn refused(&self, response: &Response<Bytes>) -> TokenError {
+        let Refusal { error, error_description } = refusal(response);
+        let what = match (&error, error_description) {
+            (Some(code), Some(text)) => format!("{}: {}", shown(code), shown(&text)),
+            (Some(code), None) => shown(code),
+            (None, _) => format!("HTTP {}", response.status().as_u16()),
+        };
+        TokenError { code: error, error: AuthError(format!("{} gives no token ({what})", shown(self.url))) }
+    }
+}
+
+/// XAU-12: both values are form-encoded before (RFC 6749 section 2.3.1).
+fn basic(id: &str, secret: &str) -> String {
+    let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    format!("Basic {}", STANDARD.encode(format!("{}:{}", encode(id), encode(secret))))
+}
+
+#[derive(Default, Deserialize)]
+struct Refusal {
+    error: Option<String>,
+    error_description: Option<String>,
+}
+
+fn refusal(response: &Response<Bytes>) -> Refusal {
+    let refused = !response.status().is_success();
+    refused.then(|| serde_json::from_slice(response.body()).ok()).flatten().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn xau_12_basic_credentials_are_encoded_first() {
+        // RFC 6749 section 2.3.1: "a b:c" and "ü&" after form encoding.
+        assert_eq!(super::basic("a b:c", "ü&"), "Basic YStiJTNBYzolQzMlQkMlMjY=");
+    }
+}

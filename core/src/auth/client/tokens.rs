@@ -1,0 +1,119 @@
+//! The tokens of one server.
+
+use super::{network::Surroundings, registration::AuthMethod};
+use crate::client_auth::AuthError;
+use serde::{Deserialize, Serialize};
+
+/// A token is renewed this long before it ends, in seconds, so that it does not end on its way.
+const EARLY: u64 = 30;
+
+/// The authorization server that a server used last.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct LastIssuer {
+    pub(super) issuer: String,
+    pub(super) resource: String,
+}
+
+impl LastIssuer {
+    /// The key in the store.
+    pub(super) fn key(url: &str) -> String {
+        format!("server {url}")
+    }
+}
+
+/// Tokens and what renewing them needs.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Tokens {
+    pub(super) issuer: String,
+    pub(super) resource: String,
+    /// The client that has got them, and how it authenticated.
+    pub(super) client_id: Option<String>,
+    pub(super) method: AuthMethod,
+    pub(super) token_endpoint: String,
+    pub(super) access_token: String,
+    pub(super) refresh_token: Option<String>,
+    /// In seconds since 1970.
+    pub(super) expires_at: Option<u64>,
+    /// The scopes that were asked for, in all steps (AUC-44).
+    pub(super) requested: Vec<String>,
+    /// The private key that the tokens are bound to, in PKCS #8 and Base64 (RFC 9449).
+    pub(super) dpop_key: Option<String>,
+    /// A person, or a grant without one, has given them just now: not by a refresh, and not out of the store.
+    #[serde(skip)]
+    pub(super) is_new: bool,
+}
+
+impl Tokens {
+    /// The key in the store (AUC-23).
+    pub(super) fn key(issuer: &str, resource: &str) -> String {
+        format!("tokens {issuer} {resource}")
+    }
+
+    pub(super) fn ends_soon(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|end| end <= now.saturating_add(EARLY))
+    }
+
+    pub(super) fn has_ended(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    pub(super) fn scheme(&self) -> &'static str {
+        if self.dpop_key.is_some() { "DPoP" } else { "Bearer" }
+    }
+
+    /// The value of the header `Authorization`.
+    pub(super) fn authorization(&self) -> String {
+        format!("{} {}", self.scheme(), self.access_token)
+    }
+}
+
+/// The answer of a token endpoint (RFC 6749 section 5.1).
+#[derive(Clone, Deserialize)]
+pub(super) struct TokenAnswer {
+    pub(super) access_token: String,
+    pub(super) token_type: String,
+    #[serde(default)]
+    pub(super) expires_in: Option<f64>,
+    #[serde(default)]
+    pub(super) refresh_token: Option<String>,
+    /// Of a token exchange (RFC 8693 section 2.2.1).
+    #[serde(default)]
+    pub(super) issued_token_type: Option<String>,
+}
+
+impl TokenAnswer {
+    /// The end of the token, in seconds since 1970.
+    pub(super) fn expires_at(&self, now: u64) -> Option<u64> {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        self.expires_in
+            .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+            .map(|seconds| now.saturating_add(seconds as u64))
+    }
+
+    /// Refuses what no header can carry, and a token without the binding that was asked for (XAU-49).
+    pub(super) fn checked(self, bound: bool, place: &str) -> Result<Self, AuthError> {
+        let place = super::shown(place);
+        let is_token = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_token(&self.access_token) {
+            return Err(AuthError(format!("{place} gave an access token that no header can carry")));
+        }
+        let wanted = if bound { "DPoP" } else { "Bearer" };
+        if !self.token_type.eq_ignore_ascii_case(wanted) {
+            let given = super::shown(&self.token_type);
+            return Err(AuthError(format!(
+                "{place} gave a token of the type {given:?} instead of {wanted}: it is not used"
+            )));
+        }
+        Ok(self)
+    }
+}
+
+/// The facts that every request for tokens of one server has in common.
+pub(super) struct Endpoint<'a> {
+    pub(super) surroundings: &'a Surroundings,
+    pub(super) url: &'a str,
+    /// Of the authorization server: the audience of assertions.
+    pub(super) issuer: &'a str,
+    /// In seconds since 1970.
+    pub(super) now: u64,
+}

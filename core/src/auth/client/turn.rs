@@ -1,0 +1,77 @@
+//! One after the other: a lock that tasks wait for without a runtime.
+
+use crate::sync::Mutex;
+use std::{
+    future::poll_fn,
+    task::{Poll, Waker},
+};
+
+#[derive(Default)]
+pub(super) struct Turns(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    taken: bool,
+    waiting: Vec<Waker>,
+}
+
+/// The turn of one task, until it is dropped.
+pub(super) struct Turn<'a>(&'a Turns);
+
+impl Turns {
+    pub(super) async fn take(&self) -> Turn<'_> {
+        poll_fn(|context| {
+            let mut state = self.0.lock();
+            if !std::mem::replace(&mut state.taken, true) {
+                return Poll::Ready(Turn(self));
+            }
+            if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                state.waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let waiting = {
+            let mut state = self.0.0.lock();
+            state.taken = false;
+            std::mem::take(&mut state.waiting)
+        };
+        // All of them: one alone may have been dropped meanwhile.
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn turns_are_taken_one_after_the_other() {
+        let turns = Arc::new(Turns::default());
+        let count = Arc::new(Mutex::new((0, 0)));
+        let tasks: Vec<_> = (0..50)
+            .map(|_| {
+                let (turns, count) = (Arc::clone(&turns), Arc::clone(&count));
+                tokio::spawn(async move {
+                    let _turn = turns.take().await;
+                    count.lock().0 += 1;
+                    tokio::task::yield_now().await;
+                    let mut count = count.lock();
+                    count.0 -= 1;
+                    assert_eq!(count.0, 0);
+                    count.1 += 1;
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(count.lock().1, 50);
+    }
+}

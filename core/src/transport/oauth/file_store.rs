@@ -1,0 +1,181 @@
+//! Credentials on disk.
+
+use crate::{
+    auth::{AuthError, StoreLock, TokenStore},
+    runtime::Task,
+};
+use aws_lc_rs::digest;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long another process may hold a lock: longer than renewing a token takes.
+const LOCKED_WITHIN: Duration = Duration::from_secs(30);
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Keeps credentials in a folder that only its user can read, a file for each, and shares them with other processes that use the
+/// same folder: one of them renews a token, the others take it over.
+///
+/// The files are not encrypted. Where the system has a keychain, a [`TokenStore`] over it is safer.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    folder: PathBuf,
+}
+
+impl FileStore {
+    /// A store in this folder, which is made when it is needed.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Keys are URLs, which no file can be called.
+    fn path(&self, key: &str, ending: &str) -> PathBuf {
+        let name = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key.as_bytes()));
+        self.folder.join(name + ending)
+    }
+
+    /// Runs what waits for the disk beside the tasks.
+    fn run<T: Send + 'static>(
+        &self,
+        path: PathBuf,
+        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Task<Result<T, AuthError>> {
+        let folder = self.folder.clone();
+        Box::pin(async move {
+            let failed = |problem: String| AuthError(format!("The token store {} failed: {problem}", folder.display()));
+            let done = tokio::task::spawn_blocking(move || work(&path)).await;
+            done.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
+        })
+    }
+}
+
+impl TokenStore for FileStore {
+    fn get(&self, key: &str) -> Task<Result<Option<String>, AuthError>> {
+        self.run(self.path(key, ".json"), |path| match fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+
+    fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>> {
+        let value = value.to_owned();
+        self.run(self.path(key, ".json"), move |path| {
+            make_folder(path)?;
+            // A reader sees the old value or the new one, and never a half.
+            let mut suffix = [0; 8];
+            getrandom::fill(&mut suffix).map_err(io::Error::other)?;
+            let new = path.with_extension(URL_SAFE_NO_PAD.encode(suffix) + ".new");
+            let mut file = private().write(true).create_new(true).open(&new)?;
+            let written = file.write_all(value.as_bytes()).and_then(|()| file.sync_all());
+            drop(file);
+            let renamed = written.and_then(|()| fs::rename(&new, path));
+            if renamed.is_err() {
+                let _ = fs::remove_file(&new);
+            }
+            renamed
+        })
+    }
+
+    fn remove(&self, key: &str) -> Task<Result<(), AuthError>> {
+        self.run(self.path(key, ".json"), |path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
+    }
+
+    fn lock(&self, key: &str) -> Task<Result<StoreLock, AuthError>> {
+        let opened = self.run(self.path(key, ".lock"), |path| {
+            make_folder(path)?;
+            private().write(true).create(true).truncate(false).open(path)
+        });
+        let folder = self.folder.clone();
+        Box::pin(async move {
+            let file: File = opened.await?;
+            let deadline = tokio::time::Instant::now() + LOCKED_WITHIN;
+            loop {
+                let problem = match file.try_lock() {
+                    // The lock ends with the file.
+                    Ok(()) => return Ok(StoreLock::new(file)),
+                    Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < deadline => None,
+                    Err(TryLockError::WouldBlock) => Some(format!("another process has held it for {LOCKED_WITHIN:?}")),
+                    Err(TryLockError::Error(error)) => Some(error.to_string()),
+                };
+                if let Some(problem) = problem {
+                    return Err(AuthError(format!("The token store {} cannot be locked: {problem}", folder.display())));
+                }
+                tokio::time::sleep(LOCK_PAUSE).await;
+            }
+        })
+    }
+}
+
+/// The folder of a file, for its user only.
+fn make_folder(path: &Path) -> io::Result<()> {
+    let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) else { return Ok(()) };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Files for their user only.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> PathBuf {
+        let mut name = [0; 8];
+        getrandom::fill(&mut name).unwrap();
+        std::env::temp_dir().join(format!("trunkline-store-{}", URL_SAFE_NO_PAD.encode(name))).join("tokens")
+    }
+
+    #[tokio::test]
+    async fn auc_46_values_are_kept_for_their_user_only() {
+        let folder = folder();
+        let store = FileStore::new(&folder);
+        assert_eq!(store.get("a").await.unwrap(), None);
+        store.remove("a").await.unwrap();
+        for value in ["one", "two"] {
+            store.set("https://a.example/b c", value).await.unwrap();
+            assert_eq!(FileStore::new(&folder).get("https://a.example/b c").await.unwrap().as_deref(), Some(value));
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode(&folder), 0o700);
+            let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+            assert_eq!(files.len(), 1, "{files:?}");
+            assert_eq!(mode(&files[0]), 0o600);
+        }
+        store.remove("https://a.example/b c").await.unwrap();
+        assert_eq!(store.get("https://a.example/b c").await.unwrap(), None);
+        fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_lock_is_held_by_one_until_it_is_dropped() {
+        let folder = folder();
+        let (one, other) = (FileStore::new(&folder), FileStore::new(&folder));
+        let held = one.lock("a").await.unwrap();
+        let _independent = other.lock("b").await.unwrap();
+        let mut waiting = other.lock("a");
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut waiting).await.is_err());
+        drop(held);
+        tokio::time::timeout(Duration::from_secs(5), waiting).await.unwrap().unwrap();
+        fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+    }
+}

@@ -1,0 +1,132 @@
+//! Redirects to a port of this machine (RFC 8252 section 7.3).
+
+use super::browser;
+use crate::{
+    auth::{AuthError, AuthorizationHandler, Authorizing},
+    runtime::Task,
+};
+use std::{io, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+/// How long one request may take to arrive.
+const REQUEST_WITHIN: Duration = Duration::from_secs(5);
+/// The longest request.
+const MAX_REQUEST: usize = 64 * 1024;
+const PATH: &str = "/callback";
+const PAGE: &str =
+    "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
+
+type Open = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
+
+/// Opens the browser of this machine and receives the redirect at a free port of 127.0.0.1.
+#[derive(Clone)]
+pub struct LoopbackHandler {
+    open: Open,
+}
+
+impl Default for LoopbackHandler {
+    fn default() -> Self {
+        Self::with_opener(browser::open)
+    }
+}
+
+impl LoopbackHandler {
+    /// With another way to let the user visit a URL, for example by printing it.
+    pub fn with_opener(open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self { open: Arc::new(open) }
+    }
+}
+
+impl AuthorizationHandler for LoopbackHandler {
+    fn begin(&self) -> Task<Result<Box<dyn Authorizing>, AuthError>> {
+        let open = Arc::clone(&self.open);
+        Box::pin(async move {
+            let no_port = |error: io::Error| AuthError(format!("No port for the redirect: {error}"));
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(no_port)?;
+            let port = listener.local_addr().map_err(no_port)?.port();
+            let authorizing: Box<dyn Authorizing> = Box::new(Receiver { listener, port, open });
+            Ok(authorizing)
+        })
+    }
+}
+
+struct Receiver {
+    listener: TcpListener,
+    port: u16,
+    open: Open,
+}
+
+impl Authorizing for Receiver {
+    fn redirect_uri(&self) -> String {
+        format!("http://127.0.0.1:{}{PATH}", self.port)
+    }
+
+    fn visit(self: Box<Self>, url: String) -> Task<Result<String, AuthError>> {
+        Box::pin(async move {
+            if let Err(error) = (self.open)(&url) {
+                tracing::warn!(target: "trunkline", "no browser could be opened ({error}): visit {url}");
+            }
+            loop {
+                let accepted = self.listener.accept().await;
+                let (stream, _) = accepted.map_err(|error| AuthError(format!("No redirect was received: {error}")))?;
+                // Browsers connect ahead, and ask for icons.
+                if let Ok(Some(query)) = tokio::time::timeout(REQUEST_WITHIN, answer(stream)).await {
+                    return Ok(query);
+                }
+            }
+        })
+    }
+}
+
+/// Answers one request; gives the query of the redirect.
+async fn answer(mut stream: TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|window| window == b"\r\n\r\n") {
+        if head.len() > MAX_REQUEST || stream.read_buf(&mut head).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let line = String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next()?).into_owned();
+    let query = line.strip_prefix("GET ").and_then(|rest| rest.split(' ').next()).and_then(|target| {
+        let (path, query) = target.split_once('?')?;
+        (path == PATH).then(|| query.to_owned())
+    });
+    let (status, page) = if query.is_some() { ("200 OK", PAGE) } else { ("404 Not Found", "") };
+    let text = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
+        page.len()
+    );
+    // The redirect counts, even if the browser is gone.
+    let _ = stream.write_all(text.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    query
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_redirect_is_received_and_nothing_else() {
+        let handler = LoopbackHandler::with_opener(|url| {
+            let url = url.to_owned();
+            tokio::spawn(async move {
+                for target in ["/favicon.ico", "/callback", "/callback?code=a%20b&state=s"] {
+                    let mut stream = TcpStream::connect(&url).await.unwrap();
+                    stream.write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.unwrap();
+                    let mut text = String::new();
+                    stream.read_to_string(&mut text).await.unwrap();
+                    assert_eq!(text.starts_with("HTTP/1.1 200"), target.contains('?'), "{target}: {text}");
+                }
+            });
+            Err(io::Error::other("no browser"))
+        });
+        let authorizing = handler.begin().await.unwrap();
+        let uri = authorizing.redirect_uri();
+        let address = uri.strip_prefix("http://").unwrap().strip_suffix(PATH).unwrap().to_owned();
+        assert_eq!(authorizing.visit(address).await.unwrap(), "code=a%20b&state=s");
+    }
+}

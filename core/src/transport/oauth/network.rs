@@ -1,0 +1,232 @@
+//! The network of a client's authorization, which does not lead into private networks on the word of a server.
+
+use super::super::http_fetch::{DEADLINE, bounded};
+use crate::{
+    auth::{AuthNetwork, FetchError, Reach},
+    runtime::Task,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+use reqwest::{
+    Client, Url,
+    dns::{Addrs, Name, Resolve, Resolving},
+    redirect,
+};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::{Arc, OnceLock},
+};
+
+/// The variables that name a proxy: it connects in our place, and its own address is private more often than not.
+const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+/// Makes requests over the network: without redirects, within five seconds, half a megabyte at most. Where only public
+/// addresses may be reached, the addresses that are connected to are checked, not only names (SEC-11, SEC-13, SEC-14).
+#[derive(Clone, Default)]
+pub struct HttpNetwork {
+    clients: Arc<Clients>,
+}
+
+type Made = OnceLock<Result<Client, String>>;
+
+#[derive(Default)]
+struct Clients {
+    public: Made,
+    anywhere: Made,
+    /// For this machine, which no proxy leads to.
+    here: Made,
+}
+
+impl HttpNetwork {
+    fn client(&self, reach: Reach, host: Host) -> Result<Client, FetchError> {
+        let made = match (reach, host) {
+            (Reach::Public, _) => &self.clients.public,
+            (_, Host::Here) => &self.clients.here,
+            _ => &self.clients.anywhere,
+        };
+        let client = made.get_or_init(|| {
+            let mut builder = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE);
+            if reach == Reach::Public {
+                if PROXIES.iter().all(|name| std::env::var_os(name).is_none()) {
+                    builder = builder.dns_resolver(Arc::new(PublicOnly));
+                }
+            } else if host == Host::Here {
+                builder = builder.no_proxy();
+            }
+            builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
+        });
+        client.clone().map_err(FetchError)
+    }
+}
+
+impl AuthNetwork for HttpNetwork {
+    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> Task<Result<Response<Bytes>, FetchError>> {
+        let network = self.clone();
+        Box::pin(async move {
+            let place = request.uri().to_string();
+            let failed = |text: &str| FetchError(format!("{place} {text}"));
+            let host = Host::of(&Url::parse(&place).map_err(|_| failed("is no URL"))?);
+            if reach == Reach::Public && matches!(host, Host::Here | Host::Private) {
+                return Err(failed("is in a private network, and the server that named it is not: it is not asked"));
+            }
+            let client = network.client(reach, host)?;
+            let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
+            bounded(client, request, &place).await
+        })
+    }
+
+    fn reach_of(&self, url: &str) -> Task<Reach> {
+        let url = Url::parse(url).ok();
+        Box::pin(async move {
+            let Some(url) = url else { return Reach::Public };
+            let is_private = match Host::of(&url) {
+                Host::Here | Host::Private => true,
+                Host::Public => false,
+                Host::Named => {
+                    let host = url.host_str().unwrap_or_default().to_owned();
+                    let found = tokio::time::timeout(DEADLINE, tokio::net::lookup_host((host, 0))).await;
+                    found.is_ok_and(|found| found.is_ok_and(|mut found| found.all(|it| is_private(it.ip()))))
+                }
+            };
+            if is_private { Reach::Anywhere } else { Reach::Public }
+        })
+    }
+}
+
+/// The host of a URL, as far as it tells without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Host {
+    /// This machine.
+    Here,
+    /// An address of a private network.
+    Private,
+    /// A public address.
+    Public,
+    /// A name.
+    Named,
+}
+
+impl Host {
+    fn of(url: &Url) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        match bare.parse::<IpAddr>() {
+            Ok(address) if address.is_loopback() => Self::Here,
+            Ok(address) if is_private(address) => Self::Private,
+            Ok(_) => Self::Public,
+            Err(_) if bare.eq_ignore_ascii_case("localhost") || bare.ends_with(".localhost") => Self::Here,
+            Err(_) => Self::Named,
+        }
+    }
+}
+
+/// Finds addresses, but no private ones.
+struct PublicOnly;
+
+impl Resolve for PublicOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            if found.iter().any(|address| is_private(address.ip())) {
+                let text = "it is in a private network, and the server that named it is not";
+                return Err(std::io::Error::other(text).into());
+            }
+            let found: Addrs = Box::new(found.into_iter());
+            Ok(found)
+        })
+    }
+}
+
+/// Returns whether an address is not of the public internet: private, of this machine, of this link, or of no host at all.
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_private_v4(address),
+        IpAddr::V6(address) => is_private_v6(address),
+    }
+}
+
+fn is_private_v4(address: Ipv4Addr) -> bool {
+    let [first, second, third, _] = address.octets();
+    address.is_private()
+        || address.is_loopback()
+        || address.is_link_local()
+        || address.is_multicast()
+        || address.is_broadcast()
+        || first == 0
+        || first >= 240
+        // Carriers' own (RFC 6598), protocol assignments (RFC 6890), benchmarks (RFC 2544).
+        || (first == 100 && (64..128).contains(&second))
+        || (first == 192 && second == 0 && third == 0)
+        || (first == 198 && (18..20).contains(&second))
+}
+
+fn is_private_v6(address: Ipv6Addr) -> bool {
+    let segments = address.segments();
+    // Addresses that stand for IPv4 ones: mapped, compatible, NAT64 (RFC 6052), 6to4 (RFC 3056).
+    let [high, low] = match segments {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            [high, low]
+        }
+        _ => {
+            return address.is_multicast() || segments[0] & 0xfe00 == 0xfc00 || segments[0] & 0xffc0 == 0xfe80;
+        }
+    };
+    is_private_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sec_11_and_sec_13_private_addresses_are_known_in_all_their_forms() {
+        for address in [
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "127.0.0.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "100.64.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "::",
+            "fe80::1",
+            "fd00::1",
+            "ff02::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a9fe:a9fe",
+            "2002:7f00:1::",
+        ] {
+            assert!(is_private(address.parse().unwrap()), "{address}");
+        }
+        for address in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+        {
+            assert!(!is_private(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    #[tokio::test]
+    async fn sec_11_to_sec_14_a_public_server_does_not_lead_into_private_networks() {
+        let network = HttpNetwork::default();
+        for url in [
+            "http://127.0.0.1:1/",
+            "http://localhost:1/",
+            "https://10.0.0.1/",
+            "https://[::ffff:10.0.0.1]/",
+            "https://2130706433/",
+        ] {
+            let request = Request::get(url).body(Bytes::new()).unwrap();
+            let error = network.fetch(request, Reach::Public).await.unwrap_err();
+            assert!(error.0.contains("private network"), "{error}");
+        }
+        // Names are checked by the addresses that they lead to.
+        let name: Name = "localhost".parse().unwrap();
+        assert!(PublicOnly.resolve(name).await.is_err());
+        for url in ["http://127.0.0.1:1/", "http://localhost/mcp#unix:/run/x", "https://192.168.0.1/mcp"] {
+            assert_eq!(network.reach_of(url).await, Reach::Anywhere, "{url}");
+        }
+        assert_eq!(network.reach_of("https://8.8.8.8/mcp").await, Reach::Public);
+    }
+}

@@ -1,0 +1,189 @@
+//! From the server to its authorization server, and the client's identity there.
+
+use super::world::{CALLBACK, World, oauth};
+use serde_json::json;
+use trunkline::auth::{MemoryStore, OAuth};
+
+async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
+    let world = World::with(change).await;
+    world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    world
+}
+
+/// AUC-01, AUC-02, AUC-03, AUC-26, AUC-28, AUC-29, AUC-31, AUC-34, AUC-35: the whole way, with every parameter that belongs to it.
+#[tokio::test]
+async fn auc_01_to_03_and_auc_26_to_35_a_client_is_authorized() {
+    let world = connects(|_| {}).await;
+    let resource = world.url();
+    let asked = &world.seen("/authorize")[0];
+    for (name, value) in [
+        ("response_type", "code"),
+        ("client_id", "registered-1"),
+        ("redirect_uri", CALLBACK),
+        ("code_challenge_method", "S256"),
+        ("resource", resource.as_str()),
+    ] {
+        assert_eq!(asked[name], value);
+    }
+    assert!(asked["state"].len() >= 32 && !asked.contains_key("scope"));
+    let token = &world.seen("/token")[0];
+    for (name, value) in [
+        ("grant_type", "authorization_code"),
+        ("code", "the-code"),
+        ("client_id", "registered-1"),
+        ("redirect_uri", CALLBACK),
+        ("resource", resource.as_str()),
+    ] {
+        assert_eq!(token[name], value);
+    }
+    let challenge = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, token["code_verifier"].as_bytes());
+    assert_eq!(asked["code_challenge"], super::super::server::encode(challenge));
+    let requests = world.seen("/mcp");
+    assert_eq!(requests[0]["authorization"], "");
+    assert!(requests[1..].iter().all(|request| request["authorization"] == "Bearer token-1"), "{requests:?}");
+}
+
+/// AUC-13: documents are asked for with the revision.
+#[tokio::test]
+async fn auc_06_to_08_and_auc_13_metadata_is_found_at_each_of_its_places() {
+    for (resource, metadata, issuer) in [
+        ("/.well-known/oauth-protected-resource/mcp", "/.well-known/openid-configuration", "{url}"),
+        ("/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server/tenant", "{url}/tenant"),
+        ("/.well-known/oauth-protected-resource", "/.well-known/openid-configuration/tenant", "{url}/tenant"),
+        ("/.well-known/oauth-protected-resource", "/tenant/.well-known/openid-configuration", "{url}/tenant"),
+    ] {
+        let world = World::with(|habits| {
+            habits.resource_path = resource;
+            habits.metadata_path = metadata;
+            habits.metadata = json!({"issuer": issuer});
+        })
+        .await;
+        let issuer = issuer.replace("{url}", &world.origin);
+        world.habits().resource = json!({"authorization_servers": [issuer]});
+        world.connect(&oauth(MemoryStore::new())).await.unwrap();
+        assert_eq!(world.seen(metadata)[0]["revision"], "2026-07-28");
+    }
+}
+
+#[tokio::test]
+async fn auc_03_the_place_that_the_challenge_names_comes_first() {
+    let world = connects(|habits| {
+        habits.challenge = r#"resource_metadata="{url}/elsewhere""#.into();
+        habits.resource_path = "/elsewhere";
+    })
+    .await;
+    assert!(!world.paths().iter().any(|path| path.contains("protected-resource")));
+}
+
+#[tokio::test]
+async fn auc_05_and_auc_11_servers_of_2025_03_26_have_their_metadata_at_the_root() {
+    let world = connects(|habits| {
+        habits.resource_path = "";
+        habits.metadata = json!({"token_endpoint": "{url}/token"});
+    })
+    .await;
+    assert_eq!(world.seen("/authorize")[0]["resource"], world.url());
+}
+
+#[tokio::test]
+async fn auc_12_without_any_metadata_the_endpoints_have_known_names() {
+    let world = connects(|habits| (habits.resource_path, habits.metadata_path) = ("", "")).await;
+    assert_eq!(world.seen("/register").len(), 1);
+    assert_eq!(world.seen("/token").len(), 1);
+}
+
+#[tokio::test]
+async fn auc_09_and_auc_10_and_auc_30_and_auc_33_foreign_metadata_is_not_used() {
+    for (resource, metadata, why) in [
+        (json!({"resource": "https://evil.example/mcp"}), json!({}), "another resource"),
+        (json!({"resource": null}), json!({}), "another resource"),
+        (json!({"authorization_servers": []}), json!({}), "names no authorization server"),
+        (json!({}), json!({"issuer": "https://evil.example"}), "not used"),
+        (json!({}), json!({"issuer": "{url}/"}), "not used"),
+        (json!({}), json!({"code_challenge_methods_supported": null}), "PKCE"),
+        (json!({}), json!({"code_challenge_methods_supported": ["plain"]}), "PKCE"),
+        (json!({}), json!({"authorization_endpoint": "javascript:alert(1)"}), "https"),
+        (json!({}), json!({"registration_endpoint": "http://auth.example/register"}), "https"),
+        (json!({}), json!({"token_endpoint": null}), "token_endpoint"),
+    ] {
+        let (world, error) = World::refused(|habits| {
+            habits.resource = resource.clone();
+            habits.metadata = metadata.clone();
+        })
+        .await;
+        assert!(error.contains(why), "{resource} {metadata}: {error}");
+        assert!(world.seen("/token").is_empty());
+        // One refusal, and no second attempt in another era.
+        assert_eq!(world.seen("/mcp").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn auc_18_to_20_and_auc_47_the_registration_says_what_the_client_is() {
+    let world = connects(|_| {}).await;
+    let asked = &world.seen("/register")[0];
+    for (name, value) in [
+        ("application_type", r#""native""#),
+        ("grant_types", r#"["authorization_code","refresh_token"]"#),
+        ("redirect_uris", r#"["http://127.0.0.1:9/callback"]"#),
+        ("token_endpoint_auth_method", r#""none""#),
+    ] {
+        assert_eq!(asked[name], value);
+    }
+}
+
+#[tokio::test]
+async fn auc_21_a_refused_registration_is_reported() {
+    let (_, error) = World::refused(|habits| {
+        habits.registered = json!({"error": "invalid_redirect_uri", "error_description": "not\u{1b}[31m here"});
+    })
+    .await;
+    assert!(error.contains("invalid_redirect_uri: not[31m here") && error.contains(CALLBACK), "{error}");
+}
+
+#[tokio::test]
+async fn auc_14_to_17_and_auc_22_clients_that_are_known_are_not_registered() {
+    let document = "https://agent.example/client.json";
+    let id = |auth: OAuth| auth.with_client_metadata_url(document).unwrap();
+    for (auth, supported, client) in [
+        (id(oauth(MemoryStore::new())), true, document),
+        (id(oauth(MemoryStore::new())), false, "registered-1"),
+        (id(oauth(MemoryStore::new())).with_client_id("given"), true, "given"),
+    ] {
+        let world =
+            World::with(|habits| habits.metadata = json!({"client_id_metadata_document_supported": supported})).await;
+        world.connect(&auth).await.unwrap();
+        assert_eq!(world.seen("/authorize")[0]["client_id"], client);
+        assert_eq!(world.seen("/register").is_empty(), client != "registered-1");
+    }
+    for url in ["http://agent.example/client.json", "https://agent.example", "https://agent.example/", "x"] {
+        assert!(oauth(MemoryStore::new()).with_client_metadata_url(url).is_err(), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn auc_25_a_given_client_is_not_shown_to_another_issuer() {
+    let world = World::new().await;
+    let auth = oauth(MemoryStore::new()).with_client_id("given").with_issuer("https://auth.example");
+    let error = world.connect(&auth).await.err().unwrap().to_string();
+    assert!(error.contains("https://auth.example") && error.contains("given"), "{error}");
+    assert!(world.seen("/authorize").is_empty() && world.seen("/token").is_empty());
+}
+
+#[tokio::test]
+async fn auc_23_and_auc_24_at_a_new_authorization_server_the_client_registers_anew() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r"})).await;
+    let auth = oauth(MemoryStore::new());
+    let client = world.connect(&auth).await.unwrap();
+    {
+        let mut habits = world.habits();
+        habits.valid.clear();
+        habits.metadata_path = "/.well-known/oauth-authorization-server/new";
+        habits.metadata = json!({"issuer": "{url}/new"});
+        habits.resource = json!({"authorization_servers": [format!("{}/new", world.origin)]});
+    }
+    client.list_tools().await.unwrap();
+    let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
+    assert_eq!(clients, ["registered-1", "registered-2"]);
+    assert!(world.seen("/token").iter().all(|form| form["grant_type"] == "authorization_code"));
+}

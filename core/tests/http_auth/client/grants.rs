@@ -1,0 +1,208 @@
+//! Grants without a login page, the client's authentication, and tokens that are bound to a key.
+
+use super::world::{World, claims, oauth};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use trunkline::auth::{Algorithm, AuthError, EnterpriseManaged, MemoryStore, SigningKey};
+
+/// A key as programs have it.
+fn pem() -> String {
+    use aws_lc_rs::{rand::SystemRandom, signature};
+    let document =
+        signature::EcdsaKeyPair::generate_pkcs8(&signature::ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+    format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(document.unwrap().as_ref()))
+}
+
+#[tokio::test]
+async fn xau_05_to_08_and_xau_12_and_xau_13_client_credentials_with_a_secret() {
+    let world = World::with(|habits| {
+        habits.metadata = json!({"token_endpoint_auth_methods_supported": ["client_secret_basic"],
+            "code_challenge_methods_supported": null});
+        habits.challenge = r#"scope="run""#.into();
+        habits.token = json!({"refresh_token": "unused"});
+    })
+    .await;
+    let auth = oauth(MemoryStore::new()).with_client_id("id").with_client_secret("s:").client_credentials();
+    let client = world.connect(&auth).await.unwrap();
+    let form = &world.seen("/token")[0];
+    assert_eq!(form["authorization"], format!("Basic {}", STANDARD.encode("id:s%3A")));
+    let members = [("grant_type", "client_credentials"), ("resource", &world.url()), ("scope", "run")];
+    assert!(members.into_iter().all(|(name, value)| form[name] == value), "{form:?}");
+    // XAU-03
+    let extensions = r#"{"io.modelcontextprotocol/oauth-client-credentials":{}}"#;
+    assert_eq!(world.seen("/mcp")[0]["extensions"], extensions);
+    // A rejected token: the grant again.
+    world.habits().valid.clear();
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/token")[1]["grant_type"], "client_credentials");
+    assert!(world.seen("/register").is_empty() && world.seen("/authorize").is_empty());
+}
+
+#[tokio::test]
+async fn xau_06_and_xau_09_to_11_client_credentials_with_an_assertion() {
+    let methods = json!({"token_endpoint_auth_methods_supported": ["client_secret_basic", "private_key_jwt"],
+        "token_endpoint_auth_signing_alg_values_supported": ["ES256"]});
+    let world = World::with(|habits| habits.metadata = methods).await;
+    let auth = || {
+        let key = SigningKey::from_pem(&pem(), Algorithm::Es256).unwrap();
+        oauth(MemoryStore::new())
+            .with_client_id("id")
+            .with_client_secret("s")
+            .with_signing_key(key)
+            .client_credentials()
+    };
+    world.connect(&auth()).await.unwrap();
+    let form = &world.seen("/token")[0];
+    assert_eq!(form["client_assertion_type"], "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+    let claims = claims(&form["client_assertion"]);
+    assert_eq!((&claims["iss"], &claims["sub"], &claims["aud"]), (&json!("id"), &json!("id"), &json!(world.origin)));
+    assert!(claims["exp"].as_u64() > claims["iat"].as_u64() && claims["jti"].is_string());
+    assert!(!form.contains_key("authorization") && !form.contains_key("client_secret"));
+    let world = World::with(|habits| {
+        habits.metadata = json!({"token_endpoint_auth_signing_alg_values_supported": ["RS256"],
+            "token_endpoint_auth_methods_supported": ["private_key_jwt"]});
+    })
+    .await;
+    let error = world.connect(&auth()).await.err().unwrap().to_string();
+    assert!(error.contains("RS256") && error.contains("ES256"), "{error}");
+}
+
+#[tokio::test]
+async fn auc_18_registered_secrets_are_used_as_the_server_wants() {
+    for (method, in_body) in [("client_secret_basic", false), ("client_secret_post", true)] {
+        let world = World::with(|habits| {
+            habits.metadata = json!({"token_endpoint_auth_methods_supported": [method]});
+            habits.registered = json!({"client_secret": "secret"});
+        })
+        .await;
+        world.connect(&oauth(MemoryStore::new())).await.unwrap();
+        let form = &world.seen("/token")[0];
+        assert_eq!(form.get("client_secret").map(String::as_str), in_body.then_some("secret"));
+        assert_eq!(form.contains_key("authorization"), !in_body);
+    }
+}
+
+#[tokio::test]
+async fn xau_15_to_23_an_identity_provider_grants_access() {
+    let world = World::with(|habits| {
+        habits.metadata = json!({"token_endpoint_auth_methods_supported": ["client_secret_basic"]});
+        habits.token = json!({"issued_token_type": "urn:ietf:params:oauth:token-type:id-jag"});
+    })
+    .await;
+    let provider = || {
+        let provider = EnterpriseManaged::new(format!("{}/token", world.origin), "idp-client", || async {
+            Ok("the-id-token".to_owned())
+        });
+        oauth(MemoryStore::new())
+            .with_client_id("id")
+            .with_client_secret("s")
+            .enterprise_managed(provider.with_client_secret("idp-secret"))
+    };
+    world.connect(&provider()).await.unwrap();
+    let [exchange, grant] = &world.seen("/token")[..] else { panic!() };
+    for (name, value) in [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+        ("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag"),
+        ("subject_token", "the-id-token"),
+        ("subject_token_type", "urn:ietf:params:oauth:token-type:id_token"),
+        ("audience", &world.origin),
+        ("resource", &world.url()),
+        ("authorization", &format!("Basic {}", STANDARD.encode("idp-client:idp-secret"))),
+    ] {
+        assert_eq!(exchange[name], value);
+    }
+    for (name, value) in [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+        ("assertion", "token-1"),
+        ("authorization", &format!("Basic {}", STANDARD.encode("id:s"))),
+    ] {
+        assert_eq!(grant[name], value);
+    }
+    // XAU-21, XAU-31
+    world.habits().token = json!({});
+    let error = world.connect(&provider()).await.err().unwrap().to_string();
+    assert!(error.contains("instead of an ID-JAG"), "{error}");
+    world.habits().refusals = vec![(400, json!({"error": "invalid_grant"}))];
+    let error = world.connect(&provider()).await.err().unwrap().to_string();
+    assert!(error.contains("invalid_grant") && error.contains("sign on"), "{error}");
+}
+
+/// XAU-33, XAU-34, XAU-36 to XAU-38, XAU-40
+#[tokio::test]
+async fn xau_33_to_40_a_workload_shows_its_own_token() {
+    let world = World::new().await;
+    let (issuer, url) = (world.origin.clone(), world.url());
+    let auth = || {
+        let (issuer, url) = (issuer.clone(), url.clone());
+        oauth(MemoryStore::new()).workload_identity(move |request| {
+            let fits =
+                request.issuer == issuer && request.resource == url && request.token_endpoint.ends_with("/token");
+            async move { if fits { Ok("workload-jwt".to_owned()) } else { Err(AuthError("wrong facts".to_owned())) } }
+        })
+    };
+    world.connect(&auth()).await.unwrap();
+    let form = &world.seen("/token")[0];
+    assert_eq!((form["assertion"].as_str(), form["resource"].as_str()), ("workload-jwt", &*url));
+    assert!(!form.contains_key("client_id") && !form.contains_key("authorization"));
+    assert!(world.seen("/register").is_empty());
+    for code in ["invalid_grant", "invalid_scope", "unauthorized_client"] {
+        let before = world.seen("/token").len();
+        world.habits().refusals = vec![(400, json!({"error": code}))];
+        let error = world.connect(&auth()).await.err().unwrap().to_string();
+        assert!(error.contains(code), "{error}");
+        assert_eq!(world.seen("/token").len(), before + 1);
+    }
+    world.habits().metadata = json!({"grant_types_supported": ["authorization_code"]});
+    let before = world.seen("/token").len();
+    assert!(world.connect(&auth()).await.err().unwrap().to_string().contains("jwt-bearer"));
+    assert_eq!(world.seen("/token").len(), before);
+}
+
+#[tokio::test]
+async fn xau_42_to_54_tokens_are_bound_to_a_key_and_nonces_are_honoured() {
+    let world = World::with(|habits| {
+        habits.nonces = true;
+        habits.token = json!({"refresh_token": "r"});
+    })
+    .await;
+    let store = MemoryStore::new();
+    let client = world.connect(&oauth(store.clone()).with_dpop(true)).await.unwrap();
+    client.list_tools().await.unwrap();
+    // A nonce challenge and the repetition, once at each server.
+    assert_eq!(world.seen("/token").len(), 2);
+    let requests: Vec<_> =
+        world.seen("/mcp").into_iter().filter(|request| !request["authorization"].is_empty()).collect();
+    let initializations = requests.iter().filter(|request| request["method"] == "initialize").count();
+    assert!((1..=2).contains(&initializations), "{requests:?}");
+    let mut ids: Vec<_> = requests.iter().map(|request| claims(&request["dpop"])["jti"].to_string()).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), requests.len());
+    assert!(requests.iter().all(|request| request["authorization"].starts_with("DPoP token-")));
+    let proof = claims(&requests[0]["dpop"]);
+    assert_eq!((&proof["htm"], &proof["htu"]), (&json!("POST"), &json!(world.url())));
+    assert!(proof["ath"].is_string());
+    assert!(world.seen("/authorize")[0]["dpop_jkt"].len() > 40);
+    // A later run has the same key, and the refresh a proof, too.
+    let again = world.connect(&oauth(store).with_dpop(true)).await.unwrap();
+    world.habits().valid.clear();
+    again.list_tools().await.unwrap();
+    let last = world.seen("/token").pop().unwrap();
+    assert_eq!(last["grant_type"], "refresh_token");
+    assert!(last.contains_key("dpop"));
+    assert_eq!(world.seen("/authorize").len(), 1);
+}
+
+#[tokio::test]
+async fn xau_48_and_xau_49_and_xau_56_bound_and_unbound_are_not_mixed_up() {
+    let world = World::with(|habits| habits.token = json!({"token_type": "Bearer"})).await;
+    let error = world.connect(&oauth(MemoryStore::new()).with_dpop(true)).await.err().unwrap().to_string();
+    assert!(error.contains("instead of DPoP"), "{error}");
+    world.habits().metadata = json!({"dpop_signing_alg_values_supported": ["EdDSA"]});
+    let error = world.connect(&oauth(MemoryStore::new()).with_dpop(true)).await.err().unwrap().to_string();
+    assert!(error.contains("ES256"), "{error}");
+    let (world, error) =
+        World::refused(|habits| habits.resource = json!({"dpop_bound_access_tokens_required": true})).await;
+    assert!(error.contains("turn DPoP on"), "{error}");
+    assert!(world.seen("/authorize").is_empty());
+}

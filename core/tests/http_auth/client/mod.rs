@@ -1,0 +1,7 @@
+//! OAuth of a client, from the first refusal to the last renewal.
+
+mod discovery;
+mod grants;
+mod scopes;
+mod tokens;
+mod world;

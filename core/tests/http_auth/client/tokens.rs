@@ -1,0 +1,153 @@
+//! Tokens that are kept, renewed and refused.
+
+use super::world::{World, oauth};
+use serde_json::json;
+use trunkline::{
+    Client, ClientOptions,
+    auth::{AccessToken, AuthError, FileStore, MemoryStore, TokenStore},
+};
+
+#[tokio::test]
+async fn auc_46_tokens_of_an_earlier_run_are_used() {
+    let (world, store) = (World::new().await, MemoryStore::new());
+    world.connect(&oauth(store.clone())).await.unwrap();
+    world.connect(&oauth(store)).await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 1);
+    assert_eq!(world.seen("/mcp").iter().filter(|request| request["authorization"].is_empty()).count(), 1);
+}
+
+#[tokio::test]
+async fn tokens_are_renewed_before_they_end_and_once_for_all_requests() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1", "expires_in": 10})).await;
+    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    // `initialized` and what follows find a token that ends soon, and renew it.
+    world.habits().token = json!({"expires_in": 3600});
+    let calls: Vec<_> = (0..20)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.list_tools().await.unwrap() })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap();
+    }
+    let renewals: Vec<_> =
+        world.seen("/token").into_iter().filter(|form| form["grant_type"] == "refresh_token").collect();
+    assert!((1..=2).contains(&renewals.len()), "{renewals:?}");
+    assert_eq!((renewals[0]["refresh_token"].as_str(), renewals[0]["resource"].as_str()), ("r1", &*world.url()));
+    assert_eq!(world.seen("/authorize").len(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_token_is_renewed_and_only_a_void_refresh_token_leads_to_a_login() {
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
+    let store = MemoryStore::new();
+    let client = world.connect(&oauth(store.clone())).await.unwrap();
+    world.habits().valid.clear();
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 1);
+    // An error that may pass: nothing is forgotten, and nobody is asked.
+    {
+        let mut habits = world.habits();
+        habits.valid.clear();
+        habits.refusals = vec![(503, json!({"error": "temporarily_unavailable"}))];
+    }
+    let error = client.list_tools().await.unwrap_err().to_string();
+    assert!(error.contains("temporarily_unavailable"), "{error}");
+    assert_eq!(world.seen("/authorize").len(), 1);
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 1);
+    {
+        let mut habits = world.habits();
+        habits.valid.clear();
+        habits.refusals = vec![(400, json!({"error": "invalid_grant"}))];
+    }
+    client.list_tools().await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 2);
+}
+
+#[tokio::test]
+async fn many_refused_requests_lead_to_one_login() {
+    let world = World::new().await;
+    let client = world.connect(&oauth(MemoryStore::new())).await.unwrap();
+    world.habits().valid.clear();
+    let calls: Vec<_> = (0..20)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.list_tools().await.unwrap() })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap();
+    }
+    assert_eq!(world.seen("/authorize").len(), 2);
+}
+
+/// A token that another process has renewed is taken over.
+#[tokio::test]
+async fn processes_that_share_a_store_renew_a_token_once() {
+    let folder = std::env::temp_dir().join(format!("trunkline-tokens-{}", std::process::id()));
+    let world = World::with(|habits| habits.token = json!({"refresh_token": "r1"})).await;
+    let (one, other) = (oauth(FileStore::new(&folder)), oauth(FileStore::new(&folder)));
+    let one = world.connect(&one).await.unwrap();
+    let other = world.connect(&other).await.unwrap();
+    world.habits().valid.clear();
+    let (first, second) = tokio::join!(one.list_tools(), other.list_tools());
+    first.unwrap();
+    second.unwrap();
+    let renewals = world.seen("/token").into_iter().filter(|form| form["grant_type"] == "refresh_token").count();
+    assert_eq!(renewals, 1);
+    assert_eq!(world.seen("/authorize").len(), 1);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_the_new_token_does_not_ask_the_user_forever() {
+    let (world, error) = World::refused(|habits| habits.token = json!({"access_token": "other"})).await;
+    assert!(error.contains("just now"), "{error}");
+    assert_eq!(world.seen("/authorize").len(), 1);
+}
+
+#[tokio::test]
+async fn tokens_that_no_header_carries_and_other_types_are_refused() {
+    for (token, why) in [
+        (json!({"access_token": "a\r\nX: y"}), "no header"),
+        (json!({"access_token": ""}), "no header"),
+        (json!({"token_type": "mac"}), "instead of Bearer"),
+        (json!({"access_token": null}), "no token"),
+    ] {
+        let (_, error) = World::refused(|habits| habits.token = token).await;
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// AUC-32: in the header, as every token.
+#[tokio::test]
+async fn auc_31_and_auc_32_tokens_of_the_program_are_sent() {
+    let world = World::with(|habits| habits.valid = vec![("mine-2".into(), String::new())]).await;
+    let count = std::sync::atomic::AtomicUsize::new(1);
+    let asked = AccessToken::from_fn(move |request| {
+        if request.refused {
+            count.store(2, std::sync::atomic::Ordering::SeqCst);
+        }
+        let token = format!("mine-{}", count.load(std::sync::atomic::Ordering::SeqCst));
+        async move { if request.url.ends_with("/mcp") { Ok(token) } else { Err(AuthError(request.url)) } }
+    });
+    let client = Client::connect_with(world.url(), ClientOptions::default().with_auth(asked), ()).await.unwrap();
+    client.list_tools().await.unwrap();
+    let fixed = ClientOptions::default().with_auth(AccessToken::new("mine-2"));
+    Client::connect_with(world.url(), fixed, ()).await.unwrap();
+    let wrong = ClientOptions::default().with_auth(AccessToken::new("wrong"));
+    assert!(Client::connect_with(world.url(), wrong, ()).await.is_err());
+    assert!(world.paths().iter().all(|path| path == "/mcp"));
+}
+
+#[tokio::test]
+async fn what_a_store_holds_of_others_or_in_pieces_is_not_used() {
+    let (world, store) = (World::new().await, MemoryStore::new());
+    store.set(&format!("server {}", world.url()), "{").await.unwrap();
+    world.connect(&oauth(store.clone())).await.unwrap();
+    world.connect(&oauth(store).with_client_id("another")).await.unwrap();
+    let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
+    assert_eq!(clients, ["registered-1", "another"]);
+}

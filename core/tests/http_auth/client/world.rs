@@ -1,0 +1,284 @@
+//! An MCP server and its authorization server in one, with every habit that a test wants, and a user who agrees to everything.
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri},
+    response::{IntoResponse, Redirect, Response},
+    routing::{get, post},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+};
+use tokio::net::TcpListener;
+use trunkline::{
+    Client, ClientError, ClientOptions, RevisionChoice,
+    auth::{AuthError, HttpNetwork, MemoryStore, OAuth, RedirectHandler, TokenStore},
+};
+
+pub(super) const CALLBACK: &str = "http://127.0.0.1:9/callback";
+
+/// The parameters of requests, in the order in which they came: path and members.
+pub(super) type Seen = (String, HashMap<String, String>);
+
+pub(super) struct Habits {
+    /// Members to add to the metadata of server and authorization server, or to take away (null).
+    pub(super) resource: Value,
+    pub(super) metadata: Value,
+    /// Where the documents are; others are not found.
+    pub(super) resource_path: &'static str,
+    pub(super) metadata_path: &'static str,
+    /// The parameters of the challenge; `{url}` is this server.
+    pub(super) challenge: String,
+    /// The scope that a call needs; `{round}` is another one each time.
+    pub(super) call_scope: &'static str,
+    /// Parameters to add to the redirect, or to take away.
+    pub(super) redirect: Value,
+    /// The answers of the token endpoint, before it gives tokens.
+    pub(super) refusals: Vec<(u16, Value)>,
+    /// Members to add to the answer of the token endpoint.
+    pub(super) token: Value,
+    /// Members to add to the answer of the registration endpoint.
+    pub(super) registered: Value,
+    /// The nonces that proofs must have, at the endpoint and the token endpoint.
+    pub(super) nonces: bool,
+    /// Tokens that count.
+    pub(super) valid: Vec<(String, String)>,
+    pub(super) seen: Vec<Seen>,
+    issued: usize,
+}
+
+pub(super) struct World {
+    pub(super) origin: String,
+    habits: Arc<Mutex<Habits>>,
+}
+
+type Shared = State<(String, Arc<Mutex<Habits>>)>;
+
+impl World {
+    pub(super) async fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let habits = Habits {
+            resource: json!({}),
+            metadata: json!({}),
+            resource_path: "/.well-known/oauth-protected-resource/mcp",
+            metadata_path: "/.well-known/oauth-authorization-server",
+            challenge: String::new(),
+            call_scope: "",
+            redirect: json!({}),
+            refusals: Vec::new(),
+            token: json!({}),
+            registered: json!({}),
+            nonces: false,
+            valid: Vec::new(),
+            seen: Vec::new(),
+            issued: 0,
+        };
+        let habits = Arc::new(Mutex::new(habits));
+        let app = Router::new()
+            .route("/mcp", post(mcp))
+            .route("/authorize", get(authorize))
+            .route("/register", post(register))
+            .route("/token", post(token))
+            .fallback(documents)
+            .with_state((origin.clone(), Arc::clone(&habits)));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { origin, habits }
+    }
+
+    pub(super) async fn with(change: impl FnOnce(&mut Habits)) -> Self {
+        let world = Self::new().await;
+        change(&mut world.habits());
+        world
+    }
+
+    pub(super) fn habits(&self) -> MutexGuard<'_, Habits> {
+        self.habits.lock().unwrap()
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("{}/mcp", self.origin)
+    }
+
+    /// The requests to a path.
+    pub(super) fn seen(&self, path: &str) -> Vec<HashMap<String, String>> {
+        self.habits().seen.iter().filter(|(seen, _)| seen == path).map(|(_, members)| members.clone()).collect()
+    }
+
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.habits().seen.iter().map(|(path, _)| path.clone()).collect()
+    }
+
+    pub(super) async fn connect(&self, auth: &OAuth) -> Result<Client, ClientError> {
+        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth.clone());
+        Client::connect_with(self.url(), options, ()).await
+    }
+
+    /// Why a client of these habits cannot connect.
+    pub(super) async fn refused(change: impl FnOnce(&mut Habits)) -> (Self, String) {
+        let world = Self::with(change).await;
+        let error = world.connect(&oauth(MemoryStore::new())).await.err().expect("the connection was not refused");
+        (world, error.to_string())
+    }
+}
+
+pub(super) fn oauth(store: impl TokenStore) -> OAuth {
+    OAuth::with_parts(store, HttpNetwork::default(), RedirectHandler::new(CALLBACK, agree))
+}
+
+/// Visits the page and gives the redirect that it answers with.
+pub(super) async fn agree(url: String) -> Result<String, AuthError> {
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
+    let response = client.get(url).send().await.unwrap();
+    let location = response.headers().get("location").ok_or_else(|| AuthError("the page does not redirect".into()))?;
+    Ok(location.to_str().unwrap().to_owned())
+}
+
+fn merged(mut base: Value, changes: &Value, origin: &str) -> Value {
+    for (name, value) in changes.as_object().unwrap() {
+        base[name] = match value {
+            Value::String(text) => text.replace("{url}", origin).into(),
+            other => other.clone(),
+        };
+    }
+    let members: Map<_, _> =
+        base.as_object().unwrap().clone().into_iter().filter(|(_, value)| !value.is_null()).collect();
+    members.into()
+}
+
+/// A JSON answer.
+fn json_of(value: &Value) -> impl IntoResponse + use<> {
+    ([("content-type", "application/json")], value.to_string())
+}
+
+fn form(text: &[u8]) -> HashMap<String, String> {
+    url::form_urlencoded::parse(text).into_owned().collect()
+}
+
+async fn documents(State((origin, habits)): Shared, uri: Uri, headers: HeaderMap) -> Response {
+    let mut habits = habits.lock().unwrap();
+    let revision = headers.get("mcp-protocol-version").map(|it| it.to_str().unwrap().to_owned()).unwrap_or_default();
+    habits.seen.push((uri.path().to_owned(), HashMap::from([("revision".to_owned(), revision)])));
+    if uri.path() == habits.resource_path {
+        let document = json!({"resource": format!("{origin}/mcp"), "authorization_servers": [origin]});
+        return json_of(&merged(document, &habits.resource, &origin)).into_response();
+    }
+    if uri.path() == habits.metadata_path {
+        let document = json!({
+            "issuer": origin,
+            "authorization_endpoint": format!("{origin}/authorize"),
+            "token_endpoint": format!("{origin}/token"),
+            "registration_endpoint": format!("{origin}/register"),
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+        });
+        return json_of(&merged(document, &habits.metadata, &origin)).into_response();
+    }
+    StatusCode::NOT_FOUND.into_response()
+}
+
+async fn register(State((origin, habits)): Shared, body: Bytes) -> Response {
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let mut habits = habits.lock().unwrap();
+    let members = body.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+    habits.seen.push(("/register".into(), members));
+    if habits.registered["error"].is_string() {
+        return (StatusCode::BAD_REQUEST, json_of(&habits.registered)).into_response();
+    }
+    let number = habits.seen.iter().filter(|(path, _)| path == "/register").count();
+    let answer = json!({"client_id": format!("registered-{number}")});
+    (StatusCode::CREATED, json_of(&merged(answer, &habits.registered, &origin))).into_response()
+}
+
+async fn authorize(State((origin, habits)): Shared, uri: Uri) -> Redirect {
+    let query = form(uri.query().unwrap_or_default().as_bytes());
+    let mut habits = habits.lock().unwrap();
+    let answer = json!({"code": "the-code", "state": query["state"]});
+    let answer = merged(answer, &habits.redirect, &origin);
+    let parameters =
+        answer.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
+    let url = reqwest::Url::parse_with_params(&query["redirect_uri"], parameters).unwrap();
+    habits.seen.push(("/authorize".into(), query));
+    Redirect::to(url.as_str())
+}
+
+async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes) -> Response {
+    let mut form = form(&body);
+    let mut habits = habits.lock().unwrap();
+    for name in ["authorization", "dpop"] {
+        if let Some(value) = headers.get(name) {
+            form.insert(name.to_owned(), value.to_str().unwrap().to_owned());
+        }
+    }
+    let proof = form.get("dpop").map(|proof| claims(proof));
+    // The scopes that the user has agreed to.
+    let agreed = habits
+        .seen
+        .iter()
+        .rev()
+        .find(|(path, _)| path == "/authorize")
+        .and_then(|(_, query)| query.get("scope"))
+        .cloned();
+    let scope = form.get("scope").cloned().or(agreed).unwrap_or_default();
+    habits.seen.push(("/token".into(), form));
+    if habits.nonces && proof.as_ref().is_some_and(|claims| claims["nonce"] != "token-nonce") {
+        let body = json_of(&json!({"error": "use_dpop_nonce"}));
+        return (StatusCode::BAD_REQUEST, [("dpop-nonce", "token-nonce")], body).into_response();
+    }
+    if !habits.refusals.is_empty() {
+        let (status, body) = habits.refusals.remove(0);
+        return (StatusCode::from_u16(status).unwrap(), json_of(&body)).into_response();
+    }
+    habits.issued += 1;
+    let token = format!("token-{}", habits.issued);
+    habits.valid.push((token.clone(), scope));
+    let kind = if proof.is_some() { "DPoP" } else { "bearer" };
+    let answer = json!({"access_token": token, "token_type": kind});
+    json_of(&merged(answer, &habits.token, &origin)).into_response()
+}
+
+/// The claims of a JWT, unverified.
+pub(super) fn claims(token: &str) -> Value {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap()).unwrap()
+}
+
+async fn mcp(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes) -> Response {
+    let mut habits = habits.lock().unwrap();
+    let message: Value = serde_json::from_slice(&body).unwrap();
+    let method = message["method"].as_str().unwrap_or_default();
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
+    let (authorization, dpop) = (text("authorization"), text("dpop"));
+    let extensions = message["params"]["capabilities"]["extensions"].to_string();
+    let members = [("method", method), ("authorization", &authorization), ("dpop", &dpop), ("extensions", &extensions)];
+    habits.seen.push(("/mcp".into(), members.map(|(name, value)| (name.to_owned(), value.to_owned())).into()));
+    let challenge = |status, parameters: String| {
+        (status, [("www-authenticate", parameters), ("dpop-nonce", "mcp-nonce".to_owned())]).into_response()
+    };
+    let (scheme, token) = authorization.split_once(' ').unwrap_or_default();
+    let Some((_, granted)) = habits.valid.iter().find(|(valid, _)| valid == token) else {
+        let parameters = habits.challenge.replace("{url}", &origin);
+        return challenge(StatusCode::UNAUTHORIZED, format!("Bearer {parameters}").trim_end().to_owned());
+    };
+    if habits.nonces && scheme == "DPoP" && claims(&dpop)["nonce"] != "mcp-nonce" {
+        return challenge(StatusCode::UNAUTHORIZED, "DPoP error=\"use_dpop_nonce\"".into());
+    }
+    let needed = if method == "tools/call" { habits.call_scope } else { "" };
+    if !needed.is_empty() && !granted.split(' ').any(|scope| scope == needed) {
+        let needed = needed.replace("{round}", &format!("round-{}", habits.issued));
+        let parameters = format!("Bearer error=\"insufficient_scope\", scope=\"{needed}\"");
+        return challenge(StatusCode::FORBIDDEN, parameters);
+    }
+    let result = match method {
+        "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "world", "version": "1"}}),
+        "tools/list" => json!({"tools": []}),
+        "tools/call" => json!({"content": []}),
+        _ => return StatusCode::ACCEPTED.into_response(),
+    };
+    json_of(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).into_response()
+}
