@@ -84,11 +84,11 @@
 //! other tower stacks. [`auth::Authorization`] verifies access tokens, and [`Context::auth`] says whose they are.
 //!
 //! **Clients**: [`Client::connect`] takes a URL, a [`ChildCommand`] or a [`Server`] of the same process, which is how servers are
-//! tested.
+//! tested. [`Client::subscribe`] gives a stream of changes, on every revision.
 //!
 //! # Other crates in the API
 //!
-//! Signatures name types of `bytes`, `http`, `http-body`, `schemars`, `serde_json` and `tower-service` only. `schemars` and
+//! Signatures name types of `bytes`, `futures-core`, `http`, `http-body`, `schemars`, `serde_json` and `tower-service` only. `schemars` and
 //! `serde_json` are re-exported, so that a program can use the versions that this crate uses. Structs of the protocol are built
 //! with their constructors or with `..Default::default()`, because later revisions add fields. Structs of options are built with
 //! their setters, such as [`ServerOptions::with_page_size`], because later releases add options.
@@ -127,7 +127,7 @@ use trunkline_proto::http;
 pub use trunkline_proto::{engine, protocol};
 
 #[cfg(feature = "client")]
-pub use client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, RequestOptions};
+pub use client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, RequestOptions, Subscription};
 pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
 #[cfg(feature = "server")]

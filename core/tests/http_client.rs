@@ -24,7 +24,7 @@ use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
     engine::RevisionChoice,
-    protocol::{RawJson, Revision},
+    protocol::{RawJson, Revision, model::ChangeKind},
     runtime::Task,
     server::{Context, Params, Server, Tool, ToolDefinition},
     transport::HttpOptions,
@@ -649,6 +649,43 @@ async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_for_good() {
     let options = choose(RevisionChoice::Legacy).with_max_message_bytes(max_message_bytes);
     let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
     timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn http_48_a_session_in_place_of_a_lost_one_is_subscribed_again() {
+    let sessions = AtomicUsize::new(0);
+    let (subscribed, mut uris) = mpsc::unbounded_channel();
+    let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+        ("POST", "initialize") => {
+            let mut body = initialized(request, "2025-11-25");
+            body["result"]["capabilities"] = json!({"resources": {"subscribe": true}});
+            let session = sessions.fetch_add(1, Ordering::Relaxed);
+            let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n");
+            (0, http(200, &headers, &body.to_string()))
+        }
+        ("POST", "resources/subscribe") => {
+            let session = request.header("mcp-session-id").unwrap().to_owned();
+            let _ = subscribed.send((session, request.body["params"]["uri"].clone()));
+            (0, http(200, "Content-Type: application/json\r\n", &result(request, json!({})).to_string()))
+        }
+        ("POST", "tools/list") if request.header("mcp-session-id") == Some("s-0") => (0, http(404, "", "")),
+        ("POST", "tools/list") => {
+            let body = result(request, json!({"tools": []})).to_string();
+            (0, http(200, "Content-Type: application/json\r\n", &body))
+        }
+        ("POST", _) => (0, http(202, "", "")),
+        ("GET", _) => (0, http(405, "", "")),
+        _ => (0, http(200, "", "")),
+    })
+    .await;
+    let client = Client::connect_with(server.url.as_str(), choose(RevisionChoice::Legacy), ()).await.unwrap();
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    assert_eq!(uris.recv().await, Some(("s-0".to_owned(), json!("a:1"))));
+    request(&client, "tools/list").await.unwrap();
+    let again = timeout(PATIENCE, uris.recv()).await.expect("it was not subscribed again");
+    assert_eq!(again, Some(("s-1".to_owned(), json!("a:1"))));
+    assert_eq!(changes.next().await.unwrap().unwrap().kind, ChangeKind::Missed);
     client.close().await;
 }
 

@@ -682,6 +682,78 @@ export interface ListRootsResult {
   _meta?: JsonObject;
 }
 
+/** The changes that a subscription is for. At least one of them is named. */
+export interface SubscriptionFilter {
+  /** URIs of resources whose contents may change. */
+  resources?: string[];
+  /** The list of tools. */
+  tools?: boolean;
+  /** The list of prompts. */
+  prompts?: boolean;
+  /** The list of resources, and that of resource templates. */
+  resourceList?: boolean;
+  /** Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28). */
+  tasks?: string[];
+}
+
+/**
+ * The thing that changed.
+ *
+ * - `resource`: The contents of a resource.
+ * - `resourceList`: The list of resources or of resource templates.
+ * - `tools`: The list of tools.
+ * - `prompts`: The list of prompts.
+ * - `task`: A task.
+ * - `missed`: Anything that the subscription is for: changes may have been missed, because the
+ * stream from the server was lost and opened again, or because more changed than the program took.
+ */
+export type ChangeKind = "resource" | "resourceList" | "tools" | "prompts" | "task" | "missed";
+
+/**
+ * How far a task is.
+ *
+ * - `working`: It runs.
+ * - `input_required`: It waits for the client.
+ * - `completed`: It has a result.
+ * - `failed`: It has an error.
+ * - `cancelled`: It was cancelled.
+ */
+export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+
+/** A task as the extension shows it; for 2025-11-25 it is projected. */
+export interface Task {
+  /** The id, which cannot be guessed. */
+  taskId: string;
+  /** The status. */
+  status: TaskStatus;
+  /** The current step of the work, or the reason of its failure. */
+  statusMessage?: string;
+  /** The time of creation (ISO 8601). */
+  createdAt: string;
+  /** The time of the last change (ISO 8601). */
+  lastUpdatedAt: string;
+  /** How long it is kept after it was made, in milliseconds; without it, forever. */
+  ttlMs?: number;
+  /** The pause between two polls, in milliseconds. */
+  pollIntervalMs?: number;
+  /** The requests for input of the client, by key (`input_required`). */
+  inputRequests?: JsonObject;
+  /** The result of the request (`completed`). */
+  result?: unknown;
+  /** The JSON-RPC error of the request (`failed`). */
+  error?: JsonObject;
+}
+
+/** A change at the server, as a subscription gives it. */
+export interface Change {
+  /** The thing that changed. */
+  kind: ChangeKind;
+  /** The URI of the resource (`resource`); it may lie below the one that was subscribed to. */
+  uri?: string;
+  /** The task as it is now (`task`). */
+  task?: Task;
+}
+
 /** The progress of a request. */
 export interface Progress {
   /** How far it is; rises with each notification. */

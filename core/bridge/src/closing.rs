@@ -1,6 +1,6 @@
 //! The end of a port, and of single listeners and connections.
 
-use super::{entries::Openable, event::Event, opening::end, state::PortState, table::Kind};
+use super::{entries::Openable, event::Event, opening::end, state::PortState, subscriptions, table::Kind};
 use std::{sync::Arc, time::Duration};
 use trunkline::{bridge_support::Deadline, client::Client, transport::Listener};
 
@@ -29,7 +29,10 @@ pub(super) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration)
     let state = Arc::clone(state);
     match Kind::of(handle) {
         Some(Kind::Listener) => drop(process.handle().spawn(end::<Arc<Listener>>(state, handle, deadline))),
-        Some(Kind::Connection) => drop(process.handle().spawn(end::<Client>(state, handle, deadline))),
+        Some(Kind::Connection) => drop(process.handle().spawn(async move {
+            end::<Client>(Arc::clone(&state), handle, deadline).await;
+            subscriptions::forget(&state, handle);
+        })),
         _ => {}
     }
 }

@@ -20,7 +20,7 @@ use tokio::task::AbortHandle;
 use trunkline::bridge_support::{BodyFeed, InFlight};
 use trunkline::{
     auth::Verification,
-    client::Client,
+    client::{Client, Subscription},
     server::{Call, CallInfo, PendingClientRequest, Registration, Server},
     transport::Listener,
 };
@@ -126,6 +126,16 @@ impl<T> Endpoint<T> {
     }
 }
 
+impl Table<HostRequest> {
+    /// Forgets the reply to a request, which was fetched; a subscription goes on.
+    pub(super) fn forget_reply(&mut self, ticket: u64) {
+        match self.get_mut(ticket) {
+            Some(HostRequest::Subscribed { slot, .. }) => *slot = None,
+            _ => drop(self.remove(ticket)),
+        }
+    }
+}
+
 impl<T> Table<Endpoint<T>> {
     /// Forgets the reply to an open, which was fetched; and the whole endpoint if it could not be opened.
     pub(super) fn forget_reply(&mut self, handle: u64) {
@@ -179,12 +189,27 @@ pub(super) enum HostRequest {
     Running { slot: Option<Arc<Slot>>, sent: Option<Sent>, handle: u64 },
     /// Its reply waits to be fetched.
     Done(Arc<Slot>),
+    /// A subscription that is open; its reply may still wait to be fetched.
+    Subscribed { open: Arc<Subscribed>, slot: Option<Arc<Slot>> },
+}
+
+/// An open subscription.
+pub(super) struct Subscribed {
+    pub(super) connection: u64,
+    pub(super) subscription: Subscription,
+    /// Held by the request that takes the next change.
+    pub(super) turn: tokio::sync::Mutex<()>,
 }
 
 impl HostRequest {
+    /// A request that is not sent yet.
+    pub(super) fn running(given: &Request, handle: u64) -> Self {
+        Self::Running { slot: given.wait.then(Arc::default), sent: None, handle }
+    }
+
     pub(super) fn slot(&self) -> Option<Arc<Slot>> {
         match self {
-            Self::Running { slot, .. } => slot.clone(),
+            Self::Running { slot, .. } | Self::Subscribed { slot, .. } => slot.clone(),
             Self::Done(slot) => Some(Arc::clone(slot)),
         }
     }
@@ -196,6 +221,8 @@ pub(super) enum Sent {
     ToServer(Client, InFlight),
     /// Of a server, to the client of a call.
     ToClient(CallInfo, PendingClientRequest),
+    /// A task of the port.
+    Task(AbortHandle),
 }
 
 /// A request or notification that was made before its connection was open.

@@ -29,6 +29,7 @@ mod register;
 mod requests;
 mod slot;
 mod state;
+mod subscriptions;
 pub mod surface;
 mod table;
 mod verifications;

@@ -129,4 +129,14 @@ impl Inbox for Scoped<Arc<dyn Inbox>> {
         let _scope = LogScope::begin(&self.queue);
         self.inner.closed(failure);
     }
+
+    fn renewed(&self) {
+        let _scope = LogScope::begin(&self.queue);
+        self.inner.renewed();
+    }
+
+    fn missed(&self) {
+        let _scope = LogScope::begin(&self.queue);
+        self.inner.missed();
+    }
 }

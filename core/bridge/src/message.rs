@@ -393,13 +393,15 @@ message! {
     }
 }
 
-/// The method by which middleware runs the rest of the request.
+/// The method by which middleware runs the rest of the request, and by which a subscription gives its next change.
 pub const NEXT: &str = "next";
+/// The method that opens a subscription.
+pub const SUBSCRIBE: &str = "subscribe";
 
 message! {
-    /// A request to the server of a connection, or to the client of a call.
+    /// A request to the server of a connection, to the client of a call, or of a subscription.
     pub struct Request {
-        /// The method, or `next` in a middleware.
+        /// The method; `subscribe` on a connection, `next` in a middleware and of a subscription.
         method: String = "method",
         ;
         /// The parameters. `_meta`, tokens, ids and headers are the core's business.

@@ -122,7 +122,7 @@ impl Port {
         Ok(())
     }
 
-    /// Sends a request, on a connection or to the client of a call; its `Reply` follows.
+    /// Sends a request, on a connection, to the client of a call or about a subscription; its `Reply` follows.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`], [`crate::ErrorKind::Busy`] or
@@ -304,7 +304,7 @@ impl Port {
         if reply.is_some() {
             let mut tables = state.tables.lock();
             match Kind::of(ticket) {
-                Some(Kind::Request) => drop(tables.requests.remove(ticket)),
+                Some(Kind::Request) => tables.requests.forget_reply(ticket),
                 Some(Kind::Listener) => tables.listeners.forget_reply(ticket),
                 Some(Kind::Connection) => tables.connections.forget_reply(ticket),
                 _ => {}

@@ -4,11 +4,12 @@ use super::{
     entries::{Endpoint, HostRequest, MAX_WAITING, Sent, Waiting, too_many_wait},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
-    message::{NEXT, Request, Time},
+    message::{NEXT, Request, SUBSCRIBE, Time},
     notifications,
     queue::{Latest, Queue},
     slot::{Reply, Slot},
     state::{PortState, full},
+    subscriptions,
     table::Kind,
 };
 use bytes::Bytes;
@@ -29,8 +30,8 @@ enum Peer {
 
 pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Result<u64, BridgeError> {
     let closed = || BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call is done");
-    let slot = given.wait.then(Arc::<Slot>::default);
-    let running = HostRequest::Running { slot: slot.clone(), sent: None, handle };
+    let running = HostRequest::running(&given, handle);
+    let slot = running.slot();
     let mut guard = state.tables.lock();
     let tables = &mut *guard;
     let peer = match Kind::of(handle) {
@@ -47,6 +48,10 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
             Some(Endpoint::Failed(_)) | None => return Err(closed()),
         },
         Some(Kind::Call) => Peer::Client(tables.calls.get(handle).ok_or_else(closed)?.info.clone()),
+        Some(Kind::Request) => {
+            drop(guard);
+            return subscriptions::next(state, handle, &given);
+        }
         _ => return Err(closed()),
     };
     let ticket = tables.requests.insert(running).ok_or_else(full)?;
@@ -69,6 +74,9 @@ fn ask_server(
     given: &Request,
     slot: Option<Arc<Slot>>,
 ) -> Result<(), BridgeError> {
+    if given.method == SUBSCRIBE {
+        return subscriptions::open(state, client, ticket, given);
+    }
     let options = RequestOptions::default()
         .with_timeout(given.timeout.map(|time| time.0))
         .with_max_timeout(given.max_timeout.map(|time| time.0));
@@ -117,7 +125,7 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
 
 /// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it was being sent; in the
 /// first case there is nothing left to cancel.
-fn note_sent(state: &PortState, ticket: u64, on_its_way: Sent) -> bool {
+pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: Sent) -> bool {
     let mut tables = state.tables.lock();
     let request = tables.requests.get_mut(ticket);
     let found = request.is_some();
@@ -141,7 +149,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: 
         };
         let slot = match state.tables.lock().requests.get(ticket) {
             Some(HostRequest::Running { slot, .. }) => slot.clone(),
-            Some(HostRequest::Done(_)) => None,
+            Some(HostRequest::Done(_) | HostRequest::Subscribed { .. }) => None,
             // Cancelled meanwhile, and replied to.
             None => continue,
         };
@@ -151,25 +159,32 @@ pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: 
     }
 }
 
-/// Cancels a request. One that is done already is no error.
+/// Cancels a request, or closes a subscription. One that is done already is no error.
 pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
     let sent = match state.tables.lock().requests.get_mut(ticket) {
-        Some(HostRequest::Running { sent, .. }) => sent.take(),
+        Some(HostRequest::Running { sent, .. }) => Some(sent.take()),
+        Some(HostRequest::Subscribed { .. }) => None,
         Some(HostRequest::Done(_)) | None => return,
     };
+    let cancelled = || Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"));
     match sent {
-        Some(Sent::ToServer(client, in_flight)) => client.cancel(&in_flight, reason),
-        Some(Sent::ToClient(info, id)) => info.cancel_client_request(&id, reason),
+        None => subscriptions::close(state, ticket),
+        Some(Some(Sent::ToServer(client, in_flight))) => client.cancel(&in_flight, reason),
+        Some(Some(Sent::ToClient(info, id))) => info.cancel_client_request(&id, reason),
+        Some(Some(Sent::Task(task))) => {
+            task.abort();
+            finish(state, ticket, cancelled());
+        }
         // Not sent yet: its connection is still being opened.
-        None => finish(state, ticket, Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"))),
+        Some(None) => drop(finish(state, ticket, cancelled())),
     }
 }
 
-/// Gives the outcome of a request to the thread that waits for it, or to the queue. Exactly once.
-pub(super) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, BridgeError>) {
+/// Gives the outcome of a request to the thread that waits for it, or to the queue, once. `false`: it has one already.
+pub(super) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, BridgeError>) -> bool {
     let mut tables = state.tables.lock();
-    let Some(request) = tables.requests.get_mut(ticket) else { return };
-    let HostRequest::Running { slot, handle, .. } = request else { return };
+    let Some(request) = tables.requests.get_mut(ticket) else { return false };
+    let HostRequest::Running { slot, handle, .. } = request else { return false };
     let (slot, handle) = (slot.take(), *handle);
     let done = match &slot {
         Some(slot) => Some(std::mem::replace(request, HostRequest::Done(Arc::clone(slot)))),
@@ -177,6 +192,18 @@ pub(super) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, Brid
     };
     drop(tables);
     drop(done);
+    send_outcome(state, ticket, handle, slot, outcome);
+    true
+}
+
+/// Gives an outcome to the thread that waits for it, or to the queue.
+pub(super) fn send_outcome(
+    state: &PortState,
+    ticket: u64,
+    handle: u64,
+    slot: Option<Arc<Slot>>,
+    outcome: Result<Bytes, BridgeError>,
+) {
     match slot {
         Some(slot) => {
             slot.fill(Reply::new(outcome));

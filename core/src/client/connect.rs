@@ -8,7 +8,7 @@ use super::{
     inbox::ClientInbox,
     inner::Inner,
     link::{Connector, LinkFailure, LinkMessage, RequestHead},
-    options::{ClientOptions, RequestOptions},
+    options::ClientOptions,
     race::until,
     reply::{ReplyTo, Waiter},
     server_description::ServerDescription,
@@ -17,13 +17,13 @@ use crate::{
     engine::{
         Negotiated, Negotiation, NegotiationError, Probe, ProbeOutcome, RequestTimeout, RevisionChoice, Step, later,
     },
-    protocol::{Era, RawJson, method},
+    protocol::{Era, method},
     runtime::Runtime,
     wire_log::Direction,
 };
 use std::{
     future::Future,
-    sync::{Arc, Weak, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -216,55 +216,4 @@ impl Inner {
         }
         Ok(())
     }
-
-    /// Opens the stream of change notifications where the era needs one, and waits until the server has acknowledged it: a
-    /// change that comes after the connection is open is not missed.
-    async fn listen(self: &Arc<Self>) {
-        let modern = self.server.get().is_some_and(|server| server.revision.era() == Era::Modern);
-        if !self.options.listen || !modern {
-            return;
-        }
-        let client = Client { inner: Arc::clone(self) };
-        let params = RawJson::from_value(&serde_json::json!({"notifications": {"toolsListChanged": true}}));
-        let options = RequestOptions {
-            timeout: Some(Duration::MAX),
-            max_timeout: Some(Duration::MAX),
-            ..RequestOptions::default()
-        };
-        let end = Arc::new(StreamEnd { client: Arc::downgrade(self) });
-        let started = params
-            .map_err(|error| ClientError::Invalid(error.to_string()))
-            .and_then(|params| client.start(method::SUBSCRIPTIONS_LISTEN, Some(&params), &options, false, end));
-        match started {
-            Ok(_) => {
-                let deadline = later(self.runtime.now(), ACKNOWLEDGED_WITHIN);
-                if until(&*self.runtime, deadline, self.acknowledged.kept()).await.is_none() {
-                    tracing::warn!(target: "trunkline", "the server has not acknowledged the stream of change notifications");
-                }
-            }
-            Err(error) => tracing::warn!(target: "trunkline", "no stream of change notifications: {error}"),
-        }
-    }
-}
-
-/// How long a server may take to acknowledge a stream before the connection is open without it.
-const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(5);
-
-/// The end of the stream of change notifications.
-struct StreamEnd {
-    client: Weak<Inner>,
-}
-
-impl ReplyTo for StreamEnd {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        match outcome {
-            Ok(_) | Err(ClientError::Closed) => {}
-            Err(error) => tracing::warn!(target: "trunkline", "the stream of change notifications ended: {error}"),
-        }
-        if let Some(client) = self.client.upgrade() {
-            client.acknowledged.keep(());
-        }
-    }
-
-    fn progress(&self, _: RawJson) {}
 }

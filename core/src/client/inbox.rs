@@ -74,6 +74,18 @@ impl Inbox for ClientInbox {
             client.link_closed(failure);
         }
     }
+
+    fn renewed(&self) {
+        if let Some(client) = self.client() {
+            client.subscribe_again();
+        }
+    }
+
+    fn missed(&self) {
+        if let Some(client) = self.client() {
+            client.subscriptions.missed();
+        }
+    }
 }
 
 impl Inner {
@@ -119,15 +131,12 @@ impl Inner {
                 item.answered(outcome.map_err(ClientError::from));
             }
             ClientReceived::Progress { item, params } => item.progress(params),
-            ClientReceived::Notification(Notification { method, .. })
-                if &*method == method::SUBSCRIPTIONS_ACKNOWLEDGED =>
-            {
-                self.acknowledged.keep(());
-            }
+            ClientReceived::OfSubscription { item, notification } => item.notification(notification),
             // The server cancels a subscription that has ended with its answer (CAN-11), or a request that was answered at once.
             ClientReceived::Notification(Notification { method, .. }) if &*method == method::CANCELLED => {}
-            ClientReceived::Notification(Notification { method, params }) => {
-                self.events.notification(&method, params.as_ref());
+            ClientReceived::Notification(notification) => {
+                self.subscriptions.notification(&notification);
+                self.events.notification(&notification.method, notification.params.as_ref());
             }
             ClientReceived::Asked(answer) => self.send(answer),
             ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline", "no effect: {why}"),

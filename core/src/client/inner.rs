@@ -9,6 +9,7 @@ use super::{
     pauses::Pauses,
     reply::ReplyTo,
     server_description::ServerDescription,
+    subscription::entry::Subscriptions,
     timer::Timer,
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
         envelope::{self, FrameBounds},
         method::Method,
     },
-    runtime::{Promise, Runtime},
+    runtime::Runtime,
     sync::Mutex,
     wire_log::{Direction, Exchange, Side, Transport},
 };
@@ -54,8 +55,7 @@ pub(crate) struct Inner {
     pub(super) failure: Mutex<Option<LinkFailure>>,
     pub(super) closed: AtomicBool,
     pub(super) mirrored: MirroredTools,
-    /// The server has opened the stream of change notifications, or will not.
-    pub(super) acknowledged: Promise<()>,
+    pub(super) subscriptions: Subscriptions,
 }
 
 impl Inner {
@@ -85,7 +85,7 @@ impl Inner {
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
             mirrored: MirroredTools::default(),
-            acknowledged: Promise::default(),
+            subscriptions: Subscriptions::default(),
         })
     }
 
@@ -185,6 +185,7 @@ impl Inner {
         for reply in replies {
             reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));
         }
+        self.subscriptions.end(error.as_ref());
         self.events.closed(error.as_ref());
     }
 

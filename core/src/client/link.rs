@@ -88,6 +88,10 @@ pub trait Inbox: Send + Sync + 'static {
     fn failed(&self, id: &RequestId, failure: LinkFailure);
     /// The whole connection ended.
     fn closed(&self, failure: LinkFailure);
+    /// The session was lost and another one opened in its place, which knows nothing that was set in the old one.
+    fn renewed(&self);
+    /// Notifications may have been lost: their stream was open, and is open again without what came between.
+    fn missed(&self);
 }
 
 /// Why a transport failed.

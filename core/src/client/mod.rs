@@ -22,6 +22,7 @@ mod race;
 mod recall;
 pub(crate) mod reply;
 mod server_description;
+mod subscription;
 mod timer;
 mod tools;
 
@@ -34,3 +35,4 @@ pub use group::{ClientGroup, GroupServer, NamedServer};
 pub use link::{Connector, Inbox, Link, LinkFailure, LinkMessage, RequestHead};
 pub use options::{ClientOptions, ProgressHook, RequestOptions};
 pub use server_description::ServerDescription;
+pub use subscription::Subscription;

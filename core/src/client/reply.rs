@@ -1,7 +1,10 @@
 //! Receivers of the answer of a request.
 
 use super::{error::ClientError, options::ProgressHook};
-use crate::{protocol::RawJson, runtime::Promise};
+use crate::{
+    protocol::{RawJson, envelope::Notification},
+    runtime::Promise,
+};
 use std::sync::Arc;
 
 /// Takes the outcome of one request, once, and its progress before that. Called without locks held; must not block.
@@ -10,6 +13,10 @@ pub trait ReplyTo: Send + Sync + 'static {
     fn answered(&self, outcome: Result<RawJson, ClientError>);
     /// Progress: the parameters of the notification.
     fn progress(&self, params: RawJson);
+    /// A notification of the subscription that the request opened; other requests get none.
+    fn notification(&self, notification: Notification) {
+        let _ = notification;
+    }
 }
 
 impl std::fmt::Debug for dyn ReplyTo {

@@ -1,6 +1,6 @@
 //! The facts about a server that its first answer gives.
 
-use crate::protocol::{RawJson, Revision, meta};
+use crate::protocol::{RawJson, Revision, meta, model::ServerCapabilities};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -22,6 +22,12 @@ pub struct ServerDescription {
 impl ServerDescription {
     pub(super) fn pinned(revision: Revision) -> Self {
         Self { revision, info: None, capabilities: RawJson::empty_object(), instructions: None }
+    }
+
+    /// The capabilities; `None` if the server was not asked for them.
+    pub(super) fn declared(&self) -> Option<ServerCapabilities> {
+        let asked = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
+        asked.then(|| self.capabilities.parse().unwrap_or_default())
     }
 
     /// Reads the result of `initialize` or `server/discover`.

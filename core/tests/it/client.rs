@@ -6,6 +6,7 @@ mod operations;
 mod places;
 mod processes;
 mod requests;
+mod subscriptions;
 
 use crate::wire::checker;
 use serde_json::{Value, json};

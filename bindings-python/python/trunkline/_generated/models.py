@@ -1678,6 +1678,238 @@ class ListRootsResult(Model):
         return json
 
 
+class SubscriptionFilter(Model):
+    """The changes that a subscription is for. At least one of them is named."""
+
+    __slots__ = (
+        "prompts",
+        "resource_list",
+        "resources",
+        "tasks",
+        "tools",
+    )
+
+    resources: Sequence[str] | None
+    """URIs of resources whose contents may change."""
+
+    tools: bool
+    """The list of tools."""
+
+    prompts: bool
+    """The list of prompts."""
+
+    resource_list: bool
+    """The list of resources, and that of resource templates."""
+
+    tasks: Sequence[str] | None
+    """Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28)."""
+
+    def __init__(
+        self,
+        *,
+        resources: Sequence[str] | None = None,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        tasks: Sequence[str] | None = None,
+    ) -> None:
+        self.resources = resources
+        self.tools = tools
+        self.prompts = prompts
+        self.resource_list = resource_list
+        self.tasks = tasks
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> SubscriptionFilter:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            resources=json.get("resources"),
+            tools=flag_of(json, "tools"),
+            prompts=flag_of(json, "prompts"),
+            resource_list=flag_of(json, "resourceList"),
+            tasks=json.get("tasks"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.resources is not None:
+            json["resources"] = self.resources
+        if self.tools:
+            json["tools"] = self.tools
+        if self.prompts:
+            json["prompts"] = self.prompts
+        if self.resource_list:
+            json["resourceList"] = self.resource_list
+        if self.tasks is not None:
+            json["tasks"] = self.tasks
+        return json
+
+
+ChangeKind: TypeAlias = Literal["resource", "resourceList", "tools", "prompts", "task", "missed"]
+"""The thing that changed."""
+
+TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
+"""How far a task is."""
+
+
+class Task(Model):
+    """A task as the extension shows it; for 2025-11-25 it is projected."""
+
+    __slots__ = (
+        "created_at",
+        "error",
+        "input_requests",
+        "last_updated_at",
+        "poll_interval",
+        "result",
+        "status",
+        "status_message",
+        "task_id",
+        "ttl",
+    )
+
+    task_id: str
+    """The id, which cannot be guessed."""
+
+    status: TaskStatus
+    """The status."""
+
+    status_message: str | None
+    """The current step of the work, or the reason of its failure."""
+
+    created_at: str
+    """The time of creation (ISO 8601)."""
+
+    last_updated_at: str
+    """The time of the last change (ISO 8601)."""
+
+    ttl: float | None
+    """How long it is kept after it was made, in seconds; without it, forever."""
+
+    poll_interval: float | None
+    """The pause between two polls, in seconds."""
+
+    input_requests: Mapping[str, Any] | None
+    """The requests for input of the client, by key (`input_required`)."""
+
+    result: Any
+    """The result of the request (`completed`)."""
+
+    error: Mapping[str, Any] | None
+    """The JSON-RPC error of the request (`failed`)."""
+
+    def __init__(
+        self,
+        task_id: str,
+        status: TaskStatus,
+        created_at: str,
+        last_updated_at: str,
+        *,
+        status_message: str | None = None,
+        ttl: float | None = None,
+        poll_interval: float | None = None,
+        input_requests: Mapping[str, Any] | None = None,
+        result: Any = None,
+        error: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.task_id = task_id
+        self.status = status
+        self.status_message = status_message
+        self.created_at = created_at
+        self.last_updated_at = last_updated_at
+        self.ttl = ttl
+        self.poll_interval = poll_interval
+        self.input_requests = input_requests
+        self.result = result
+        self.error = error
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Task:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            string_of(json, "taskId"),
+            json["status"],
+            string_of(json, "createdAt"),
+            string_of(json, "lastUpdatedAt"),
+            status_message=json.get("statusMessage"),
+            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            poll_interval=None if (ms := json.get("pollIntervalMs")) is None else ms / 1000,
+            input_requests=json.get("inputRequests"),
+            result=json.get("result"),
+            error=json.get("error"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {
+            "taskId": self.task_id,
+            "status": self.status,
+            "createdAt": self.created_at,
+            "lastUpdatedAt": self.last_updated_at,
+        }
+        if self.status_message is not None:
+            json["statusMessage"] = self.status_message
+        if self.ttl is not None:
+            json["ttlMs"] = ms_of(self.ttl)
+        if self.poll_interval is not None:
+            json["pollIntervalMs"] = ms_of(self.poll_interval)
+        if self.input_requests is not None:
+            json["inputRequests"] = self.input_requests
+        if self.result is not None:
+            json["result"] = self.result
+        if self.error is not None:
+            json["error"] = self.error
+        return json
+
+
+class Change(Model):
+    """A change at the server, as a subscription gives it."""
+
+    __slots__ = (
+        "kind",
+        "task",
+        "uri",
+    )
+
+    kind: ChangeKind
+    """The thing that changed."""
+
+    uri: str | None
+    """The URI of the resource (`resource`); it may lie below the one that was subscribed to."""
+
+    task: Task | None
+    """The task as it is now (`task`)."""
+
+    def __init__(self, kind: ChangeKind, *, uri: str | None = None, task: Task | None = None) -> None:
+        self.kind = kind
+        self.uri = uri
+        self.task = task
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Change:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(json["kind"], uri=json.get("uri"), task=json.get("task"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"kind": self.kind}
+        if self.uri is not None:
+            json["uri"] = self.uri
+        if self.task is not None:
+            json["task"] = self.task.to_json()
+        return json
+
+
 class Progress(Model):
     """The progress of a request."""
 

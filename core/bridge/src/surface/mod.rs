@@ -15,6 +15,7 @@ use trunkline::protocol::{
     Revision,
     describe::{Described, Field, Object, Type, Unit},
     method::Role,
+    model::{Change, SubscriptionFilter},
     operation::{self, Operation, Params, ServerNotification},
     options::Options,
     project::field_span,
@@ -49,6 +50,8 @@ pub fn surface() -> Value {
     messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
+    // Subscriptions are no protocol method: each language has a few lines of its own around these.
+    let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),

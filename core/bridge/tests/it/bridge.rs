@@ -11,6 +11,7 @@ mod hooks;
 mod logs;
 mod mounted;
 mod opening;
+mod subscriptions;
 mod threads;
 
 pub(crate) use alone::play;

@@ -8,12 +8,17 @@ use super::{
 use crate::protocol::{
     Era, Feature, RawJson, RequestId, Revision, RpcError,
     envelope::{self, Message, NoResult, Notification, Request, Response},
+    meta,
     method::{self, Kind, Method, Role},
 };
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::time::{Duration, Instant};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 /// The state of one conversation. `T` travels with each request.
 #[derive(Debug)]
@@ -63,6 +68,13 @@ pub enum ClientReceived<T> {
         item: T,
         /// The notification's parameters.
         params: RawJson,
+    },
+    /// A notification of a subscription that is open.
+    OfSubscription {
+        /// The item that travels with its `subscriptions/listen`.
+        item: T,
+        /// The notification.
+        notification: Notification,
     },
     /// Any other notification.
     Notification(Notification),
@@ -181,7 +193,19 @@ impl<T: Clone> ClientConversation<T> {
                     None => ClientReceived::Nothing("progress of no request in flight"),
                 }
             }
-            Message::Notification(notification) => ClientReceived::Notification(notification),
+            Message::Notification(notification) => self.notified(notification),
+        }
+    }
+
+    /// A notification that names a subscription belongs to its `subscriptions/listen` and to nothing else (SUB-03); one of a
+    /// subscription that has ended comes too late.
+    fn notified(&self, notification: Notification) -> ClientReceived<T> {
+        let Some(id) = notification.params.as_ref().and_then(subscription_of) else {
+            return ClientReceived::Notification(notification);
+        };
+        match self.outgoing.get(&id).filter(|sent| &*sent.method == method::SUBSCRIPTIONS_LISTEN) {
+            Some(sent) => ClientReceived::OfSubscription { item: sent.item.clone(), notification },
+            None => ClientReceived::Nothing("a notification of no open subscription"),
         }
     }
 
@@ -282,6 +306,16 @@ fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, 
         }
         _ => Ok(result),
     }
+}
+
+/// The subscription that a notification names.
+fn subscription_of(params: &RawJson) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Tagged<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Option<BTreeMap<Cow<'a, str>, &'a RawValue>>,
+    }
+    RequestId::from_json(params.parse::<Tagged<'_>>().ok()?.meta?.get(meta::SUBSCRIPTION_ID)?.get())
 }
 
 #[derive(Deserialize)]
@@ -426,6 +460,27 @@ mod tests {
             // CAN-07: a second answer is ignored.
             assert!(matches!(conversation.receive(now, answer), ClientReceived::Nothing(_)));
         }
+    }
+
+    #[test]
+    fn notifications_of_a_subscription_go_to_its_request_and_late_ones_nowhere() {
+        let (mut conversation, now) = (conversation(Revision::V2026_07_28), Instant::now());
+        let method = method::SUBSCRIPTIONS_LISTEN;
+        let sent = conversation.request(now, PATIENCE, method, None, false, "subscription").unwrap();
+        let other = conversation.request(now, PATIENCE, "tools/list", None, false, "other").unwrap();
+        let tagged = |id: Value| {
+            message(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
+                "params": {"_meta": {meta::SUBSCRIPTION_ID: id}}}))
+        };
+        let received = conversation.receive(now, tagged(json!(sent.id)));
+        assert!(matches!(received, ClientReceived::OfSubscription { item: "subscription", .. }), "{received:?}");
+        for id in [json!(other.id), json!(sent.id.to_string()), json!(99)] {
+            assert!(matches!(conversation.receive(now, tagged(id)), ClientReceived::Nothing(_)));
+        }
+        conversation.cancel(&sent.id, "closed");
+        assert!(matches!(conversation.receive(now, tagged(json!(sent.id))), ClientReceived::Nothing(_)));
+        let plain = message(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        assert!(matches!(conversation.receive(now, plain), ClientReceived::Notification(_)));
     }
 
     #[test]

@@ -131,6 +131,12 @@ impl<T> Outgoing<T> {
         Some((RequestId::Integer(*id), &pending.item, over))
     }
 
+    /// A request in flight.
+    pub fn get(&self, id: &RequestId) -> Option<&T> {
+        let RequestId::Integer(id) = id else { return None };
+        self.pending.get(id).map(|pending| &pending.item)
+    }
+
     /// When a request times out.
     pub fn deadline_of(&self, id: &RequestId) -> Option<Instant> {
         let RequestId::Integer(id) = id else { return None };

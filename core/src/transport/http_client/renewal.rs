@@ -70,6 +70,8 @@ impl Shared {
         let mut state = self.state.lock();
         state.has_stream = false;
         self.start_stream(&mut state);
+        drop(state);
+        self.inbox.renewed();
         true
     }
 

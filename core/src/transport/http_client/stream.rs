@@ -37,7 +37,7 @@ impl Shared {
         let (mut pause, mut was_open) = (FIRST_PAUSE, false);
         loop {
             let opened = Instant::now();
-            let end = self.read_stream(headers.clone()).await;
+            let end = self.read_stream(headers.clone(), was_open).await;
             if opened.elapsed() > GOOD {
                 pause = FIRST_PAUSE;
             }
@@ -71,7 +71,8 @@ impl Shared {
         }
     }
 
-    async fn read_stream(&self, headers: HeaderMap) -> End {
+    async fn read_stream(&self, headers: HeaderMap, was_open: bool) -> End {
+        let gap = was_open && !headers.contains_key(headers::LAST_EVENT_ID);
         let mut response = match self.send(Outgoing::get(headers)).await {
             Ok(response) => response,
             Err(error) => {
@@ -87,6 +88,9 @@ impl Shared {
         }
         if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
             return End::Refused;
+        }
+        if gap {
+            self.inbox.missed();
         }
         let mut stream = EventStream::new(self.limits.max_message_bytes);
         loop {

@@ -16,6 +16,7 @@ mod prompt;
 mod resource;
 mod root;
 mod sampling;
+mod subscription;
 mod task;
 mod tool;
 
@@ -43,6 +44,7 @@ pub use sampling::{
     CreateMessageParams, CreateMessageResult, ModelHint, ModelPreferences, SamplingBlock, SamplingContent,
     SamplingMessage, ToolChoice, ToolResultContent, ToolUseContent,
 };
+pub use subscription::{Change, ChangeKind, SubscriptionFilter};
 pub use task::{Task, TaskStatus};
 pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations, ToolExecution, write_text_result};
 

@@ -1,0 +1,211 @@
+//! Changes that a program has not taken yet: bounded, each one once.
+
+use crate::{
+    client::error::ClientError,
+    protocol::model::{Change, ChangeKind},
+    sync::Mutex,
+};
+use std::{
+    collections::VecDeque,
+    task::{Context, Poll, Waker},
+};
+
+/// Changes that wait.
+const MAX_CHANGES: usize = 1_024;
+/// The bytes of their URIs and tasks.
+const MAX_BYTES: usize = 4 << 20;
+
+/// The changes of one subscription.
+#[derive(Default)]
+pub(super) struct Changes(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    changes: VecDeque<(Change, usize)>,
+    bytes: usize,
+    end: Option<End>,
+    waker: Option<Waker>,
+}
+
+enum End {
+    /// Given to the program once.
+    Failed(ClientError),
+    Over,
+}
+
+impl Changes {
+    /// Adds a change. One that waits already is not added again; a task is replaced. What there is no room for becomes one
+    /// change of the kind `missed`.
+    pub(super) fn push(&self, change: Change) {
+        let waker = {
+            let mut waiting = self.0.lock();
+            if waiting.end.is_some() {
+                return;
+            }
+            waiting.add(change);
+            waiting.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Puts a change back that was taken just now.
+    pub(super) fn put_back(&self, change: Change) {
+        let waker = {
+            let mut waiting = self.0.lock();
+            if waiting.changes.iter().any(|(waiting, _)| same(waiting, &change)) {
+                return;
+            }
+            let size = size_of(&change);
+            waiting.bytes += size;
+            waiting.changes.push_front((change, size));
+            waiting.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Adds no more changes; those that wait are still given. `error`: why, if the subscription was not closed.
+    pub(super) fn end(&self, error: Option<ClientError>) {
+        let waker = {
+            let mut waiting = self.0.lock();
+            if waiting.end.is_none() {
+                waiting.end = Some(error.map_or(End::Over, End::Failed));
+            }
+            waiting.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
+        let mut waiting = self.0.lock();
+        if let Some((change, size)) = waiting.changes.pop_front() {
+            waiting.bytes -= size;
+            return Poll::Ready(Some(Ok(change)));
+        }
+        match waiting.end.take() {
+            Some(end) => {
+                waiting.end = Some(End::Over);
+                Poll::Ready(match end {
+                    End::Failed(error) => Some(Err(error)),
+                    End::Over => None,
+                })
+            }
+            None => {
+                waiting.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, change: Change) {
+        let size = size_of(&change);
+        if let Some(index) = self.changes.iter().position(|(waiting, _)| same(waiting, &change)) {
+            if self.bytes - self.changes[index].1 + size <= MAX_BYTES {
+                self.bytes = self.bytes - self.changes[index].1 + size;
+                self.changes[index] = (change, size);
+                return;
+            }
+            if let Some((_, old)) = self.changes.remove(index) {
+                self.bytes -= old;
+            }
+        }
+        if self.changes.len() < MAX_CHANGES && self.bytes + size <= MAX_BYTES {
+            self.bytes += size;
+            self.changes.push_back((change, size));
+        } else if !self.changes.iter().any(|(change, _)| change.kind == ChangeKind::Missed) {
+            self.changes.push_back((ChangeKind::Missed.into(), 0));
+        }
+    }
+}
+
+fn same(one: &Change, other: &Change) -> bool {
+    let id = |change: &Change| change.task.as_ref().map(|task| task.task_id.clone());
+    one.kind == other.kind && one.uri == other.uri && id(one) == id(other)
+}
+
+/// The bytes that come from the server.
+fn size_of(change: &Change) -> usize {
+    let task = change.task.as_ref().map_or(0, |task| serde_json::to_vec(task).map_or(0, |json| json.len()));
+    change.uri.as_ref().map_or(0, String::len) + task
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::model::{Task, TaskStatus};
+
+    fn updated(uri: &str) -> Change {
+        Change { uri: Some(uri.to_owned()), ..ChangeKind::Resource.into() }
+    }
+
+    fn next(changes: &Changes) -> Poll<Option<Result<Change, ClientError>>> {
+        changes.poll_next(&Context::from_waker(Waker::noop()))
+    }
+
+    fn taken(changes: &Changes) -> Vec<Change> {
+        std::iter::from_fn(|| match next(changes) {
+            Poll::Ready(Some(change)) => change.ok(),
+            _ => None,
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_change_that_waits_is_not_added_again() {
+        let changes = Changes::default();
+        for uri in ["a:1", "a:2", "a:1"] {
+            changes.push(updated(uri));
+        }
+        changes.push(ChangeKind::Tools.into());
+        changes.push(ChangeKind::Tools.into());
+        assert_eq!(taken(&changes), [updated("a:1"), updated("a:2"), ChangeKind::Tools.into()]);
+        changes.push(updated("a:1"));
+        assert_eq!(taken(&changes), [updated("a:1")], "it was taken, so it is news again");
+        changes.push(updated("a:2"));
+        changes.put_back(updated("a:1"));
+        changes.put_back(updated("a:2"));
+        assert_eq!(taken(&changes), [updated("a:1"), updated("a:2")]);
+    }
+
+    #[test]
+    fn the_latest_status_of_a_task_counts() {
+        let changes = Changes::default();
+        let task = |status| Change {
+            task: Some(Task { task_id: "t".into(), status, ..Task::default() }),
+            ..ChangeKind::Task.into()
+        };
+        changes.push(task(TaskStatus::Working));
+        changes.push(task(TaskStatus::Completed));
+        assert_eq!(taken(&changes), [task(TaskStatus::Completed)]);
+    }
+
+    #[test]
+    fn changes_without_room_become_one_that_was_missed() {
+        let changes = Changes::default();
+        (0..2 * MAX_CHANGES).for_each(|number| changes.push(updated(&format!("a:{number}"))));
+        let all = taken(&changes);
+        assert_eq!((all.len(), all[MAX_CHANGES].kind), (MAX_CHANGES + 1, ChangeKind::Missed));
+        changes.push(updated(&"x".repeat(MAX_BYTES + 1)));
+        assert_eq!(taken(&changes), [ChangeKind::Missed.into()]);
+        changes.push(updated("a:1"));
+        assert_eq!(taken(&changes), [updated("a:1")], "there is room again");
+    }
+
+    #[test]
+    fn an_end_comes_after_the_changes_and_a_failure_once() {
+        let changes = Changes::default();
+        changes.push(updated("a:1"));
+        changes.end(Some(ClientError::Closed));
+        changes.push(updated("a:2"));
+        assert_eq!(next(&changes), Poll::Ready(Some(Ok(updated("a:1")))));
+        assert_eq!(next(&changes), Poll::Ready(Some(Err(ClientError::Closed))));
+        assert_eq!(next(&changes), Poll::Ready(None));
+    }
+}

@@ -1,0 +1,251 @@
+//! Open subscriptions of one connection.
+
+use super::changes::Changes;
+use crate::{
+    client::{error::ClientError, events::ClientEvents, flight::InFlight},
+    protocol::{
+        RawJson,
+        envelope::Notification,
+        method,
+        model::{Change, ChangeKind, JsonObject, ResourceUpdated, SubscriptionFilter},
+    },
+    runtime::Promise,
+    sync::Mutex,
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// Subscriptions of one connection.
+const MAX_SUBSCRIPTIONS: usize = 1_024;
+
+/// The subscriptions of a connection.
+#[derive(Default)]
+pub(in crate::client) struct Subscriptions {
+    open: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    next: AtomicU64,
+    pub(super) uses: Mutex<Uses>,
+}
+
+/// One open subscription.
+pub(super) struct Entry {
+    number: u64,
+    pub(super) filter: SubscriptionFilter,
+    pub(super) receiver: Receiver,
+    pub(super) listening: Mutex<Listening>,
+}
+
+/// The taker of the changes.
+pub(super) enum Receiver {
+    /// A stream of the program.
+    Stream(Changes),
+    /// The events of the connection (`ClientOptions::listen`).
+    Events(Arc<dyn ClientEvents>),
+}
+
+/// The `subscriptions/listen` of an entry (the modern era).
+#[derive(Default)]
+pub(super) struct Listening {
+    pub(super) closed: bool,
+    pub(super) in_flight: Option<InFlight>,
+    /// Attempts since a stream lived for longer than the longest pause.
+    pub(super) attempts: u32,
+}
+
+/// The URIs that subscriptions name (the legacy era).
+pub(super) type Uses = HashMap<String, Use>;
+
+/// The subscriptions that name one URI, and what the server knows of them.
+#[derive(Default)]
+pub(super) struct Use {
+    pub(super) holders: usize,
+    /// The server has taken the subscription.
+    pub(super) subscribed: bool,
+    /// A request about it is in flight; the next one waits for its answer, because over HTTP it could overtake it.
+    pub(super) busy: bool,
+    pub(super) waiting: Vec<Arc<Promise<Result<(), ClientError>>>>,
+}
+
+impl Subscriptions {
+    pub(super) fn add(&self, filter: SubscriptionFilter, receiver: Receiver) -> Result<Arc<Entry>, ClientError> {
+        let mut open = self.open.lock();
+        if open.len() >= MAX_SUBSCRIPTIONS {
+            return Err(ClientError::Busy(format!("{MAX_SUBSCRIPTIONS} subscriptions are open")));
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let entry = Arc::new(Entry { number, filter, receiver, listening: Mutex::default() });
+        open.insert(number, Arc::clone(&entry));
+        Ok(entry)
+    }
+
+    /// Forgets one. `false`: it was forgotten already, or the connection has ended.
+    pub(super) fn remove(&self, entry: &Entry) -> bool {
+        let removed = self.open.lock().remove(&entry.number);
+        removed.is_some()
+    }
+
+    /// The open ones, for use with no lock held.
+    pub(super) fn all(&self) -> Vec<Arc<Entry>> {
+        self.open.lock().values().cloned().collect()
+    }
+
+    /// Takes a notification that names no subscription: it goes to the streams whose filter it matches.
+    pub(in crate::client) fn notification(&self, notification: &Notification) {
+        let all = self.all();
+        if all.is_empty() {
+            return;
+        }
+        let Some(change) = change(notification) else { return };
+        for entry in all {
+            if let Receiver::Stream(changes) = &entry.receiver
+                && entry.wants(&change)
+            {
+                changes.push(change.clone());
+            }
+        }
+    }
+
+    /// Notifications of the connection may have been lost.
+    pub(in crate::client) fn missed(&self) {
+        self.all().iter().for_each(|entry| entry.missed());
+    }
+
+    /// The connection has ended. `error`: why, if not by this side.
+    pub(in crate::client) fn end(&self, error: Option<&ClientError>) {
+        let open = std::mem::take(&mut *self.open.lock());
+        for entry in open.values() {
+            entry.end(error.cloned());
+        }
+    }
+}
+
+impl Entry {
+    /// Takes a notification of its own stream.
+    pub(super) fn take(&self, notification: &Notification) {
+        match &self.receiver {
+            Receiver::Events(events) => events.notification(&notification.method, notification.params.as_ref()),
+            Receiver::Stream(changes) => {
+                if let Some(change) = change(notification).filter(|change| self.has_kind(change.kind)) {
+                    changes.push(change);
+                }
+            }
+        }
+    }
+
+    /// Changes may have been missed.
+    pub(super) fn missed(&self) {
+        match &self.receiver {
+            Receiver::Stream(changes) => changes.push(ChangeKind::Missed.into()),
+            Receiver::Events(events) => {
+                for (_, method) in LISTS.iter().filter(|(kind, _)| self.has_kind(*kind)) {
+                    events.notification(method, None);
+                }
+            }
+        }
+    }
+
+    pub(super) fn end(&self, error: Option<ClientError>) {
+        match (&self.receiver, error) {
+            (Receiver::Stream(changes), error) => changes.end(error),
+            (Receiver::Events(_), Some(error)) => {
+                tracing::warn!(target: "trunkline", "the stream of change notifications ended: {error}");
+            }
+            (Receiver::Events(_), None) => {}
+        }
+    }
+
+    fn has_kind(&self, kind: ChangeKind) -> bool {
+        let filter = &self.filter;
+        match kind {
+            ChangeKind::Tools => filter.tools,
+            ChangeKind::Prompts => filter.prompts,
+            ChangeKind::ResourceList => filter.resource_list,
+            ChangeKind::Resource => !filter.resources().is_empty(),
+            ChangeKind::Task => !filter.tasks().is_empty(),
+            ChangeKind::Missed => true,
+        }
+    }
+
+    fn wants(&self, change: &Change) -> bool {
+        match (&change.uri, &change.task) {
+            (Some(uri), _) => self.filter.resources().iter().any(|subscribed| lies_below(uri, subscribed)),
+            (_, Some(task)) => self.filter.tasks().contains(&task.task_id),
+            (None, None) => self.has_kind(change.kind),
+        }
+    }
+}
+
+/// The notifications of changed lists.
+const LISTS: [(ChangeKind, &str); 3] = [
+    (ChangeKind::Tools, method::TOOLS_LIST_CHANGED),
+    (ChangeKind::Prompts, method::PROMPTS_LIST_CHANGED),
+    (ChangeKind::ResourceList, method::RESOURCES_LIST_CHANGED),
+];
+
+/// The change that a notification announces, if it announces one.
+fn change(notification: &Notification) -> Option<Change> {
+    let Notification { method, params } = notification;
+    if let Some((kind, _)) = LISTS.iter().find(|(_, name)| *name == &**method) {
+        return Some((*kind).into());
+    }
+    let read = match &**method {
+        method::RESOURCES_UPDATED => updated(params.as_ref()?),
+        method::TASKS_CHANGED | method::TASKS_STATUS => task(params.as_ref()?),
+        _ => return None,
+    };
+    read.inspect_err(|error| tracing::warn!(target: "trunkline", "{method} of the server makes no sense: {error}")).ok()
+}
+
+fn updated(params: &RawJson) -> Result<Change, serde_json::Error> {
+    let ResourceUpdated { uri, .. } = params.parse()?;
+    Ok(Change { uri: Some(uri), ..ChangeKind::Resource.into() })
+}
+
+/// A task in the form of the extension; 2025-11-25 has other names for two members.
+fn task(params: &RawJson) -> Result<Change, serde_json::Error> {
+    let mut members: JsonObject = params.parse()?;
+    members.shift_remove("_meta");
+    for (old, new) in [("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")] {
+        if let Some(value) = members.shift_remove(old) {
+            members.insert(new.to_owned(), value);
+        }
+    }
+    Ok(Change { task: Some(serde_json::from_value(members.into())?), ..ChangeKind::Task.into() })
+}
+
+/// Returns whether a URI is another one or lies below it: a server may announce a part of what was subscribed to.
+fn lies_below(uri: &str, above: &str) -> bool {
+    uri.strip_prefix(above)
+        .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with(['/', '#', '?']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_part_of_a_resource_lies_below_it() {
+        for (uri, below) in [("a:/b", true), ("a:/b/c", true), ("a:/b#c", true), ("a:/bc", false), ("a:/", false)] {
+            assert_eq!(lies_below(uri, "a:/b"), below, "{uri}");
+        }
+        assert!(lies_below("a:/b", "a:/"));
+    }
+
+    #[test]
+    fn both_forms_of_a_task_are_read() {
+        let read = |method: &str, ttl: &str| {
+            let params = json!({"taskId": "t", "status": "working", "createdAt": "a", "lastUpdatedAt": "b", ttl: 5,
+                "_meta": {"x": 1}});
+            change(&Notification { method: method.into(), params: Some(RawJson::from_value(&params).unwrap()) })
+        };
+        let modern = read(method::TASKS_CHANGED, "ttlMs");
+        assert_eq!(modern, read(method::TASKS_STATUS, "ttl"));
+        let task = modern.unwrap().task.unwrap();
+        assert_eq!((&*task.task_id, task.ttl_ms, task.extra.len()), ("t", Some(5), 0));
+    }
+}

@@ -1,0 +1,256 @@
+//! `subscriptions/listen` (the modern era): one stream per subscription, opened again when it is lost.
+
+use super::entry::{Entry, Receiver};
+use crate::{
+    client::{
+        client::Client,
+        error::{ClientError, ErrorKind},
+        flight::InFlight,
+        inner::Inner,
+        options::RequestOptions,
+        race::until,
+        reply::ReplyTo,
+    },
+    engine::later,
+    protocol::{
+        RawJson,
+        envelope::Notification,
+        method,
+        model::{JsonObject, SubscriptionFilter},
+    },
+    runtime::Promise,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::{Duration, Instant},
+};
+
+/// The pause before a lost stream is opened again, doubled with each attempt.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A server may take this long to acknowledge the stream of `ClientOptions::listen` before the connection is open without it.
+const LISTENS_WITHIN: Duration = Duration::from_secs(5);
+
+impl Inner {
+    /// Opens the stream of an entry and waits until the server has acknowledged it. Gives what the server honours (SUB-04).
+    pub(super) async fn open_stream(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        within: Duration,
+    ) -> Result<SubscriptionFilter, ClientError> {
+        let options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+        let params = RawJson::from_value(&json!({"notifications": listen_filter(&entry.filter)}));
+        let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let stream = Arc::new(Stream {
+            client: Arc::downgrade(self),
+            entry: Arc::clone(entry),
+            acknowledged: Promise::default(),
+            since: OnceLock::new(),
+        });
+        let client = Client { inner: Arc::clone(self) };
+        let method = method::SUBSCRIPTIONS_LISTEN;
+        let in_flight = client.start(method, Some(&params), &options, false, stream.clone())?;
+        // Noted at once: a subscription that is closed while it waits here cancels it.
+        if !entry.note_stream(&in_flight) {
+            client.cancel(&in_flight, "the subscription is closed");
+        }
+        let deadline = later(self.runtime.now(), within);
+        let acknowledged = until(&*self.runtime, deadline, stream.acknowledged.kept()).await.unwrap_or_else(|| {
+            Err(ClientError::Timeout(format!("The server did not acknowledge {method} within {within:?}")))
+        });
+        let honoured = acknowledged.and_then(|honoured| compared(&entry.filter, honoured));
+        honoured.inspect_err(|_| client.cancel(&in_flight, "the subscription is of no use"))
+    }
+
+    /// Opens the stream that `ClientOptions::listen` asks for: a change that comes after the connection is open is not missed.
+    pub(in crate::client) async fn listen(self: &Arc<Self>) {
+        let filter = self.announced_lists();
+        if filter.is_empty() {
+            return;
+        }
+        let Ok(entry) = self.subscriptions.add(filter, Receiver::Events(Arc::clone(&self.events))) else { return };
+        if let Err(error) = self.open_stream(&entry, LISTENS_WITHIN).await {
+            tracing::warn!(target: "trunkline", "no stream of change notifications yet: {error}");
+            if may_pass(&error) {
+                self.open_stream_again(&entry);
+            }
+        }
+    }
+
+    /// Opens a lost stream again, later and later, until it is open or the longest time of a request is over.
+    fn open_stream_again(self: &Arc<Self>, entry: &Arc<Entry>) {
+        let (client, entry, runtime) = (Arc::downgrade(self), Arc::clone(entry), Arc::clone(&self.runtime));
+        let give_up = later(runtime.now(), self.options.max_timeout);
+        self.runtime.spawn(Box::pin(async move {
+            loop {
+                runtime.sleep_until(later(runtime.now(), entry.next_pause())).await;
+                let Some(client) = client.upgrade().filter(|client| client.check_open().is_ok()) else { return };
+                if entry.is_closed() {
+                    return;
+                }
+                match client.open_stream(&entry, client.options.timeout).await {
+                    Ok(_) => return entry.missed(),
+                    Err(ClientError::Cancelled) => return,
+                    Err(error) if may_pass(&error) && runtime.now() < give_up => {
+                        tracing::debug!(target: "trunkline", "a lost subscription is still not open: {error}");
+                    }
+                    Err(error) => return entry.end(Some(error)),
+                }
+            }
+        }));
+    }
+}
+
+impl Entry {
+    /// Keeps what is needed to cancel. `false`: the subscription is closed.
+    fn note_stream(&self, in_flight: &InFlight) -> bool {
+        let mut listening = self.listening.lock();
+        listening.in_flight = Some(in_flight.clone());
+        !listening.closed
+    }
+
+    /// Closes the stream and opens none any more.
+    pub(super) fn close_stream(&self, client: &Client) {
+        let in_flight = {
+            let mut listening = self.listening.lock();
+            listening.closed = true;
+            listening.in_flight.take()
+        };
+        if let Some(in_flight) = in_flight {
+            client.cancel(&in_flight, "the subscription is closed");
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.listening.lock().closed
+    }
+
+    fn next_pause(&self) -> Duration {
+        let mut listening = self.listening.lock();
+        listening.attempts += 1;
+        let doubled = 2u32.saturating_pow(listening.attempts - 1);
+        FIRST_PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE)
+    }
+}
+
+/// One `subscriptions/listen`.
+struct Stream {
+    client: Weak<Inner>,
+    entry: Arc<Entry>,
+    acknowledged: Promise<Result<SubscriptionFilter, ClientError>>,
+    /// The time of the acknowledgement.
+    since: OnceLock<Instant>,
+}
+
+impl ReplyTo for Stream {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        let Some(client) = self.client.upgrade() else { return };
+        let Some(since) = self.since.get() else {
+            let error = outcome.err().unwrap_or_else(|| {
+                ClientError::InvalidResponse("subscriptions/listen ended without an acknowledgement".into())
+            });
+            return self.acknowledged.keep(Err(error));
+        };
+        match outcome {
+            // SUB-06: the server has ended it.
+            Ok(_) => self.entry.end(None),
+            Err(ClientError::Closed | ClientError::Cancelled) => {}
+            Err(error) if may_pass(&error) && client.check_open().is_ok() => {
+                if client.runtime.now().saturating_duration_since(*since) > LONGEST_PAUSE {
+                    self.entry.listening.lock().attempts = 0;
+                }
+                tracing::info!(target: "trunkline", "a subscription was lost and is opened again: {error}");
+                client.open_stream_again(&self.entry);
+            }
+            Err(error) => self.entry.end(Some(error)),
+        }
+    }
+
+    fn progress(&self, _: RawJson) {}
+
+    fn notification(&self, notification: Notification) {
+        if &*notification.method != method::SUBSCRIPTIONS_ACKNOWLEDGED {
+            return self.entry.take(&notification);
+        }
+        let Some(client) = self.client.upgrade() else { return };
+        if self.since.set(client.runtime.now()).is_ok() {
+            self.acknowledged.keep(honoured(notification.params.as_ref()));
+        }
+    }
+}
+
+/// A failure of the connection and not of the request: another attempt may succeed.
+fn may_pass(error: &ClientError) -> bool {
+    matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy)
+}
+
+/// The filter as the method has it. Tasks are the extension's (TKX-42).
+fn listen_filter(filter: &SubscriptionFilter) -> Value {
+    let mut wanted = json!({});
+    for (name, list) in [
+        ("toolsListChanged", filter.tools),
+        ("promptsListChanged", filter.prompts),
+        ("resourcesListChanged", filter.resource_list),
+    ] {
+        if list {
+            wanted[name] = true.into();
+        }
+    }
+    for (name, list) in [("resourceSubscriptions", filter.resources()), ("taskIds", filter.tasks())] {
+        if !list.is_empty() {
+            wanted[name] = list.into();
+        }
+    }
+    wanted
+}
+
+/// The part of a filter that the server has acknowledged.
+fn honoured(params: Option<&RawJson>) -> Result<SubscriptionFilter, ClientError> {
+    #[derive(Deserialize)]
+    struct Acknowledged {
+        #[serde(default)]
+        notifications: JsonObject,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Honoured {
+        tools_list_changed: bool,
+        prompts_list_changed: bool,
+        resources_list_changed: bool,
+        resource_subscriptions: Option<Vec<String>>,
+        task_ids: Option<Vec<String>>,
+    }
+    let nonsense = |error| ClientError::InvalidResponse(format!("{}: {error}", method::SUBSCRIPTIONS_ACKNOWLEDGED));
+    let params = params.cloned().unwrap_or_else(RawJson::empty_object);
+    let Acknowledged { notifications } = params.parse().map_err(nonsense)?;
+    let honoured: Honoured = serde_json::from_value(notifications.into()).map_err(nonsense)?;
+    Ok(SubscriptionFilter::default()
+        .with_tools(honoured.tools_list_changed)
+        .with_prompts(honoured.prompts_list_changed)
+        .with_resource_list(honoured.resources_list_changed)
+        .with_resources(honoured.resource_subscriptions)
+        .with_tasks(honoured.task_ids))
+}
+
+/// SUB-04: the honoured part of a filter.
+fn compared(wanted: &SubscriptionFilter, honoured: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
+    let both = |one: &[String], other: &[String]| -> Option<Vec<String>> {
+        let common: Vec<_> = one.iter().filter(|item| other.contains(item)).cloned().collect();
+        (!common.is_empty()).then_some(common)
+    };
+    let kept = SubscriptionFilter::default()
+        .with_tools(wanted.tools && honoured.tools)
+        .with_prompts(wanted.prompts && honoured.prompts)
+        .with_resource_list(wanted.resource_list && honoured.resource_list)
+        .with_resources(both(wanted.resources(), honoured.resources()))
+        .with_tasks(both(wanted.tasks(), honoured.tasks()));
+    if kept.is_empty() {
+        return Err(ClientError::Invalid("subscribe: the server honours nothing of the filter".into()));
+    }
+    if kept != *wanted {
+        tracing::warn!(target: "trunkline", "the server honours only a part of a subscription");
+    }
+    Ok(kept)
+}

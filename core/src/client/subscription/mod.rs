@@ -1,0 +1,230 @@
+//! Subscriptions: one call on every revision.
+
+mod changes;
+pub(super) mod entry;
+mod listening;
+mod resources;
+
+use super::{client::Client, error::ClientError, inner::Inner};
+use crate::protocol::{
+    Era, extension,
+    method::{self, Kind, Method, Role},
+    model::{Change, SubscriptionFilter},
+};
+use changes::Changes;
+use entry::{Entry, Receiver};
+use futures_core::Stream;
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Debug, Formatter},
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+/// The changes of one subscription: a stream, ended by [`Subscription::close`] or by dropping it.
+///
+/// Its promise is that nothing is missed in silence. A change that waits to be taken is not repeated, and at most 1,024
+/// changes wait. When there are more, or when the stream from the server was lost and opened again, a change of the kind
+/// [`Missed`](crate::protocol::model::ChangeKind::Missed) takes their place: read again what matters.
+///
+/// The stream ends when the server ends the subscription, or when either side closes the connection. Its last item is an error
+/// if it failed.
+///
+/// ```
+/// use trunkline::{Client, Server, protocol::model::ChangeKind};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), trunkline::ClientError> {
+/// let server = Server::builder("notes", "1.0.0").resource("notes://today", "today", async || "tea").build();
+/// let client = Client::connect(&server).await?;
+/// let mut changes = client.subscribe("notes://today").await?;
+/// server.resource_updated("notes://today");
+/// while let Some(change) = changes.next().await {
+///     let change = change?;
+///     assert_eq!((change.kind, change.uri.as_deref()), (ChangeKind::Resource, Some("notes://today")));
+///     break;
+/// }
+/// changes.close();
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropping it ends the subscription"]
+pub struct Subscription {
+    client: Client,
+    entry: Arc<Entry>,
+    filter: SubscriptionFilter,
+}
+
+impl Client {
+    /// Subscribes to changes: of resources by their URIs (`"notes://today"`, `["a:1", "a:2"]`), or whatever else a
+    /// [`SubscriptionFilter`] names.
+    ///
+    /// In the legacy era it is `resources/subscribe`, once for each URI however many subscriptions name it, beside the
+    /// notifications that the server sends anyway; on 2026-07-28 it is one `subscriptions/listen`. Completes when the server
+    /// has taken the subscription: changes after that are not missed.
+    ///
+    /// # Errors
+    /// [`ClientError::Invalid`] at once if the filter names nothing, or something that the server does not announce; otherwise
+    /// as for [`Client::request`].
+    pub async fn subscribe(&self, filter: impl Into<SubscriptionFilter>) -> Result<Subscription, ClientError> {
+        let filter = checked(filter.into())?;
+        self.inner.check_open()?;
+        self.inner.check_announced(&filter)?;
+        let entry = self.inner.subscriptions.add(filter.clone(), Receiver::Stream(Changes::default()))?;
+        // From here on, dropping it gives everything back.
+        let mut subscription = Subscription { client: self.clone(), entry, filter };
+        // The end of the connection ends what it finds; what came too late for it is refused here.
+        self.inner.check_open()?;
+        if self.revision().era() == Era::Legacy {
+            self.inner.subscribe_to_resources(&subscription.entry).await?;
+        } else {
+            subscription.filter = self.inner.open_stream(&subscription.entry, self.inner.options.timeout).await?;
+        }
+        Ok(subscription)
+    }
+}
+
+impl Subscription {
+    /// The next change, once there is one; `None`: the subscription has ended.
+    ///
+    /// # Errors
+    /// The reason for which it ended, once.
+    pub async fn next(&mut self) -> Option<Result<Change, ClientError>> {
+        poll_fn(|context| self.poll_change(context)).await
+    }
+
+    /// The part of the filter that the server honours: all of it, unless it refused something (a task that it does not
+    /// know, say).
+    pub fn filter(&self) -> &SubscriptionFilter {
+        &self.filter
+    }
+
+    /// Ends the subscription, as dropping it does.
+    pub fn close(self) {
+        drop(self);
+    }
+
+    /// Ends it for those who hold it by reference. Ended again, nothing happens.
+    #[doc(hidden)]
+    pub fn end(&self) {
+        let inner = &self.client.inner;
+        self.entry.end(None);
+        if !inner.subscriptions.remove(&self.entry) {
+            return;
+        }
+        if self.client.revision().era() == Era::Legacy {
+            inner.release_resources(&self.entry);
+        } else {
+            self.entry.close_stream(&self.client);
+        }
+    }
+
+    /// Gives a change back that could not be handed on: it is the next one again.
+    #[doc(hidden)]
+    pub fn put_back(&self, change: Change) {
+        if let Receiver::Stream(changes) = &self.entry.receiver {
+            changes.put_back(change);
+        }
+    }
+
+    #[doc(hidden)]
+    pub fn poll_change(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
+        match &self.entry.receiver {
+            Receiver::Stream(changes) => changes.poll_next(context),
+            Receiver::Events(_) => Poll::Ready(None),
+        }
+    }
+}
+
+impl Stream for Subscription {
+    type Item = Result<Change, ClientError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_change(context)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Debug for Subscription {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("filter", &self.filter).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them anyway.
+    fn announced_lists(&self) -> SubscriptionFilter {
+        let modern = self.server.get().filter(|server| server.revision.era() == Era::Modern);
+        let Some(server) = modern.filter(|_| self.options.listen) else { return SubscriptionFilter::default() };
+        let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
+        match server.declared() {
+            None => all,
+            Some(declared) => all
+                .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
+                .with_prompts(declared.prompts.is_some_and(|prompts| prompts.list_changed))
+                .with_resource_list(declared.resources.is_some_and(|resources| resources.list_changed)),
+        }
+    }
+
+    /// Refuses a filter with something that the server has not declared to announce (PRM-07).
+    fn check_announced(&self, filter: &SubscriptionFilter) -> Result<(), ClientError> {
+        let Some(server) = self.server.get() else { return Err(ClientError::Closed) };
+        let Some(declared) = server.declared() else { return Ok(()) };
+        let (tools, prompts) = (declared.tools.unwrap_or_default(), declared.prompts.unwrap_or_default());
+        let resources = declared.resources.unwrap_or_default();
+        let tasks = if server.revision.era() == Era::Legacy {
+            let sends = Method::find(method::TASKS_STATUS, Kind::Notification, Role::Server, server.revision);
+            sends.is_some() && declared.tasks.is_some()
+        } else {
+            declared.extensions.is_some_and(|extensions| extensions.contains_key(extension::TASKS.id))
+        };
+        let missing: Vec<_> = [
+            (!filter.resources().is_empty(), resources.subscribe, "resources (the capability resources.subscribe)"),
+            (filter.tools, tools.list_changed, "tools (tools.listChanged)"),
+            (filter.prompts, prompts.list_changed, "prompts (prompts.listChanged)"),
+            (filter.resource_list, resources.list_changed, "resourceList (resources.listChanged)"),
+            (!filter.tasks().is_empty(), tasks, "tasks (tasks, or its extension)"),
+        ]
+        .into_iter()
+        .filter_map(|(wanted, declared, name)| (wanted && !declared).then_some(name))
+        .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(ClientError::Invalid(format!(
+            "subscribe: the server does not announce changes of {}; leave that out of the filter",
+            missing.join(", ")
+        )))
+    }
+}
+
+/// A filter that names something, each thing once.
+fn checked(mut filter: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
+    if let Some(name) = filter.extra.keys().next() {
+        return Err(ClientError::Invalid(format!(
+            "subscribe: {name}: unknown field; there are resources, tools, prompts, resourceList and tasks"
+        )));
+    }
+    if filter.is_empty() {
+        let text =
+            "subscribe: the filter names nothing; give URIs of resources, or tools, prompts, resourceList or tasks";
+        return Err(ClientError::Invalid(text.into()));
+    }
+    for (name, list) in [("resources", &mut filter.resources), ("tasks", &mut filter.tasks)] {
+        let mut seen = BTreeSet::new();
+        if let Some(list) = list {
+            if list.iter().any(String::is_empty) {
+                return Err(ClientError::Invalid(format!("subscribe: {name} has an empty text")));
+            }
+            list.retain(|item| seen.insert(item.clone()));
+        }
+    }
+    Ok(filter)
+}

@@ -1,0 +1,129 @@
+//! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however many subscriptions name it.
+
+use super::entry::Entry;
+use crate::{
+    client::{client::Client, error::ClientError, inner::Inner, options::RequestOptions, reply::ReplyTo},
+    protocol::{RawJson, method},
+    runtime::Promise,
+};
+use serde_json::json;
+use std::sync::{Arc, Weak};
+
+impl Inner {
+    /// Subscribes to the resources of an entry, and waits until the server has taken all of them.
+    pub(super) async fn subscribe_to_resources(self: &Arc<Self>, entry: &Entry) -> Result<(), ClientError> {
+        let taken: Vec<_> = entry.filter.resources().iter().map(|uri| self.hold(uri)).collect();
+        for promise in taken {
+            promise.kept().await?;
+        }
+        Ok(())
+    }
+
+    fn hold(self: &Arc<Self>, uri: &str) -> Arc<Promise<Result<(), ClientError>>> {
+        let promise = Arc::new(Promise::default());
+        {
+            let mut uses = self.subscriptions.uses.lock();
+            let in_use = uses.entry(uri.to_owned()).or_default();
+            in_use.holders += 1;
+            in_use.waiting.push(Arc::clone(&promise));
+        }
+        self.reconcile(uri);
+        promise
+    }
+
+    /// Ends the part of an entry in the subscriptions to its resources.
+    pub(super) fn release_resources(self: &Arc<Self>, entry: &Entry) {
+        for uri in entry.filter.resources() {
+            let unused = self.subscriptions.uses.lock().get_mut(uri).is_some_and(|in_use| {
+                in_use.holders -= 1;
+                in_use.holders == 0
+            });
+            if unused {
+                self.reconcile(uri);
+            }
+        }
+    }
+
+    /// The session is another one, which knows no subscription.
+    pub(in crate::client) fn subscribe_again(self: &Arc<Self>) {
+        let uris: Vec<String> = {
+            let mut uses = self.subscriptions.uses.lock();
+            uses.values_mut().for_each(|in_use| in_use.subscribed = false);
+            uses.keys().cloned().collect()
+        };
+        uris.iter().for_each(|uri| self.reconcile(uri));
+        self.subscriptions.missed();
+    }
+
+    /// Sends the request that brings the server's knowledge of a URI in line with its use, unless one is in flight.
+    fn reconcile(self: &Arc<Self>, uri: &str) {
+        let mut uses = self.subscriptions.uses.lock();
+        let Some(in_use) = uses.get_mut(uri).filter(|in_use| !in_use.busy) else { return };
+        let method = match (in_use.holders > 0, in_use.subscribed) {
+            (true, false) => method::RESOURCES_SUBSCRIBE,
+            (false, true) => method::RESOURCES_UNSUBSCRIBE,
+            (true, true) => {
+                let waiting = std::mem::take(&mut in_use.waiting);
+                drop(uses);
+                waiting.iter().for_each(|promise| promise.keep(Ok(())));
+                return;
+            }
+            (false, false) => {
+                uses.remove(uri);
+                return;
+            }
+        };
+        in_use.busy = true;
+        drop(uses);
+        let reply = Arc::new(Reconciled { client: Arc::downgrade(self), uri: uri.to_owned(), method });
+        let client = Client { inner: Arc::clone(self) };
+        let sent = RawJson::from_value(&json!({"uri": uri}))
+            .map_err(|error| ClientError::Invalid(error.to_string()))
+            .and_then(|params| client.start(method, Some(&params), &RequestOptions::default(), false, reply.clone()));
+        if let Err(error) = sent {
+            reply.answered(Err(error));
+        }
+    }
+
+    /// The server does not take a subscription: those that wait for it fail, and those that had it end.
+    fn refused(&self, uri: &str, error: &ClientError) {
+        for entry in self.subscriptions.all() {
+            if entry.filter.resources().iter().any(|subscribed| subscribed == uri) {
+                entry.end(Some(error.clone()));
+            }
+        }
+    }
+}
+
+/// Takes the answer of a request about a URI.
+struct Reconciled {
+    client: Weak<Inner>,
+    uri: String,
+    method: &'static str,
+}
+
+impl ReplyTo for Reconciled {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        let Some(client) = self.client.upgrade() else { return };
+        let subscribing = self.method == method::RESOURCES_SUBSCRIBE;
+        let failed = {
+            let mut uses = client.subscriptions.uses.lock();
+            let Some(in_use) = uses.get_mut(&self.uri) else { return };
+            in_use.busy = false;
+            in_use.subscribed = subscribing && outcome.is_ok();
+            match outcome {
+                Err(error) if subscribing => Some((std::mem::take(&mut in_use.waiting), error)),
+                _ => None,
+            }
+        };
+        match failed {
+            Some((waiting, error)) => {
+                waiting.iter().for_each(|promise| promise.keep(Err(error.clone())));
+                client.refused(&self.uri, &error);
+            }
+            None => client.reconcile(&self.uri),
+        }
+    }
+
+    fn progress(&self, _: RawJson) {}
+}

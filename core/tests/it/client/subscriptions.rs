@@ -1,0 +1,375 @@
+//! Subscriptions: one call on every revision, over scripted servers and a server of this process.
+
+use super::*;
+use trunkline::{
+    client::{ErrorKind, Subscription},
+    engine::RevisionChoice,
+    protocol::model::{Change, ChangeKind, SubscriptionFilter},
+    server::Server,
+};
+
+const LISTEN: &str = "subscriptions/listen";
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+fn choose(revision: RevisionChoice) -> ClientOptions {
+    ClientOptions::default().with_revision(revision)
+}
+
+fn declared() -> Value {
+    json!({"tools": {"listChanged": true}, "prompts": {"listChanged": true},
+        "resources": {"subscribe": true, "listChanged": true}, "tasks": {}})
+}
+
+/// A server of one era that declares these capabilities; the rest is up to `script`.
+fn fake(capabilities: Value, mut script: impl FnMut(&Peer, &Value) + Send + 'static) -> Arc<Fake> {
+    Fake::process(move |peer, message| match message["method"].as_str() {
+        Some("initialize") => {
+            let (revision, info) = (&message["params"]["protocolVersion"], json!({"name": "fake", "version": "1"}));
+            peer.result(
+                message,
+                json!({"protocolVersion": revision, "capabilities": capabilities, "serverInfo": info}),
+            );
+        }
+        Some("server/discover") => peer.result(
+            message,
+            json!({"resultType": "complete",
+            "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}),
+        ),
+        _ => script(peer, message),
+    })
+}
+
+/// Takes every subscription of the legacy era.
+fn legacy() -> Arc<Fake> {
+    fake(declared(), |peer, message| {
+        if message["id"].is_number() {
+            peer.result(message, json!({}));
+        }
+    })
+}
+
+fn tagged(id: &Value, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({SUBSCRIPTION_ID: id});
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+fn acknowledge(peer: &Peer, message: &Value, honoured: &Value) {
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    peer.say(tagged(&message["id"], acknowledged, json!({"notifications": honoured})));
+}
+
+/// Acknowledges every stream as it was asked for.
+fn modern() -> Arc<Fake> {
+    fake(declared(), |peer, message| {
+        if message["method"] == LISTEN {
+            acknowledge(peer, message, &message["params"]["notifications"]);
+        }
+    })
+}
+
+fn updated(uri: &str) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}})
+}
+
+fn resource(uri: &str) -> Change {
+    Change { uri: Some(uri.to_owned()), ..ChangeKind::Resource.into() }
+}
+
+async fn next(changes: &mut Subscription) -> Change {
+    let next = tokio::time::timeout(Duration::from_secs(20), changes.next()).await.expect("no change came");
+    next.expect("the subscription ended").unwrap()
+}
+
+/// The methods about subscriptions that the server saw, with their URIs.
+fn asked(fake: &Fake) -> Vec<String> {
+    let seen = fake.seen.lock().unwrap();
+    let about = seen.iter().filter(|(_, message)| message["params"]["uri"].is_string());
+    about.map(|(_, message)| format!("{} {}", message["method"], message["params"]["uri"]).replace('"', "")).collect()
+}
+
+fn listens(fake: &Fake) -> Vec<Value> {
+    let seen = fake.seen.lock().unwrap();
+    seen.iter().filter(|(_, message)| message["method"] == LISTEN).map(|(_, message)| message.clone()).collect()
+}
+
+#[tokio::test]
+async fn one_call_on_every_revision() {
+    let server = Server::builder("notes", "1")
+        .tool("a", "A tool.", || async { "a" })
+        .prompt("p", "A prompt.", || async { "p" })
+        .resource("a:1", "one", || async { "1" })
+        .build();
+    for revision in Revision::ALL {
+        let client = Client::connect_with(&server, choose(RevisionChoice::Pinned(revision)), ()).await.unwrap();
+        let everything = SubscriptionFilter::from(["a:1"]).with_tools(true).with_prompts(true).with_resource_list(true);
+        let mut all = client.subscribe(everything.clone()).await.unwrap();
+        let mut one = client.subscribe("a:1").await.unwrap();
+        assert_eq!(all.filter(), &everything, "{revision}");
+        server.resource_updated("a:2");
+        server.resource_updated("a:1");
+        assert_eq!((next(&mut all).await, next(&mut one).await), (resource("a:1"), resource("a:1")), "{revision}");
+        server.add_tool(trunkline::Tool::new("b", "Another.", || async { "b" })).unwrap();
+        server.remove_tool("b");
+        assert_eq!(next(&mut all).await, ChangeKind::Tools.into(), "{revision}");
+        one.close();
+        server.resource_updated("a:1");
+        assert_eq!(next(&mut all).await, resource("a:1"), "{revision}");
+        client.close().await;
+        let end = tokio::time::timeout(Duration::from_secs(20), all.next()).await.expect("it goes on");
+        assert_eq!(end, None, "{revision}");
+        assert_eq!(client.subscribe("a:1").await.unwrap_err().kind(), ErrorKind::Closed);
+    }
+}
+
+#[tokio::test]
+async fn subscribers_of_one_uri_share_one_subscription_of_the_legacy_era() {
+    let fake = legacy();
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let mut first = client.subscribe(["a:1", "a:1", "a:2"]).await.unwrap();
+    let mut second = client.subscribe("a:1").await.unwrap();
+    assert_eq!(asked(&fake), ["resources/subscribe a:1", "resources/subscribe a:2"]);
+    for uri in ["a:1", "a:1/part", "a:2", "a:3", "a:1"] {
+        fake.peer().say(updated(uri));
+    }
+    assert_eq!((next(&mut second).await, next(&mut second).await), (resource("a:1"), resource("a:1/part")));
+    for uri in ["a:1", "a:1/part", "a:2"] {
+        assert_eq!(next(&mut first).await, resource(uri));
+    }
+    first.close();
+    settle().await;
+    assert_eq!(asked(&fake)[2..], ["resources/unsubscribe a:2"], "the other one is still in use");
+    drop(second);
+    settle().await;
+    assert_eq!(asked(&fake)[3..], ["resources/unsubscribe a:1"]);
+    let again = client.subscribe("a:1").await.unwrap();
+    assert_eq!(asked(&fake)[4..], ["resources/subscribe a:1"]);
+    again.close();
+}
+
+#[tokio::test]
+async fn a_refused_uri_fails_every_subscriber_and_leaves_nothing_behind() {
+    let fake = fake(declared(), |peer, message| match message["params"]["uri"].as_str() {
+        Some("a:none") => peer.error(message, -32002, Value::Null),
+        Some(_) => peer.result(message, json!({})),
+        None => {}
+    });
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let (one, two) = tokio::join!(client.subscribe(["a:1", "a:none"]), client.subscribe("a:none"));
+    for error in [one.unwrap_err(), two.unwrap_err()] {
+        assert_eq!(error.rpc().unwrap().code, -32002, "{error}");
+    }
+    settle().await;
+    let asked = asked(&fake);
+    assert_eq!(asked, ["resources/subscribe a:1", "resources/subscribe a:none", "resources/unsubscribe a:1"]);
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_not_waited_for_is_given_back() {
+    for (server, choice) in
+        [(fake(declared(), |_, _| {}), RevisionChoice::Legacy), (fake(declared(), |_, _| {}), RevisionChoice::Modern)]
+    {
+        let client = server.connect(choose(choice)).await;
+        let subscribing = tokio::spawn({
+            let client = client.clone();
+            async move { client.subscribe("a:1").await.map(drop) }
+        });
+        settle().await;
+        let asked = server.last();
+        subscribing.abort();
+        settle().await;
+        if choice == RevisionChoice::Legacy {
+            server.peer().result(&asked, json!({}));
+            settle().await;
+            assert_eq!(server.last()["method"], "resources/unsubscribe", "it was subscribed meanwhile");
+        } else {
+            let cancelled = server.last();
+            assert_eq!(
+                (&cancelled["method"], &cancelled["params"]["requestId"]),
+                (&json!("notifications/cancelled"), &asked["id"])
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn sub_05_and_sub_03_every_subscription_has_a_stream_and_changes_go_where_they_belong() {
+    let fake = modern();
+    let client = fake.connect(choose(RevisionChoice::Modern)).await;
+    let mut one = client.subscribe("a:1").await.unwrap();
+    let mut two = client.subscribe(SubscriptionFilter::from("a:1").with_tools(true)).await.unwrap();
+    let [first, second] = &listens(&fake)[..] else { panic!("{:?}", fake.seen()) };
+    assert_eq!(first["params"]["notifications"], json!({"resourceSubscriptions": ["a:1"]}));
+    assert_eq!(second["params"]["notifications"], json!({"toolsListChanged": true, "resourceSubscriptions": ["a:1"]}));
+    fake.peer().say(tagged(&second["id"], "notifications/tools/list_changed", json!({})));
+    fake.peer().say(tagged(&first["id"], "notifications/tools/list_changed", json!({})));
+    fake.peer().say(tagged(&first["id"], "notifications/resources/updated", json!({"uri": "a:1"})));
+    fake.peer().say(tagged(&json!("1"), "notifications/resources/updated", json!({"uri": "a:1"})));
+    assert_eq!(next(&mut two).await, ChangeKind::Tools.into());
+    assert_eq!(next(&mut one).await, resource("a:1"), "what it did not ask for is left out");
+    one.close();
+    settle().await;
+    let cancelled = fake.last();
+    assert_eq!(
+        (&cancelled["method"], &cancelled["params"]["requestId"]),
+        (&json!("notifications/cancelled"), &first["id"])
+    );
+    assert_eq!(asked(&fake), [""; 0], "resources/subscribe is of the other era");
+    // SUB-06: the server ends the other one.
+    fake.peer().result(second, json!({"resultType": "complete", "_meta": {SUBSCRIPTION_ID: second["id"]}}));
+    assert_eq!(two.next().await, None);
+}
+
+#[tokio::test]
+async fn sub_04_the_acknowledged_filter_is_compared_with_the_wanted_one() {
+    for (honoured, kept) in [
+        (json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a:2"]}), Some("a:2")),
+        (json!({"promptsListChanged": true}), None),
+        (json!({}), None),
+    ] {
+        let fake = fake(declared(), move |peer, message| {
+            if message["method"] == LISTEN {
+                acknowledge(peer, message, &honoured);
+            }
+        });
+        let client = fake.connect(choose(RevisionChoice::Modern)).await;
+        let wanted = SubscriptionFilter::from(["a:1", "a:2"]).with_tools(true);
+        match (client.subscribe(wanted).await, kept) {
+            (Ok(changes), Some(uri)) => {
+                assert_eq!(changes.filter(), &SubscriptionFilter::from(uri).with_tools(true));
+            }
+            (Err(error), None) => {
+                assert_eq!(error.to_string(), "subscribe: the server honours nothing of the filter");
+                settle().await;
+                assert_eq!(fake.last()["method"], "notifications/cancelled");
+            }
+            (outcome, _) => panic!("{outcome:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn prm_07_what_the_server_does_not_announce_is_refused_at_once() {
+    for choice in [RevisionChoice::Legacy, RevisionChoice::Modern] {
+        let fake = fake(json!({"tools": {}, "resources": {"subscribe": true}}), |_, _| {});
+        let client = fake.connect(choose(choice)).await;
+        settle().await;
+        let before = fake.seen().len();
+        let lists = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
+        let tasks = SubscriptionFilter::default().with_tasks(vec!["t".to_owned()]);
+        for (filter, text) in [
+            (lists, "tools (tools.listChanged), prompts (prompts.listChanged), resourceList (resources.listChanged)"),
+            (tasks, "changes of tasks"),
+            (SubscriptionFilter::default(), "names nothing"),
+            (SubscriptionFilter::from([""]), "resources has an empty text"),
+            (serde_json::from_value(json!({"tool": true})).unwrap(), "tool: unknown field"),
+        ] {
+            let error = client.subscribe(filter).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains(text), "{error}");
+        }
+        settle().await;
+        assert_eq!(fake.seen().len(), before, "nothing was sent");
+    }
+}
+
+#[tokio::test]
+async fn sub_07_a_lost_stream_is_opened_again_and_says_what_it_may_have_missed() {
+    let fake = modern();
+    let client = fake.connect(choose(RevisionChoice::Modern)).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    let lost = || RequestId::from_json(&listens(&fake).last().unwrap()["id"].to_string()).unwrap();
+    for pause in [500, 1_000, 2_000] {
+        fake.peer().inbox.failed(&lost(), LinkFailure::Broken("the stream broke".into()));
+        let before = listens(&fake).len();
+        fake.clock.advance(ms(pause - 1)).await;
+        assert_eq!(listens(&fake).len(), before, "the pause is {pause} ms");
+        fake.clock.advance(ms(1)).await;
+        assert_eq!(listens(&fake).len(), before + 1);
+        assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+    }
+    fake.clock.advance(ms(31_000)).await;
+    fake.peer().inbox.failed(&lost(), LinkFailure::Broken("the stream broke".into()));
+    let before = listens(&fake).len();
+    fake.clock.advance(ms(500)).await;
+    assert_eq!(listens(&fake).len(), before + 1, "a stream that lived starts the pauses anew");
+    changes.close();
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_opened_again_ends_with_the_error() {
+    let streams = AtomicUsize::new(0);
+    let fake = fake(declared(), move |peer, message| match message["method"].as_str() {
+        Some(LISTEN) if streams.fetch_add(1, Ordering::Relaxed) == 0 => {
+            acknowledge(peer, message, &message["params"]["notifications"]);
+        }
+        Some(LISTEN) => peer.error(message, -32603, Value::Null),
+        _ => {}
+    });
+    let client = fake.connect(choose(RevisionChoice::Modern)).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    let id = RequestId::from_json(&listens(&fake)[0]["id"].to_string()).unwrap();
+    fake.peer().inbox.failed(&id, LinkFailure::Broken("the stream broke".into()));
+    fake.clock.advance(ms(500)).await;
+    assert_eq!(changes.next().await.unwrap().unwrap_err().rpc().unwrap().code, -32603);
+    assert_eq!(changes.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stream_without_an_acknowledgement_fails_in_time_and_is_cancelled() {
+    let fake = fake(declared(), |_, _| {});
+    let client = fake.connect(choose(RevisionChoice::Modern).with_timeout(ms(1_000))).await;
+    let subscribing = tokio::spawn(async move { client.subscribe("a:1").await.map(drop) });
+    fake.clock.advance(ms(999)).await;
+    assert!(!subscribing.is_finished());
+    fake.clock.advance(ms(1)).await;
+    let error = subscribing.await.unwrap().unwrap_err();
+    assert_eq!(error, ClientError::Timeout("The server did not acknowledge subscriptions/listen within 1s".into()));
+    assert_eq!(fake.last()["method"], "notifications/cancelled");
+}
+
+#[tokio::test]
+async fn a_connection_that_fails_ends_its_subscriptions_with_the_reason() {
+    for (fake, choice) in [(legacy(), RevisionChoice::Legacy), (modern(), RevisionChoice::Modern)] {
+        let client = fake.connect(choose(choice)).await;
+        let mut changes = client.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
+        fake.peer().exit();
+        let error = changes.next().await.unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "the server process exited with status 3", "{choice:?}");
+        assert_eq!(changes.next().await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_new_session_is_subscribed_again() {
+    let fake = legacy();
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let mut changes = client.subscribe("a:1").await.unwrap();
+    fake.peer().inbox.renewed();
+    settle().await;
+    assert_eq!(asked(&fake), ["resources/subscribe a:1", "resources/subscribe a:1"]);
+    assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+    fake.peer().inbox.missed();
+    assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+}
+
+#[tokio::test]
+async fn the_option_listen_is_a_subscription_to_the_lists_that_are_announced() {
+    let fake = modern();
+    let events = Heard::default();
+    let client =
+        fake.open_with(choose(RevisionChoice::Modern).with_listen(true), events.clone()).await.unwrap().unwrap();
+    let listen = listens(&fake).remove(0);
+    let lists = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
+    assert_eq!(listen["params"]["notifications"], lists);
+    fake.peer().say(tagged(&listen["id"], "notifications/prompts/list_changed", json!({})));
+    assert_eq!(events.all(), ["notifications/prompts/list_changed"]);
+    let changes = client.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
+    fake.peer().say(tagged(&listens(&fake)[1]["id"], "notifications/tools/list_changed", json!({})));
+    assert_eq!(events.all().len(), 1, "the changes of a subscription go to it alone");
+    changes.close();
+    let id = RequestId::from_json(&listen["id"].to_string()).unwrap();
+    fake.peer().inbox.failed(&id, LinkFailure::Broken("the stream broke".into()));
+    fake.clock.advance(ms(500)).await;
+    let methods = ["prompts", "tools", "prompts", "resources"].map(|list| format!("notifications/{list}/list_changed"));
+    assert_eq!(events.all(), methods, "all lists may have changed meanwhile");
+}
