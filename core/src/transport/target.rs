@@ -58,7 +58,6 @@ impl Target {
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if the URL, a header, or the configuration has an error, or if this build lacks the transport.
-    #[cfg_attr(not(feature = "server"), expect(unused_variables, reason = "only memory needs a runtime"))]
     pub fn connector(
         self,
         options: &ClientOptions,
