@@ -65,7 +65,7 @@ impl Receiver for Registered {
         if event.kind != EventKind::Call || is_cancelled() {
             return false;
         }
-        let call = trunkline_call::begin(port, self.clone(), &event);
+        let call = trunkline_call::begin(port, self.clone(), event);
         if let Some(Callback { function, data }) = &self.callback {
             // SAFETY: the host's function with the host's data; both arguments live until it returns.
             unsafe { function(call.as_raw(), call.arguments.lend(), data.pointer()) }
@@ -81,23 +81,24 @@ impl Receiver for Cancellation {
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
         let call = self.0.upgrade().filter(|_| event.kind == EventKind::Cancel);
         if let Some(call) = &call {
-            call.cancelled(event.body);
+            call.cancelled(event.body.into_bytes());
         }
         call.is_some()
     }
 }
 
 impl trunkline_call {
-    fn begin(port: &Arc<Port>, registered: Arc<Registered>, event: &Event) -> Arc<Self> {
+    fn begin(port: &Arc<Port>, registered: Arc<Registered>, event: Event) -> Arc<Self> {
+        let ticket = event.ticket;
         let call = Arc::new(Self {
             port: port.clone(),
-            ticket: event.ticket,
-            arguments: Text::copy(&event.body),
+            ticket,
+            arguments: Text::copy(&event.body.into_bytes()),
             answered: AtomicBool::new(false),
             on_cancel: Mutex::default(),
             registered,
         });
-        let _ = port.attach(event.ticket, Arc::new(Cancellation(Arc::downgrade(&call))));
+        let _ = port.attach(ticket, Arc::new(Cancellation(Arc::downgrade(&call))));
         call
     }
 

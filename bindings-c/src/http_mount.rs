@@ -3,8 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use trunkline_bridge::{Event, EventKind};
+use trunkline_bridge::{Body, Event, EventKind, ResponseHead};
 
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
@@ -68,19 +67,13 @@ pub(crate) struct ResponseReceiver {
     pub(crate) data: UserData,
 }
 
-#[derive(Deserialize)]
-struct Head {
-    status: u16,
-    headers: Vec<(String, String)>,
-}
-
 impl Receiver for ResponseReceiver {
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
-        match event.kind {
-            EventKind::HttpHead => self.head(&event.body),
-            EventKind::HttpChunk => self.chunk(&event.body),
-            EventKind::HttpEnd if event.ok => self.end(None),
-            EventKind::HttpEnd => self.end(Some(&Failure::from_json(&event.body).into_error())),
+        match (event.kind, event.body) {
+            (EventKind::HttpHead, Body::Head(head)) => self.head(&head),
+            (EventKind::HttpChunk, Body::Bytes(bytes)) => self.chunk(&bytes),
+            (EventKind::HttpEnd, Body::Error(error)) => self.end(Some(&Failure::from(error).into_error())),
+            (EventKind::HttpEnd, _) => self.end(None),
             _ => return false,
         }
         true
@@ -88,16 +81,17 @@ impl Receiver for ResponseReceiver {
 }
 
 impl ResponseReceiver {
-    fn head(&self, body: &[u8]) {
-        let (Some(head), Ok(given)) = (self.head, serde_json::from_slice::<Head>(body)) else { return };
-        let fields: Vec<_> =
-            given.headers.iter().map(|(name, value)| (Text::copy(name.as_bytes()), bytes_of(value))).collect();
+    fn head(&self, given: &ResponseHead) {
+        let Some(head) = self.head else { return };
+        let copied =
+            given.headers.iter().map(|(name, value)| (Text::copy(name.as_ref()), Text::copy(value.as_bytes())));
+        let fields: Vec<_> = copied.collect();
         let headers: Vec<_> = fields
             .iter()
             .map(|(name, value)| trunkline_http_header { name: name.lend(), value: value.lend() })
             .collect();
         // SAFETY: the host's function with the host's data; the headers live until it returns.
-        unsafe { head(given.status, headers.as_ptr(), headers.len(), self.data.pointer()) }
+        unsafe { head(given.status.as_u16(), headers.as_ptr(), headers.len(), self.data.pointer()) }
     }
 
     fn chunk(&self, bytes: &[u8]) {
@@ -125,8 +119,4 @@ pub(crate) fn target_of(target: &[u8]) -> String {
 /// In JSON, the value of a header has one character for each of its bytes.
 pub(crate) fn text_of(value: &[u8]) -> String {
     value.iter().copied().map(char::from).collect()
-}
-
-fn bytes_of(value: &str) -> Text {
-    Text::new(value.chars().map(|character| u8::try_from(character).unwrap_or(b'?')).collect())
 }

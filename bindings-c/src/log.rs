@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use serde::Deserialize;
+use trunkline_bridge::LogRecord;
 
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
@@ -15,20 +15,12 @@ pub type trunkline_log_callback = Option<
 
 pub(crate) type LogCallback = Callback<unsafe extern "C" fn(trunkline_str, trunkline_str, trunkline_str, *mut c_void)>;
 
-#[derive(Deserialize)]
-struct LogRecord {
-    level: String,
-    target: String,
-    message: String,
-}
-
-/// Reports log records, a JSON array. Without a callback, errors and warnings go to stderr: a failing tool must not be silent.
-pub(crate) fn report(records: &[u8], callback: Option<&LogCallback>) {
-    let records: Vec<LogRecord> = serde_json::from_slice(records).unwrap_or_default();
+/// Reports log records. Without a callback, errors and warnings go to stderr: a failing tool must not be silent.
+pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
     for LogRecord { level, target, message } in records {
         match callback {
             Some(Callback { function, data }) => {
-                let [level, target, message] = [level, target, message].map(|text| Text::new(text.into_bytes()));
+                let [level, target, message] = [level, &target, &message].map(|text| Text::copy(text.as_bytes()));
                 // SAFETY: the host's function with the host's data; all arguments live until it returns.
                 unsafe { function(level.lend(), target.lend(), message.lend(), data.pointer()) }
             }

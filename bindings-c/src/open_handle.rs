@@ -49,15 +49,14 @@ impl Receiver for OpenHandle {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
         match (event.kind, &self.notification) {
             (EventKind::Notification, Some(callback)) => {
-                let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(&event.body));
+                let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(&event.body.into_bytes()));
                 // SAFETY: the host's function with the host's data; both arguments live until it returns.
                 unsafe { (callback.function)(method.lend(), params.lend(), callback.data.pointer()) }
                 return true;
             }
-            (EventKind::Closed, _) if event.ok => self.end(port, Ok(())),
             // A connection that was opened in the background and could not be made ends with a `Reply`.
-            (EventKind::Closed | EventKind::Reply, _) if !event.ok => {
-                self.end(port, Err(Failure::from_json(&event.body)));
+            (EventKind::Closed | EventKind::Reply, _) if event.kind == EventKind::Closed || !event.ok() => {
+                self.end(port, event.body.into_outcome().map(drop).map_err(Failure::from));
             }
             _ => {}
         }

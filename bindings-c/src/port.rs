@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use trunkline_bridge::{self as bridge, Bell, BridgeError, Event, EventKind, Fetched};
+use trunkline_bridge::message::{Fail, FailKind};
+use trunkline_bridge::{self as bridge, Bell, Body, BridgeError, Event, EventKind, Fetched};
 
 use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
@@ -52,7 +53,8 @@ struct LogReceiver(Option<LogCallback>);
 
 impl Receiver for LogReceiver {
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
-        log::report(&event.body, self.0.as_ref());
+        let Body::Log(records) = event.body else { return false };
+        log::report(records, self.0.as_ref());
         true
     }
 }
@@ -303,18 +305,17 @@ impl Port {
     /// comes: every request has a timeout. `report` takes progress; it runs as a callback does.
     pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
         let reply = self.run_until(None, |look| self.look_for(ticket, report, look.has_turn).transpose())?;
-        let reply = reply.ok_or_else(|| Failure::internal("the wait for a reply ended without one"))??;
-        if reply.ok { Ok(reply.body) } else { Err(Failure::from_json(&reply.body)) }
+        reply.ok_or_else(|| Failure::internal("the wait for a reply ended without one"))?
     }
 
-    fn look_for(&self, ticket: u64, report: Option<&Report>, has_turn: bool) -> Result<Option<bridge::Reply>, Failure> {
+    fn look_for(&self, ticket: u64, report: Option<&Report>, has_turn: bool) -> Result<Option<Bytes>, Failure> {
         let turn = if report.is_some() && !has_turn { self.take_turn_for_progress() } else { None };
         let may_report = report.is_some() && (has_turn || turn.is_some());
         loop {
             match (self.core.fetch(ticket, may_report)?, report) {
                 (Fetched::Progress(body), Some(report)) => self.enter(|| report(&body)),
                 (Fetched::Progress(_), None) => {}
-                (Fetched::Reply(reply), _) => return Ok(Some(reply)),
+                (Fetched::Reply(reply), _) => return Ok(Some(reply?)),
                 (Fetched::Nothing, _) => return Ok(None),
             }
         }
@@ -380,7 +381,7 @@ impl Port {
             _ => event.handle,
         };
         // The reply to an open has the handle as its ticket; a good one is followed by other events.
-        let (is_open, ticket) = (event.ticket == event.handle && event.ok, event.ticket);
+        let (is_open, ticket) = (event.ticket == event.handle && event.ok(), event.ticket);
         let is_last = match event.kind {
             EventKind::Reply => !is_open,
             EventKind::Closed | EventKind::HttpEnd => true,
@@ -394,8 +395,9 @@ impl Port {
             Some(receiver) => self.enter(|| receiver.receive(self, event)),
             None => {
                 if event.kind == EventKind::Call {
-                    let reason = br#"{"kind":"internal","message":"the handler was removed before the call ran"}"#;
-                    let _ = self.core.fail(ticket, reason);
+                    let message = "the handler was removed before the call ran".to_owned();
+                    let removed = Fail { kind: FailKind::Internal, message, ..Fail::default() };
+                    let _ = self.core.fail_message(ticket, removed);
                 }
                 false
             }

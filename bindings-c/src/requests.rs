@@ -191,9 +191,8 @@ impl Receiver for StartedRequest {
 
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
         match (event.kind, &self.progress) {
-            (EventKind::Reply, _) if event.ok => self.complete(Ok(event.body)),
-            (EventKind::Reply, _) => self.complete(Err(Failure::from_json(&event.body))),
-            (EventKind::Notification, Some(callback)) => report_progress(callback, &event.body),
+            (EventKind::Reply, _) => self.complete(event.body.into_outcome().map_err(Failure::from)),
+            (EventKind::Notification, Some(callback)) => report_progress(callback, &event.body.into_bytes()),
             _ => return false,
         }
         true

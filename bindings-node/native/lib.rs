@@ -10,7 +10,7 @@ use bytes::Bytes;
 use napi::Env;
 use napi::bindgen_prelude::Function;
 use napi_derive::napi;
-use trunkline_bridge::{self as bridge, Lane, Shape};
+use trunkline_bridge::{self as bridge, Body, Lane, Shape};
 
 use crate::bell::{Bell, BellFunction};
 use crate::value::{Field, Result, fields, invalid, number, text, thrown};
@@ -117,7 +117,7 @@ impl Port {
     #[napi(catch_unwind)]
     pub fn wait(&self, ticket: i64, wait_ms: u32) -> Result<Option<Vec<Field>>> {
         let reply = self.inner.wait(ticket as u64, wait_ms.into()).map_err(thrown)?;
-        Ok(reply.map(|reply| vec![Field::Flag(reply.ok), Field::Body(reply.body)]))
+        Ok(reply.map(|reply| vec![Field::Flag(reply.is_ok()), Field::Body(Body::from(reply).into_bytes())]))
     }
 
     /// Describes a call, a connection, a server or the port, as JSON.

@@ -67,15 +67,16 @@ pub enum Field {
 pub(crate) fn fields(events: Vec<Event>) -> Vec<Field> {
     let mut fields = Vec::with_capacity(events.len() * 6);
     for event in events {
+        let ok = event.ok();
         fields.extend([
             Field::Number(f64::from(event.kind as u8)),
             Field::Number(number(event.ticket)),
             Field::Number(number(event.handle)),
-            Field::Flag(event.ok),
+            Field::Flag(ok),
             Field::Name(event.name),
             match event.kind {
-                EventKind::HttpChunk => Field::Chunk(event.body),
-                _ => Field::Body(event.body),
+                EventKind::HttpChunk => Field::Chunk(event.body.into_bytes()),
+                _ => Field::Body(event.body.into_bytes()),
             },
         ]);
     }

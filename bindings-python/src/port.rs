@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use trunkline_bridge::{self as bridge, Event, EventKind, Lane, Shape};
+use trunkline_bridge::{self as bridge, Body, Event, EventKind, Lane, Shape};
 
 use crate::bell::SocketBell;
 use crate::decode::decode;
@@ -119,10 +119,13 @@ impl Port {
             let reply = in_slices(py, wait_ms, |slice_ms| self.port.wait(ticket, slice_ms))?;
             Ok(match reply {
                 None => None,
-                Some(reply) => Some(match body_of(py, &reply.body) {
-                    Ok(body) => (reply.ok, body),
-                    Err(message) => (false, unreadable(py, &message)?),
-                }),
+                Some(reply) => {
+                    let ok = reply.is_ok();
+                    Some(match body_of(py, &Body::from(reply).into_bytes()) {
+                        Ok(body) => (ok, body),
+                        Err(message) => (false, unreadable(py, &message)?),
+                    })
+                }
             })
         })
     }
@@ -171,13 +174,14 @@ type Record<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>);
 impl Port {
     /// The event for Python. A call whose body cannot be built is answered here, and becomes a cancelled one for the host.
     fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<Record<'py>> {
+        let (ok, body) = (event.ok(), event.body.into_bytes());
         let body = match event.kind {
-            EventKind::Cancel => Ok(PyString::new(py, &String::from_utf8_lossy(&event.body)).into_any()),
-            EventKind::HttpChunk => Ok(PyBytes::new(py, &event.body).into_any()),
-            _ => body_of(py, &event.body),
+            EventKind::Cancel => Ok(PyString::new(py, &String::from_utf8_lossy(&body)).into_any()),
+            EventKind::HttpChunk => Ok(PyBytes::new(py, &body).into_any()),
+            _ => body_of(py, &body),
         };
         let (ok, body) = match (body, event.kind) {
-            (Ok(body), _) => (event.ok, body),
+            (Ok(body), _) => (ok, body),
             (Err(message), EventKind::Call) => {
                 let failure = unreadable(py, &message)?;
                 self.port.fail(event.ticket, &encode(&failure)?).map_err(|error| from_bridge(py, error))?;

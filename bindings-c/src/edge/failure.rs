@@ -2,8 +2,6 @@
 
 use std::ffi::CString;
 
-use serde::Deserialize;
-use serde_json::Value;
 use trunkline_bridge::{BridgeError, ErrorKind};
 
 use crate::edge::text::Text;
@@ -25,15 +23,6 @@ pub struct trunkline_error {
 pub(crate) struct Failure {
     pub(crate) result: trunkline_result,
     pub(crate) error: BridgeError,
-}
-
-/// The error object of the bridge as JSON.
-#[derive(Deserialize)]
-struct ErrorBody {
-    kind: String,
-    message: String,
-    code: Option<i64>,
-    data: Option<Value>,
 }
 
 impl Failure {
@@ -105,17 +94,6 @@ impl Failure {
     /// Returns whether this is an outcome of a request of a call, and not a wrong use of the function that made it.
     pub(crate) fn is_outcome_of_request(&self) -> bool {
         matches!(self.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED)
-    }
-
-    /// Reads an error object of the bridge.
-    pub(crate) fn from_json(json: &[u8]) -> Self {
-        match serde_json::from_slice(json) {
-            Ok(ErrorBody { kind, message, code, data }) => {
-                let kind = ErrorKind::parse(&kind).unwrap_or(ErrorKind::Internal);
-                BridgeError { kind, message, code, data }.into()
-            }
-            Err(reason) => Self::internal(format!("unreadable error object: {reason}")),
-        }
     }
 
     pub(crate) fn into_error(self) -> trunkline_error {

@@ -26,7 +26,7 @@ impl Handler for HostHandler {
         let call = HostCall { call, info: info.clone(), _target: Arc::clone(&self.target) };
         let Some(ticket) = state.tables.lock().calls.insert(call) else { return };
         let lane = self.target.lane;
-        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, ok: true, name: String::new(), body });
+        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, body: body.into(), ..Event::default() });
         let state = Weak::clone(&self.state);
         info.on_cancel(move |reason| {
             let Some(state) = state.upgrade() else { return };
@@ -42,7 +42,7 @@ impl Handler for HostHandler {
 /// queue; a host that never saw it hears nothing. In the pool the flag is that the ticket is gone; everyone else is told.
 pub(super) fn call_off(state: &PortState, lane: Lane, ticket: u64, handle: u64, reason: Bytes) {
     if !state.queue.withdraw(lane, ticket) && lane == Lane::Queue {
-        let cancel = Event { kind: EventKind::Cancel, ticket, handle, ok: true, name: String::new(), body: reason };
+        let cancel = Event { kind: EventKind::Cancel, ticket, handle, body: reason.into(), ..Event::default() };
         state.queue.push(lane, cancel);
     }
 }

@@ -268,7 +268,7 @@ impl Drop for HostTarget {
         if let (Some(queue), Some(&handle)) = (self.queue.upgrade(), self.handle.get())
             && queue.is_of_this_process()
         {
-            queue.push(Lane::Queue, Event { kind: EventKind::Freed, handle, ok: true, ..Event::default() });
+            queue.push(Lane::Queue, Event { kind: EventKind::Freed, handle, ..Event::default() });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Events to the host, and shapes and errors in both directions.
 
-use bytes::Bytes;
+use super::body::Body;
 use serde::{Deserialize, Serialize};
 use trunkline::protocol::describe::{Described, Field, Object, Presence, Type, Values};
 
@@ -13,12 +13,17 @@ pub struct Event {
     pub ticket: u64,
     /// The registered thing, the listener or the connection; 0 if none.
     pub handle: u64,
-    /// `false` only on a `Reply`, `Closed` or `HttpEnd` whose body is an error object.
-    pub ok: bool,
     /// The method of a `Notification`; empty otherwise.
     pub name: String,
-    /// JSON, as `docs/bridge.md` says for each kind (the reason of a `Cancel` is plain text, an `HttpChunk` the bytes themselves).
-    pub body: Bytes,
+    /// The body, as `docs/bridge.md` says for each kind.
+    pub body: Body,
+}
+
+impl Event {
+    /// Returns `false` only for a `Reply`, `Closed` or `HttpEnd` whose body is an error object.
+    pub fn ok(&self) -> bool {
+        !matches!(self.body, Body::Error(_))
+    }
 }
 
 macro_rules! event_kinds {
@@ -168,22 +173,4 @@ pub enum Lane {
 pub trait Bell: Send + Sync + 'static {
     /// Wake the host.
     fn ring(&self);
-}
-
-/// A log record: an item of the body of a `Log` event.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct LogRecord {
-    level: &'static str,
-    target: String,
-    message: String,
-}
-
-impl LogRecord {
-    pub(super) fn new(level: &'static str, target: &str, message: String) -> Self {
-        Self { level, target: target.to_owned(), message }
-    }
-
-    pub(super) fn dropped(count: usize) -> Self {
-        Self::new("warn", "trunkline", format!("{count} older log records were dropped"))
-    }
 }

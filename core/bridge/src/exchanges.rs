@@ -2,6 +2,7 @@
 //! grants credit.
 
 use super::{
+    body::{Body, ResponseHead},
     entries::HttpExchange,
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
@@ -9,14 +10,10 @@ use super::{
     state::{PortState, full},
 };
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::BodyExt;
-use serde_json::json;
 use std::sync::{Arc, Weak};
-use trunkline::{
-    bridge_support::{BodyFeed, Exchange, FedBody},
-    transport::HttpBody,
-};
+use trunkline::bridge_support::{BodyFeed, Exchange, FedBody};
 
 pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
     let mounted = match state.tables.lock().listeners.get(listener).and_then(|listener| listener.get()) {
@@ -100,20 +97,22 @@ impl ResponseEvents {
             Ok(request) => self.served.respond(request).await,
             Err(text) => Exchange::refuse(text),
         };
-        self.send(EventKind::HttpHead, true, head_of(&response));
-        let mut body = response.into_body();
+        let (head, mut body) = response.into_parts();
+        let empty = http_body::Body::is_end_stream(&body);
+        let head = ResponseHead { status: head.status, headers: head.headers, empty };
+        self.send(EventKind::HttpHead, Body::Head(head));
         while let Some(Ok(frame)) = body.frame().await {
             let Ok(mut piece) = frame.into_data() else { continue };
             while !piece.is_empty() {
                 let length = self.exchange.credit.take(piece.len()).await;
-                self.send(EventKind::HttpChunk, true, piece.split_to(length));
+                self.send(EventKind::HttpChunk, piece.split_to(length).into());
             }
         }
     }
 
-    fn send(&self, kind: EventKind, ok: bool, body: Bytes) {
+    fn send(&self, kind: EventKind, body: Body) {
         if let Some(state) = self.state.upgrade() {
-            let event = Event { kind, ticket: self.ticket, handle: self.listener, ok, name: String::new(), body };
+            let event = Event { kind, ticket: self.ticket, handle: self.listener, body, ..Event::default() };
             state.queue.push(Lane::Queue, event);
         }
     }
@@ -131,8 +130,7 @@ impl Drop for ResponseEvents {
         // Dropped after the lock was given back.
         let removed = state.tables.lock().exchanges.remove(self.ticket);
         drop(removed);
-        let body = error.map_or_else(|| b"{}".to_vec(), |(kind, text)| BridgeError::new(kind, text).to_json());
-        self.send(EventKind::HttpEnd, error.is_none(), body.into());
+        self.send(EventKind::HttpEnd, error.map(|(kind, text)| BridgeError::new(kind, text)).into());
     }
 }
 
@@ -160,11 +158,4 @@ fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String
 fn value_of(text: &str) -> Option<HeaderValue> {
     let bytes: Option<Vec<u8>> = text.chars().map(|character| u8::try_from(character).ok()).collect();
     HeaderValue::from_bytes(&bytes?).ok()
-}
-
-fn head_of(response: &Response<HttpBody>) -> Bytes {
-    let text = |value: &HeaderValue| -> String { value.as_bytes().iter().copied().map(char::from).collect() };
-    let headers: Vec<_> = response.headers().iter().map(|(name, value)| (name.as_str(), text(value))).collect();
-    let empty = http_body::Body::is_end_stream(response.body());
-    json!({"status": response.status().as_u16(), "headers": headers, "empty": empty}).to_string().into()
 }

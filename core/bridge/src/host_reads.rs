@@ -31,7 +31,7 @@ pub(super) fn enable(handoffs: &Handoffs, queue: &Arc<Queue>, handle: u64, hando
     let queue = Arc::downgrade(queue);
     handoff.enable(move || {
         if let Some(queue) = queue.upgrade() {
-            queue.push(Lane::Queue, Event { kind: EventKind::Handoff, handle, ok: true, ..Event::default() });
+            queue.push(Lane::Queue, Event { kind: EventKind::Handoff, handle, ..Event::default() });
         }
     });
 }

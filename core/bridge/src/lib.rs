@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod auth;
+mod body;
 mod calls;
 mod closing;
 mod config;
@@ -34,8 +35,9 @@ pub mod surface;
 mod table;
 mod verifications;
 
+pub use body::{Body, LogRecord, ResponseHead};
 pub use error::{BridgeError, ErrorKind};
 pub use event::{Bell, Event, EventKind, Lane, Shape};
 pub use given::Given;
 pub use port::Port;
-pub use slot::{Fetched, Reply};
+pub use slot::Fetched;

@@ -1,6 +1,6 @@
 //! The library's log, told to the host in batches.
 
-use super::{event::LogRecord, log_scope::current_queue, queue::Queue};
+use super::{body::LogRecord, log_scope::current_queue, queue::Queue};
 use std::{
     fmt::{self, Write},
     sync::{Arc, Once, Weak},

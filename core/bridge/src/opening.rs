@@ -12,7 +12,7 @@ use super::{
         Child, Configured, Connecting, Endpoint as HttpEndpoint, Listening, Memory, Open, OpenConnection, OpenListener,
     },
     requests,
-    slot::{Reply, Slot},
+    slot::Slot,
     state::PortState,
 };
 use bytes::Bytes;
@@ -150,7 +150,7 @@ async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<Slot>>,
             requests::send_waiting(state, client, handle, waiting);
             // One that ended just before it was a connection here has told nobody.
             if let Some(failure) = client.failure() {
-                ended::<Client>(state, handle, Some(&failure.into()));
+                ended::<Client>(state, handle, Some(failure.into()));
             }
         }
         // Closed while it was being opened: `end` has told the host.
@@ -234,18 +234,18 @@ fn mount(
 
 /// The outcome of an open.
 fn opened(state: &PortState, handle: u64, slot: Option<&Slot>, outcome: Result<Value, BridgeError>) {
-    let reply = Reply::new(outcome.map(|described| described.to_string().into()));
+    let outcome = outcome.map(|described| described.to_string().into());
     match slot {
         Some(slot) => {
-            slot.fill(reply);
+            slot.fill(outcome);
             state.queue.ring_for_threads();
         }
-        None => requests::send_reply(&state.queue, handle, handle, reply),
+        None => requests::send_reply(&state.queue, handle, handle, outcome),
     }
 }
 
 /// A listener or connection is over: sent once.
-fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<&BridgeError>) {
+fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<BridgeError>) {
     let open = {
         let mut tables = state.tables.lock();
         let table = T::table(&mut tables);
@@ -253,9 +253,8 @@ fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<&BridgeError
         if is_open { table.remove(handle) } else { None }
     };
     if open.is_some() {
-        let body = error.map_or_else(|| b"{}".to_vec(), BridgeError::to_json).into();
-        let (kind, ok) = (EventKind::Closed, error.is_none());
-        state.queue.push(Lane::Queue, Event { kind, ticket: 0, handle, ok, name: String::new(), body });
+        let closed = Event { kind: EventKind::Closed, handle, body: error.into(), ..Event::default() };
+        state.queue.push(Lane::Queue, closed);
         state.queue.ring_for_threads();
     }
 }
@@ -296,13 +295,14 @@ impl ClientEvents for HostEvents {
         let Some(state) = self.state.upgrade() else { return };
         let body = params.map_or_else(|| Bytes::from_static(b"{}"), |params| params.clone().into_bytes());
         let (kind, name) = (EventKind::Notification, method.to_owned());
-        state.queue.push_notification(Event { kind, ticket: 0, handle: self.handle, ok: true, name, body });
+        let event = Event { kind, handle: self.handle, name, body: body.into(), ..Event::default() };
+        state.queue.push_notification(event);
     }
 
     fn closed(&self, error: Option<&ClientError>) {
         // An end by this side is sent when everything is really over.
         if let (Some(state), Some(error)) = (self.state.upgrade(), error) {
-            ended::<Client>(&state, self.handle, Some(&BridgeError::from(error.clone())));
+            ended::<Client>(&state, self.handle, Some(error.clone().into()));
         }
     }
 }

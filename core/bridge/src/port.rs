@@ -14,7 +14,7 @@ use super::{
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
     opening, register, requests,
-    slot::{Fetched, Reply, Slot},
+    slot::{Fetched, Slot},
     state::PortState,
     table::Kind,
     verifications,
@@ -293,11 +293,11 @@ impl Port {
         }
     }
 
-    /// Waits for the reply of a request or open that was made with `"wait": true`.
+    /// Waits for the reply of a request or open that was made with `"wait": true`: its result as JSON, or its error.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
-    pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Reply>, BridgeError> {
+    pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Result<Bytes, BridgeError>>, BridgeError> {
         let state = self.state()?;
         let slot = self.slot(ticket)?;
         let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));

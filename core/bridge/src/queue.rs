@@ -1,6 +1,9 @@
 //! The event queue of a port: two lanes, one coalesced bell.
 
-use super::event::{Bell, Event, EventKind, Lane, LogRecord};
+use super::{
+    body::{Body, LogRecord},
+    event::{Bell, Event, EventKind, Lane},
+};
 use bytes::Bytes;
 use std::{
     cell::Cell,
@@ -270,9 +273,8 @@ impl Queue {
                 kind: EventKind::Notification,
                 ticket,
                 handle,
-                ok: true,
                 name: method.into(),
-                body: latest.lock().take().unwrap_or_default(),
+                body: latest.lock().take().unwrap_or_default().into(),
             },
             Item::Log => {
                 let (mut records, dropped) = {
@@ -283,8 +285,7 @@ impl Queue {
                 if dropped > 0 {
                     records.push_front(LogRecord::dropped(dropped));
                 }
-                let body = serde_json::to_vec(&records).unwrap_or_else(|_| b"[]".to_vec());
-                Event { kind: EventKind::Log, ok: true, body: body.into(), ..Event::default() }
+                Event { kind: EventKind::Log, body: Body::Log(records.into()), ..Event::default() }
             }
         }
     }
@@ -359,7 +360,7 @@ mod tests {
         }
         let events = queue.drain(Lane::Queue, 9, Duration::ZERO);
         assert_eq!(events.len(), 1);
-        assert_eq!(&events[0].body[..], b"3");
+        assert!(matches!(&events[0].body, Body::Bytes(body) if body == "3"));
         queue.push_progress(7, 1, "progress", &latest, "4".into());
         assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
     }
@@ -382,9 +383,9 @@ mod tests {
         }
         let events = queue.drain(Lane::Queue, 9, Duration::ZERO);
         assert_eq!(events.len(), 1);
-        let records: Vec<serde_json::Value> = serde_json::from_slice(&events[0].body).unwrap();
+        let Body::Log(records) = &events[0].body else { panic!("{events:?}") };
         assert_eq!(records.len(), MAX_LOGS + 1);
-        assert!(records[0]["message"].as_str().unwrap().contains('5'));
+        assert!(records[0].message.contains('5'));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     message::{NEXT, Request, SUBSCRIBE, Time},
     notifications,
     queue::{Latest, Queue},
-    slot::{Reply, Slot},
+    slot::Slot,
     state::{PortState, full},
     subscriptions,
     table::Kind,
@@ -206,17 +206,17 @@ pub(super) fn send_outcome(
 ) {
     match slot {
         Some(slot) => {
-            slot.fill(Reply::new(outcome));
+            slot.fill(outcome);
             state.queue.ring_for_threads();
         }
-        None => send_reply(&state.queue, ticket, handle, Reply::new(outcome)),
+        None => send_reply(&state.queue, ticket, handle, outcome),
     }
 }
 
 /// Queues the reply to a request or an open.
-pub(super) fn send_reply(queue: &Queue, ticket: u64, handle: u64, reply: Reply) {
-    let Reply { ok, body } = reply;
-    queue.push(Lane::Queue, Event { kind: EventKind::Reply, ticket, handle, ok, name: String::new(), body });
+pub(super) fn send_reply(queue: &Queue, ticket: u64, handle: u64, outcome: Result<Bytes, BridgeError>) {
+    let body = outcome.into();
+    queue.push(Lane::Queue, Event { kind: EventKind::Reply, ticket, handle, body, ..Event::default() });
 }
 
 /// Takes the outcome of a request to the host.

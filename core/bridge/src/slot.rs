@@ -5,24 +5,6 @@ use bytes::Bytes;
 use std::time::{Duration, Instant};
 use trunkline::bridge_support::{Condvar, Mutex};
 
-/// The outcome of a request or an open.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
-    /// `true` if `body` is a result; otherwise it is an error object.
-    pub ok: bool,
-    /// JSON.
-    pub body: Bytes,
-}
-
-impl Reply {
-    pub(super) fn new(outcome: Result<Bytes, BridgeError>) -> Self {
-        match outcome {
-            Ok(body) => Self { ok: true, body },
-            Err(error) => Self { ok: false, body: error.to_json().into() },
-        }
-    }
-}
-
 /// The state of a reply that a thread waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fetched {
@@ -30,21 +12,21 @@ pub enum Fetched {
     Nothing,
     /// The latest progress: JSON, the params of its notification.
     Progress(Bytes),
-    /// The reply; it is fetched once.
-    Reply(Reply),
+    /// The outcome of the request or the open, a result as JSON; it is fetched once.
+    Reply(Result<Bytes, BridgeError>),
 }
 
 /// The place of a reply that is fetched with `wait` or `fetch`.
 #[derive(Default)]
 pub(super) struct Slot {
-    reply: Mutex<Option<Reply>>,
+    reply: Mutex<Option<Result<Bytes, BridgeError>>>,
     filled: Condvar,
     /// The latest progress that was not fetched yet; used by ports that have a bell for threads.
     progress: Latest,
 }
 
 impl Slot {
-    pub(super) fn fill(&self, reply: Reply) {
+    pub(super) fn fill(&self, reply: Result<Bytes, BridgeError>) {
         *self.reply.lock() = Some(reply);
         self.filled.notify_all();
     }
@@ -58,7 +40,7 @@ impl Slot {
         self.progress.lock().take()
     }
 
-    pub(super) fn wait(&self, wait: Duration) -> Option<Reply> {
+    pub(super) fn wait(&self, wait: Duration) -> Option<Result<Bytes, BridgeError>> {
         let deadline = Instant::now() + wait;
         self.filled.wait_while_until(self.reply.lock(), deadline, |reply| reply.is_none()).take()
     }

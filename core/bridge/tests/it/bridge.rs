@@ -17,6 +17,7 @@ mod threads;
 pub(crate) use alone::play;
 
 use crate::process::DEADLINE;
+use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -124,7 +125,7 @@ impl Host {
     fn echo(&self, server: u64) -> u64 {
         let schema = json!({"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]});
         self.tool_with(server, json!({"name": "echo", "inputSchema": schema}), |port, event| {
-            let arguments: Value = serde_json::from_slice(&event.body).unwrap();
+            let arguments = body(event);
             let text = arguments["message"].as_str().unwrap().to_owned();
             port.complete(event.ticket, Shape::Text, text.into()).unwrap();
         })
@@ -138,7 +139,7 @@ impl Host {
     fn opened(&self, json: Value) -> (u64, Value) {
         let handle = self.open(json);
         let reply = self.reply(handle);
-        assert!(reply.ok, "{}", body(&reply));
+        assert!(reply.ok(), "{}", body(&reply));
         (handle, body(&reply))
     }
 
@@ -162,7 +163,7 @@ impl Host {
     /// Calls a tool and waits for its result.
     fn result(&self, connection: u64, tool: &str, arguments: Value) -> Value {
         let reply = self.reply(self.call(connection, tool, arguments));
-        assert!(reply.ok, "{}", body(&reply));
+        assert!(reply.ok(), "{}", body(&reply));
         body(&reply)
     }
 
@@ -194,7 +195,7 @@ impl Host {
     /// The reply of a request that fails: its error object.
     fn failure(&self, ticket: u64) -> Value {
         let reply = self.reply(ticket);
-        assert!(!reply.ok, "{}", body(&reply));
+        assert!(!reply.ok(), "{}", body(&reply));
         body(&reply)
     }
 
@@ -238,7 +239,12 @@ impl Drop for Host {
 }
 
 fn body(event: &Event) -> Value {
-    serde_json::from_slice(&event.body).unwrap()
+    serde_json::from_slice(&bytes(event)).unwrap()
+}
+
+/// The body as it crosses to other languages.
+fn bytes(event: &Event) -> Bytes {
+    event.body.clone().into_bytes()
 }
 
 fn text(result: &Value) -> &str {

@@ -71,7 +71,7 @@ fn dropped_port() {
     let port = Port::new(alarm.clone());
     let open = json!({"client": {}, "transport": opening::process("script mortal", &file), "wait": true});
     let connection = port.open(open.to_string().as_bytes()).unwrap();
-    assert!(port.wait(connection, 60_000).unwrap().unwrap().ok);
+    assert!(port.wait(connection, 60_000).unwrap().unwrap().is_ok());
     port.request(connection, br#"{"method":"tools/list"}"#).unwrap();
     eventually("the request has arrived", || file.text().contains("tools/list"));
     while !port.drain(Lane::Queue, 99, 0).unwrap().is_empty() {}
@@ -114,7 +114,7 @@ fn bridge_server() {
     let again = host.failure(host.open(json!({"server": server, "transport": {"type": "stdio"}})));
     assert!(again["kind"] == "transport" && again["message"].as_str().unwrap().contains("already"), "{again}");
     let closed = host.event("the end of the input", |event| event.kind == EventKind::Closed);
-    assert_eq!((closed.handle, closed.ok), (listener, true));
+    assert_eq!((closed.handle, closed.ok()), (listener, true));
     host.stop(0);
     if host.kinds().contains(&EventKind::Cancel) {
         eprintln!("a call was cancelled");

@@ -44,7 +44,7 @@ fn aus_07_the_host_judges_tokens() {
     host.who(server);
     let verifier = host.verifier(server, |port, event| {
         assert_eq!(event.name, "verifier");
-        let asked: Value = serde_json::from_slice(&event.body).unwrap();
+        let asked = body(event);
         assert_eq!((&asked["scheme"], &asked["method"]), (&json!("Bearer"), &json!("POST")));
         assert_eq!((&asked["url"], &asked["resource"]), (&json!("https://mcp.example/"), &json!(RESOURCE)));
         assert!(!port.cancelled(event.ticket).unwrap());
@@ -118,7 +118,7 @@ fn aus_10_tools_name_their_scopes() {
     };
     host.functions.lock().unwrap().insert(handle, Arc::new(answer));
     let verifier = host.verifier(server, |port, event| {
-        let asked: Value = serde_json::from_slice(&event.body).unwrap();
+        let asked = body(event);
         let identity = json!({"subject": "alice", "scopes": [asked["token"]]});
         port.complete(event.ticket, Shape::Object, identity.to_string().into()).unwrap();
     });

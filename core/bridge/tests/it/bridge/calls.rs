@@ -74,7 +74,7 @@ fn failures_of_every_kind() {
     let told = body(&fail(json!({"kind": "internal", "message": "secret"})));
     assert!(told["isError"] == true && !text(&told).contains("secret"), "{told}");
     let reply = fail(json!({"kind": "protocol", "code": 77, "message": "special", "data": {"a": 1}}));
-    assert!(!reply.ok);
+    assert!(!reply.ok());
     assert_eq!(body(&reply), json!({"kind": "protocol", "code": 77, "message": "special", "data": {"a": 1}}));
 }
 
@@ -100,7 +100,7 @@ fn pag_04_a_whole_list_is_one_request() {
         let rest = body(&list(json!({"method": "tools/list", "params": {"cursor": page["nextCursor"]}, "all": true})));
         assert_eq!(rest["tools"].as_array().unwrap().len(), 5, "{rest}");
         let lost = list(json!({"method": "tools/list", "params": {"cursor": "nonsense"}, "all": true}));
-        assert_eq!((lost.ok, &body(&lost)["kind"]), (false, &json!("protocol")));
+        assert_eq!((lost.ok(), &body(&lost)["kind"]), (false, &json!("protocol")));
         let request = json!({"method": "tools/call", "params": {"name": "t0"}, "all": true}).to_string();
         assert_eq!(host.port.request(connection, request.as_bytes()).unwrap_err().kind, ErrorKind::InvalidArgument);
     }
@@ -182,7 +182,7 @@ fn cancelling_a_request_cancels_the_call_behind_it() {
         assert_eq!(host.failure(request)["kind"], "cancelled");
         let cancel =
             host.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == call.ticket);
-        assert_eq!((cancel.handle, &cancel.body[..]), (tool, &b"not any more"[..]));
+        assert_eq!((cancel.handle, &bytes(&cancel)[..]), (tool, &b"not any more"[..]));
         assert!(host.port.cancelled(call.ticket).unwrap());
         assert!(!host.port.complete(call.ticket, Shape::Text, "late".into()).unwrap(), "CAN-08");
     }
@@ -258,7 +258,7 @@ fn calls_in_flight_are_bounded_and_each_is_answered() {
         assert!(host.port.complete(call.ticket, Shape::Text, "x".into()).unwrap());
     }
     for request in requests.into_iter().chain(more.into_iter().take(87)).chain([probe]) {
-        assert!(host.reply(request).ok);
+        assert!(host.reply(request).ok());
     }
     host.functions.lock().unwrap().insert(
         tool,
@@ -282,7 +282,7 @@ fn no_number_is_left_behind() {
             1 => drop(host.failure(host.call(connection, "none", json!({})))),
             2 => {
                 let ticket = host.request(connection, json!({"method": "tools/list", "wait": true}));
-                assert!(host.port.wait(ticket, 60_000).unwrap().unwrap().ok);
+                host.port.wait(ticket, 60_000).unwrap().unwrap().unwrap();
             }
             _ => assert!(host.port.request(connection, br#"{"method":"nonsense"}"#).is_err()),
         }
@@ -310,7 +310,7 @@ fn calls_of_the_pool_go_to_its_threads_and_are_cancelled_by_flag() {
                     let Some(event) = port.drain(Lane::Pool, 1, 60_000).unwrap().pop() else { return served };
                     served += 1;
                     assert_eq!((event.kind, event.handle), (EventKind::Call, tool));
-                    let arguments: Value = serde_json::from_slice(&event.body).unwrap();
+                    let arguments = body(&event);
                     while arguments["forever"] == true && !port.cancelled(event.ticket).unwrap() {
                         std::thread::sleep(std::time::Duration::from_millis(1));
                     }
@@ -324,7 +324,7 @@ fn calls_of_the_pool_go_to_its_threads_and_are_cancelled_by_flag() {
         .collect();
     let forever: Vec<_> = (0..3).map(|_| host.call(connection, "t", json!({"forever": true}))).collect();
     let requests: Vec<_> = (0..50).map(|_| host.call(connection, "t", json!({}))).collect();
-    requests.into_iter().for_each(|request| assert!(host.reply(request).ok));
+    requests.into_iter().for_each(|request| assert!(host.reply(request).ok()));
     for request in forever {
         host.port.cancel(request, "enough").unwrap();
         assert_eq!(host.failure(request)["kind"], "cancelled");
@@ -345,7 +345,7 @@ fn can_05_what_was_cancelled_before_a_thread_took_it_is_not_run() {
     let connection = host.connection_of(server, "2025-11-25");
     let requests: Vec<_> = (0..100).map(|number| host.call(connection, "t", json!({"number": number}))).collect();
     // A round trip: what was sent before has arrived.
-    let arrived = || assert!(host.reply(host.request(connection, json!({"method": "ping"}))).ok);
+    let arrived = || assert!(host.reply(host.request(connection, json!({"method": "ping"}))).ok());
     arrived();
     for request in &requests[1..] {
         host.port.cancel(*request, "enough").unwrap();
@@ -355,7 +355,7 @@ fn can_05_what_was_cancelled_before_a_thread_took_it_is_not_run() {
     let left = host.port.drain(Lane::Pool, 100, 0).unwrap();
     assert_eq!(left.iter().map(body).collect::<Vec<_>>(), [json!({"number": 0})]);
     host.port.complete(left[0].ticket, Shape::Text, "x".into()).unwrap();
-    assert!(host.reply(requests[0]).ok);
+    assert!(host.reply(requests[0]).ok());
 }
 
 #[test]
@@ -372,18 +372,17 @@ fn replies_that_are_waited_for_do_not_enter_the_queue() {
     });
     let call = host.called(tool).ticket;
     assert!(host.port.complete(call, Shape::Text, "x".into()).unwrap());
-    let reply = waiting.join().unwrap();
-    assert!(reply.ok);
-    assert_eq!(text(&serde_json::from_slice(&reply.body).unwrap()), "x");
+    let result = waiting.join().unwrap().unwrap();
+    assert_eq!(text(&serde_json::from_slice(&result).unwrap()), "x");
     for stale in [ticket, connection, server, 0, 12345] {
         assert_eq!(host.port.wait(stale, 60_000).unwrap_err().kind, ErrorKind::InvalidArgument, "{stale}");
     }
     let failing = host.request(connection, json!({"method": "tools/call", "params": {"name": "none"}, "wait": true}));
-    assert!(!host.port.wait(failing, 60_000).unwrap().unwrap().ok);
+    host.port.wait(failing, 60_000).unwrap().unwrap().unwrap_err();
     let cancelled = host.request(connection, json!({"method": "tools/call", "params": {"name": "t"}, "wait": true}));
     host.port.cancel(cancelled, "").unwrap();
     let reply = host.port.wait(cancelled, 60_000).unwrap().unwrap();
-    assert_eq!(serde_json::from_slice::<Value>(&reply.body).unwrap()["kind"], "cancelled");
+    assert_eq!(reply.unwrap_err().kind, ErrorKind::Cancelled);
     assert!(
         !host.kinds().contains(&EventKind::Reply)
             || host.events("replies", 1, |event| event.kind == EventKind::Reply).len() == 1,

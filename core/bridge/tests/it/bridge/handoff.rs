@@ -213,7 +213,7 @@ fn a_server_that_dies_while_the_host_reads_fails_its_calls() {
     let failure = reader.host.failure(call);
     assert!(failure["kind"] == "transport" && failure["message"].as_str().unwrap().contains("last words"), "{failure}");
     let closed = reader.host.event("the end", |event| event.kind == EventKind::Closed);
-    assert_eq!((closed.handle, closed.ok), (connection, false));
+    assert_eq!((closed.handle, closed.ok()), (connection, false));
     eventually("the handoff is over", || !reader.host.port.read_ready(connection).unwrap());
     assert!(reader.host.port.watch(connection).unwrap().is_none());
     reader.host.stop(0);
@@ -272,7 +272,7 @@ pub(super) fn reading_server() {
     });
     let listener = reader.open(json!({"server": server, "transport": {"type": "stdio"}}));
     let closed = reader.host.event("the end of the input", |event| event.kind == EventKind::Closed);
-    assert_eq!((closed.handle, closed.ok), (listener, true));
+    assert_eq!((closed.handle, closed.ok()), (listener, true));
     reader.host.stop(0);
     eprintln!("ended well");
 }

@@ -9,7 +9,7 @@ impl Bell for Silent {
 }
 
 fn records(event: &Event) -> Vec<Value> {
-    serde_json::from_slice(&event.body).unwrap()
+    serde_json::from_slice(&bytes(event)).unwrap()
 }
 
 fn log_with(host: &Host, text: &str) -> Value {
@@ -50,7 +50,7 @@ fn what_a_server_says_wrong_is_told_to_the_port_of_its_connection() {
     let nonsense = "sleep 0.2; echo '[1'; sleep 5";
     let opening = host.open(json!({"client": {"revision": "2026-07-28"},
         "transport": {"type": "child", "command": ["sh", "-c", nonsense]}}));
-    assert!(host.reply(opening).ok);
+    assert!(host.reply(opening).ok());
     assert_eq!(log_with(&host, "the server sent what is no message")["level"], "warn");
     host.port.close(opening, 0).unwrap();
 }

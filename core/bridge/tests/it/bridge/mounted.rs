@@ -46,7 +46,7 @@ impl Host {
     fn received(&self, exchange: u64) -> Vec<u8> {
         let heard = self.heard.0.lock().unwrap();
         let chunks = heard.iter().filter(|event| event.kind == EventKind::HttpChunk && event.ticket == exchange);
-        chunks.flat_map(|event| event.body.to_vec()).collect()
+        chunks.flat_map(|event| bytes(event).to_vec()).collect()
     }
 
     /// The whole response.
@@ -115,7 +115,7 @@ fn requests_of_both_eras_are_answered_without_a_socket() {
     let listener = host.mount(server, json!({}));
 
     let answered = host.response(call_modern(&host, listener, "echo", json!({"message": "hello"})));
-    assert_eq!((answered.status, answered.end.ok), (200, true));
+    assert_eq!((answered.status, answered.end.ok()), (200, true));
     assert_eq!(text(&answered.json()["result"]), "hello");
     assert_eq!(answered.headers["content-length"], answered.body.len().to_string());
 
@@ -169,7 +169,7 @@ fn http_24_a_modern_client_that_goes_away_cancels_its_call() {
     host.port.cancel(exchange, "the client is gone").unwrap();
     host.event("the cancellation", |event| event.kind == EventKind::Cancel && event.ticket == call);
     let end = host.of(exchange, EventKind::HttpEnd);
-    assert_eq!((end.ok, &body(&end)["kind"]), (false, &json!("cancelled")));
+    assert_eq!((end.ok(), &body(&end)["kind"]), (false, &json!("cancelled")));
     assert!(host.received(exchange).is_empty());
 }
 
@@ -186,7 +186,7 @@ fn http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so() {
     let exchange = host.post(listener, session, &call(2, "slow"));
     let running = host.called(tool).ticket;
     host.port.cancel(exchange, "the client is gone").unwrap();
-    assert!(!host.of(exchange, EventKind::HttpEnd).ok);
+    assert!(!host.of(exchange, EventKind::HttpEnd).ok());
 
     let answered = host.response(host.post(listener, session, &call(3, "echo")));
     assert_eq!(text(&answered.json()["result"]), "hello");
@@ -287,7 +287,7 @@ fn closing_lets_calls_end_until_the_deadline_and_then_cuts_their_responses() {
     host.event("the end", |event| event.kind == EventKind::Closed && event.handle == listener);
     for cut in [second, waiting] {
         let end = host.of(cut, EventKind::HttpEnd);
-        assert_eq!((end.ok, &body(&end)["kind"]), (false, &json!("closed")));
+        assert_eq!((end.ok(), &body(&end)["kind"]), (false, &json!("closed")));
     }
     host.event("the cancellation", |event| event.kind == EventKind::Cancel && event.handle == stuck);
     let heard = host.heard.0.lock().unwrap().clone();
@@ -305,7 +305,7 @@ fn sse_02_below_a_prefix_messages_are_posted_beside_the_stream() {
     for options in [json!({}), json!({"path": "/mcp"})] {
         let listener = host.mount(server, options);
         let stream = host.http(listener, head("GET", "/sse", &[("accept", "text/event-stream")]), b"");
-        let first = String::from_utf8(host.of(stream, EventKind::HttpChunk).body.to_vec()).unwrap();
+        let first = String::from_utf8(bytes(&host.of(stream, EventKind::HttpChunk)).to_vec()).unwrap();
         assert!(first.contains("event: endpoint") && first.contains("data: messages?sessionId="), "{first}");
         host.port.cancel(stream, "").unwrap();
         host.of(stream, EventKind::HttpEnd);

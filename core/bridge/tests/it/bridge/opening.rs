@@ -169,7 +169,7 @@ fn what_is_notified_while_a_connection_is_opened_waits_for_it() {
     let cancelled = json!({"method": "notifications/cancelled", "params": {"requestId": 5}}).to_string();
     host.port.notify(opening, cancelled.as_bytes()).unwrap();
     assert_eq!(host.port.notify(opening, b"{}").unwrap_err().kind, ErrorKind::InvalidArgument);
-    assert!(host.reply(opening).ok);
+    assert!(host.reply(opening).ok());
     eventually("it is sent", || file.text().contains("\"requestId\":5"));
     host.port.close(opening, 1_000).unwrap();
 }
@@ -202,7 +202,7 @@ fn a_whole_life_with_a_child_process() {
     host.port.close(connection, 60_000).unwrap();
     host.port.close(connection, 60_000).unwrap();
     let closed = host.event("the end", |event| event.kind == EventKind::Closed);
-    assert_eq!((closed.handle, closed.ok), (connection, true));
+    assert_eq!((closed.handle, closed.ok()), (connection, true));
     assert_eq!(host.port.request(connection, br#"{"method":"tools/list"}"#).unwrap_err().kind, ErrorKind::Closed);
     host.stop(0);
     assert_eq!(host.kinds().iter().filter(|kind| **kind == EventKind::Closed).count(), 1);
@@ -217,7 +217,7 @@ fn a_child_process_that_dies_ends_its_requests_and_then_its_connection() {
     assert_eq!(failure["kind"], "transport");
     assert!(failure["message"].as_str().unwrap().ends_with("fatal: out of cheese"), "{failure}");
     let closed = host.event("the end", |event| event.kind == EventKind::Closed);
-    assert!(!closed.ok && body(&closed)["kind"] == "transport");
+    assert!(!closed.ok() && body(&closed)["kind"] == "transport");
     let order: Vec<_> = host
         .events("both", 2, |event| event.handle == connection && event.ticket != connection)
         .iter()
@@ -271,7 +271,7 @@ fn closing_what_is_being_opened_ends_it_and_all_that_waits_for_it() {
     host.port.close(connection, 0).unwrap();
     assert_eq!(host.failure(connection)["kind"], "closed");
     let replies = host.events("replies", requests.len() + 1, |event| event.kind == EventKind::Reply);
-    assert!(replies.iter().skip(1).all(|reply| !reply.ok && body(reply)["kind"] == "closed"));
+    assert!(replies.iter().skip(1).all(|reply| !reply.ok() && body(reply)["kind"] == "closed"));
     eventually("the process has ended", || has_ended(&file));
 }
 
@@ -282,14 +282,13 @@ fn opening_can_be_waited_for() {
     host.echo(server);
     let open = |transport: Value| host.open(json!({"client": {}, "transport": transport, "wait": true}));
     let connection = open(json!({"type": "memory", "server": server}));
-    let reply = host.port.wait(connection, 60_000).unwrap().unwrap();
-    assert!(reply.ok);
-    assert_eq!(serde_json::from_slice::<Value>(&reply.body).unwrap()["revision"], "2026-07-28");
+    let result = host.port.wait(connection, 60_000).unwrap().unwrap().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&result).unwrap()["revision"], "2026-07-28");
     assert_eq!(host.port.wait(connection, 60_000).unwrap_err().kind, ErrorKind::InvalidArgument, "it was fetched");
     assert_eq!(text(&host.result(connection, "echo", json!({"message": "x"}))), "x");
     let failing = open(json!({"type": "child", "command": ["no-such-program-here"]}));
-    let reply = host.port.wait(failing, 60_000).unwrap().unwrap();
-    assert!(!reply.ok);
+    let error = host.port.wait(failing, 60_000).unwrap().unwrap().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Transport);
     assert_eq!(host.port.wait(failing, 60_000).unwrap_err().kind, ErrorKind::InvalidArgument);
     assert!(!host.kinds().contains(&EventKind::Closed));
 }
@@ -307,9 +306,6 @@ fn requests_that_wait_for_an_opening_can_be_waited_for_too() {
     host.port.close(connection, 0).unwrap();
     let (request, open) = waiting.join().unwrap();
     for reply in [request, open] {
-        assert_eq!(
-            (reply.ok, &serde_json::from_slice::<Value>(&reply.body).unwrap()["kind"]),
-            (false, &json!("closed"))
-        );
+        assert_eq!(reply.unwrap_err().kind, ErrorKind::Closed);
     }
 }

@@ -56,7 +56,7 @@ fn subscriptions_end_with_their_connection_and_leave_no_number_behind() {
     let before = host.things();
     let connection = host.connection(server);
     let subscription = host.request(connection, json!({"method": "subscribe", "params": {"resources": ["a:1"]}}));
-    assert!(host.reply(subscription).ok);
+    assert!(host.reply(subscription).ok());
     let waiting = next(&host, subscription);
     host.port.close(connection, 0).unwrap();
     assert_eq!(body(&host.reply(waiting)), Value::Null);
@@ -88,7 +88,7 @@ fn a_subscription_that_cannot_be_is_an_error_with_a_reason() {
     let error = host.port.request(connection, nonsense).unwrap_err();
     assert!(error.message.starts_with("subscribe: `resources`: invalid type"), "{error}");
     let subscription = host.request(connection, json!({"method": "subscribe", "params": {"resources": ["a:1"]}}));
-    assert!(host.reply(subscription).ok);
+    assert!(host.reply(subscription).ok());
     let error = host.port.request(subscription, br#"{"method": "tools/list"}"#).unwrap_err();
     assert_eq!(error.message, "request: a subscription has the request next, not tools/list");
     let given_up = host.request(connection, json!({"method": "subscribe", "params": {"resources": ["a:1"]}}));
@@ -106,12 +106,12 @@ fn a_thread_waits_for_a_subscription_and_its_changes() {
     let filter = json!({"method": "subscribe", "params": {"resources": ["a:1"]}, "wait": true});
     let subscription = host.request(connection, filter);
     let deadline = DEADLINE.as_millis() as u64;
-    assert!(host.port.wait(subscription, deadline).unwrap().unwrap().ok);
+    assert!(host.port.wait(subscription, deadline).unwrap().unwrap().is_ok());
     assert!(host.port.wait(subscription, 0).is_err(), "a reply is fetched once");
     updated(&host, server, "a:1");
     let waiting = host.request(subscription, json!({"method": "next", "wait": true}));
     let change = host.port.wait(waiting, deadline).unwrap().unwrap();
-    assert_eq!(change.body, r#"{"kind":"resource","uri":"a:1"}"#);
+    assert_eq!(change.unwrap(), r#"{"kind":"resource","uri":"a:1"}"#);
     host.port.cancel(subscription, "").unwrap();
     host.stop(1000);
 }

@@ -18,7 +18,7 @@ fn threads_take_events_one_at_a_time_and_fetch_their_replies() {
             fetched => return fetched,
         }
     };
-    assert!(matches!(fetched(connection), Fetched::Reply(reply) if reply.ok));
+    assert!(matches!(fetched(connection), Fetched::Reply(reply) if reply.is_ok()));
     assert!(port.is_open(connection));
 
     let call = |progress: bool| {
@@ -48,8 +48,8 @@ fn threads_take_events_one_at_a_time_and_fetch_their_replies() {
     for call in &calls {
         assert!(port.complete(call.ticket, Shape::Text, "done".into()).unwrap());
     }
-    assert!(matches!(fetched(second), Fetched::Reply(reply) if reply.ok));
-    assert!(matches!(fetched(first), Fetched::Reply(reply) if reply.ok));
+    assert!(matches!(fetched(second), Fetched::Reply(reply) if reply.is_ok()));
+    assert!(matches!(fetched(first), Fetched::Reply(reply) if reply.is_ok()));
     assert!(port.fetch(first, true).is_err(), "a reply is fetched once");
     assert_eq!(port.pending(), 0, "neither replies nor progress entered the queue");
 
