@@ -34,11 +34,26 @@
 /** The same as an initialiser, for variables with static storage. */
 #define TRUNKLINE_STR_INIT(literal) {"" literal "", sizeof(literal) - 1}
 
-/** JSON, written without quotes and escapes around it: TRUNKLINE_JSON({"type": "object"}) is a string literal. */
+/** JSON, written without quotes and escapes around it: TRUNKLINE_JSON({"type": "object"}) is a string literal.
+ *
+ * Wrap it in no macro with parameters of your own: the compiler expands macros in them first, and before C23 `true` and
+ * `false` are macros of stdbool.h. */
 #define TRUNKLINE_JSON(...) #__VA_ARGS__
+
+/** The same as a trunkline_str: TRUNKLINE_JSON_STR({"required": true}) is TRUNKLINE_STR("{\"required\": true}"). */
+#define TRUNKLINE_JSON_STR(...) TRUNKLINE_STR(#__VA_ARGS__)
 
 /** For timeouts: wait as long as it takes. */
 #define TRUNKLINE_NO_TIMEOUT UINT64_MAX
+
+/** The version of this header; `trunkline_version` has that of the library. */
+#define TRUNKLINE_VERSION "0.1.0"
+#define TRUNKLINE_VERSION_MAJOR 0
+#define TRUNKLINE_VERSION_MINOR 1
+#define TRUNKLINE_VERSION_PATCH 0
+/** The version as a number to compare: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` is 0.2.0 and later. */
+#define TRUNKLINE_VERSION_NUMBER \
+  (TRUNKLINE_VERSION_MAJOR << 16 | TRUNKLINE_VERSION_MINOR << 8 | TRUNKLINE_VERSION_PATCH)
 
 /** Methods that have functions of their own here, for `trunkline_client_request` and `trunkline_call_start_request`. */
 #define TRUNKLINE_METHOD_CALL_TOOL "tools/call"
@@ -393,20 +408,6 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
- * A notification of the server: `params` is JSON. Both texts are borrowed until the callback
- * returns.
- */
-typedef void (*trunkline_notification_callback)(struct trunkline_str method,
-                                                struct trunkline_str params,
-                                                void *user_data);
-
-/**
- * Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
- * borrowed until the callback returns.
- */
-typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
-
-/**
  * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
  * against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
  * the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
@@ -476,6 +477,20 @@ typedef void (*trunkline_reply_callback)(enum trunkline_result result,
                                          struct trunkline_str json,
                                          const struct trunkline_error *error,
                                          void *user_data);
+
+/**
+ * A notification of the server: `params` is JSON. Both texts are borrowed until the callback
+ * returns.
+ */
+typedef void (*trunkline_notification_callback)(struct trunkline_str method,
+                                                struct trunkline_str params,
+                                                void *user_data);
+
+/**
+ * Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
+ * borrowed until the callback returns.
+ */
+typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
 
 #ifdef __cplusplus
 extern "C" {
@@ -634,43 +649,11 @@ enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
 void trunkline_port_free(struct trunkline_port *port);
 
 /**
- * Runs the server on a port of yours instead of one of its own.
- */
-enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
-                                                        struct trunkline_port *port);
-
-/**
- * Sets how the model should use the server.
- */
-enum trunkline_result trunkline_server_options_set_instructions(struct trunkline_server_options *options,
-                                                                struct trunkline_str instructions);
-
-/**
  * Sets a limit (one of `trunkline_limit`).
  */
 enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
                                                          uint32_t limit,
                                                          uint64_t value);
-
-/**
- * Sets how long clients may keep lists and what the server says about itself: `ttl_ms` milliseconds, "private" to one user or
- * "public". Default 0 and private. Resources have their own: `trunkline_server_add`.
- */
-enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
-                                                         uint64_t ttl_ms,
-                                                         struct trunkline_str scope);
-
-/**
- * Sets the TCP port; 0 takes a free one.
- */
-enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint16_t port);
-
-/**
- * Listens on a Unix socket instead of an address, with permissions such as "600" (the default; `mode` may be empty).
- */
-enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
-                                                      struct trunkline_str path,
-                                                      struct trunkline_str mode);
 
 /**
  * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default "/sse" and "/messages"; an empty
@@ -681,14 +664,6 @@ enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_optio
                                                      struct trunkline_str messages);
 
 /**
- * Sets what each session keeps for clients whose connection breaks: events, and bytes of them. Default 1000 and 4 MiB;
- * 0: nothing.
- */
-enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
-                                                        uint64_t events,
-                                                        uint64_t bytes);
-
-/**
  * Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
  * "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
  * The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",
@@ -697,13 +672,6 @@ enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_op
  */
 enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
                                                       struct trunkline_str auth);
-
-/**
- * Runs the client on a port of yours instead of one of its own. A client in memory always runs on
- * the port of its server.
- */
-enum trunkline_result trunkline_client_options_set_port(struct trunkline_client_options *options,
-                                                        struct trunkline_port *port);
 
 /**
  * Sets what the client calls itself.
@@ -719,25 +687,6 @@ enum trunkline_result trunkline_client_options_set_info(struct trunkline_client_
  */
 enum trunkline_result trunkline_client_options_set_background(struct trunkline_client_options *options,
                                                               bool background);
-
-/**
- * Runs `callback` for each notification of the server. `destructor` fires exactly once, when
- * neither the options nor a client uses `user_data`.
- */
-enum trunkline_result trunkline_client_options_on_notification(struct trunkline_client_options *options,
-                                                               trunkline_notification_callback callback,
-                                                               void *user_data,
-                                                               trunkline_destructor destructor);
-
-/**
- * Requests progress. `callback` runs before the outcome of the request: for a blocking request on the thread that made it.
- * Progress that comes while a callback of the port runs is reduced to the latest; a blocking request that is answered
- * meanwhile leaves it out. `destructor` fires exactly once, when neither the options nor a request uses `user_data`.
- */
-enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
-                                                            trunkline_progress_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor);
 
 /**
  * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
@@ -1718,6 +1667,12 @@ enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server
                                                          struct trunkline_str icons);
 
 /**
+ * Sets the instructions for the model on the use of the server.
+ */
+enum trunkline_result trunkline_server_options_set_instructions(struct trunkline_server_options *options,
+                                                                struct trunkline_str instructions);
+
+/**
  * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
  * text, and the log gets the detail. Default false.
  */
@@ -1753,6 +1708,25 @@ enum trunkline_result trunkline_server_options_set_extension(struct trunkline_se
 enum trunkline_result trunkline_server_options_set_experimental(struct trunkline_server_options *options,
                                                                 struct trunkline_str name,
                                                                 struct trunkline_str settings);
+
+/**
+ * Sets how long clients may keep lists and what the server says about itself. Resources have
+ * their own: `trunkline_server_add`.
+ *
+ * - `ttl_ms`: Time after receipt for which a client may keep the result; 0: it asks again each
+ *   time. In milliseconds. Default 0.
+ * - `cache_scope`: The callers that may share a cached result: only the one it was made for, or
+ *   all. Default "private". Empty: the default.
+ */
+enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
+                                                         uint64_t ttl_ms,
+                                                         struct trunkline_str cache_scope);
+
+/**
+ * Runs the server on a port of yours instead of one of its own.
+ */
+enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
+                                                        struct trunkline_port *port);
 
 /**
  * Frees options. NULL is allowed.
@@ -1804,6 +1778,11 @@ enum trunkline_result trunkline_http_options_new(struct trunkline_http_options *
  */
 enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
                                                       struct trunkline_str host);
+
+/**
+ * Sets the port to listen on; 0 takes one that is free. Default 8000.
+ */
+enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint64_t port);
 
 /**
  * Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
@@ -1863,6 +1842,30 @@ enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_h
  */
 enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
                                                                 uint64_t max_body_bytes);
+
+/**
+ * Listens on a Unix socket instead of an address.
+ *
+ * - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
+ *   a dead server left there is replaced; ours is removed when the listener closes.
+ * - `mode`: The permissions of the Unix socket, as for files; in JSON in octal digits. Default
+ *   "600". Empty: the default.
+ */
+enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
+                                                      struct trunkline_str path,
+                                                      struct trunkline_str mode);
+
+/**
+ * Sets what each session keeps for clients whose connection breaks; 0: nothing.
+ *
+ * - `replay_events`: Events of each session that are kept for clients whose connection breaks; 0
+ *   keeps none, and events have no ids. Default 1000.
+ * - `replay_bytes`: Size of the events that are kept of each session; the newest is kept
+ *   whatever its size. In bytes. Default 4194304.
+ */
+enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
+                                                        uint64_t replay_events,
+                                                        uint64_t replay_bytes);
 
 /**
  * Frees options. NULL is allowed.
@@ -1958,6 +1961,22 @@ enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_o
                                                        struct trunkline_str cwd);
 
 /**
+ * Runs the client on a port of yours instead of one of its own. A client in memory always runs
+ * on the port of its server.
+ */
+enum trunkline_result trunkline_client_options_set_port(struct trunkline_client_options *options,
+                                                        struct trunkline_port *port);
+
+/**
+ * Runs `callback` for each notification of the server. `destructor` fires exactly once, when
+ * neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_notification(struct trunkline_client_options *options,
+                                                               trunkline_notification_callback callback,
+                                                               void *user_data,
+                                                               trunkline_destructor destructor);
+
+/**
  * Frees options. NULL is allowed.
  */
 void trunkline_client_options_free(struct trunkline_client_options *options);
@@ -1988,6 +2007,17 @@ enum trunkline_result trunkline_request_options_set_timeout_ms(struct trunkline_
  */
 enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkline_request_options *options,
                                                                    uint64_t max_timeout_ms);
+
+/**
+ * Requests progress. `callback` runs before the outcome of the request: for a blocking request
+ * on the thread that made it. Progress that comes while a callback of the port runs is reduced
+ * to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires
+ * exactly once, when neither the options nor a request uses `user_data` any more.
+ */
+enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
+                                                            trunkline_progress_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor);
 
 /**
  * Frees options. NULL is allowed.

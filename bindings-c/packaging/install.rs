@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, io};
 
 const USAGE: &str = "usage: trunkline-c-install --prefix DIR\n\
     First build the libraries: cargo build --release -p trunkline-c (or without --release).";
@@ -124,31 +124,32 @@ impl Platform {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
-    make_folder_of(to)?;
-    fs::copy(from, to).map_err(|reason| {
-        format!("cannot copy {} to {}: {reason}; was trunkline-c built?", from.display(), to.display())
-    })?;
-    Ok(())
+    replace(to, |new| fs::copy(from, new).map(drop)).map_err(|reason| {
+        format!("cannot copy {} to {}: {reason}; was trunkline-c built?", from.display(), to.display()).into()
+    })
 }
 
 fn write(to: &Path, text: &str) -> Result<(), Box<dyn Error>> {
-    make_folder_of(to)?;
-    fs::write(to, text).map_err(|reason| format!("cannot write {}: {reason}", to.display()))?;
-    Ok(())
+    replace(to, |new| fs::write(new, text)).map_err(|reason| format!("cannot write {}: {reason}", to.display()).into())
 }
 
-fn make_folder_of(file: &Path) -> Result<(), Box<dyn Error>> {
-    let folder = file.parent().ok_or("a file in no folder")?;
-    fs::create_dir_all(folder).map_err(|reason| format!("cannot make {}: {reason}", folder.display()))?;
-    Ok(())
+/// Makes a file under another name in the same folder and renames it. Programs that run with a library keep the file
+/// that they have mapped: writing over it would end them with SIGBUS.
+fn replace(file: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a file in no folder"));
+    };
+    fs::create_dir_all(folder)?;
+    let new = folder.join(format!(".{}.{}.new", name.display(), std::process::id()));
+    make(&new).and_then(|()| fs::rename(&new, file)).inspect_err(|_| {
+        // Absent if not even that could be made.
+        let _ = fs::remove_file(&new);
+    })
 }
 
 #[cfg(unix)]
 fn link(link: &Path, target: &str) -> Result<(), Box<dyn Error>> {
-    if link.is_symlink() || link.exists() {
-        fs::remove_file(link)?;
-    }
-    Ok(std::os::unix::fs::symlink(target, link)?)
+    Ok(replace(link, |new| std::os::unix::fs::symlink(target, new))?)
 }
 
 #[cfg(not(unix))]

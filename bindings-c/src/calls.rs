@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use trunkline::bridge_support::Mutex;
 use trunkline_bridge::message::{Fail, FailKind};
 use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind, Shape};
 
 use crate::edge::failure::Failure;
-use crate::edge::sync::Mutex;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 use crate::json;

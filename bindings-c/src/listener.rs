@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use crate::edge::failure::Failure;
@@ -30,15 +29,12 @@ impl Listener {
         let open = OpenHandle::new(None);
         let handle = port.make(open.clone(), |core| core.open(given.0), |_| ())?;
         let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
-        Ok(Arc::new(Self { port: port.clone(), handle, url: url(&info), open }))
+        let info: Value = serde_json::from_slice(&info).unwrap_or_default();
+        let url = Text::copy(info["url"].as_str().unwrap_or_default().as_bytes());
+        Ok(Arc::new(Self { port: port.clone(), handle, url, open }))
     }
 
     pub(crate) fn close_now(&self) {
         open_handle::close_now(&self.port, self.handle, &self.open);
     }
-}
-
-fn url(info: &Bytes) -> Text {
-    let info: Value = serde_json::from_slice(info).unwrap_or_default();
-    Text::copy(info["url"].as_str().unwrap_or_default().as_bytes())
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::edge::failure::Failure;
-use crate::edge::options::options;
 use crate::open_handle::NotificationCallback;
 use crate::port::Port;
 
@@ -16,12 +15,11 @@ use crate::port::Port;
 pub struct trunkline_server_options {
     pub(crate) port: Option<Arc<Port>>,
     pub(crate) info: Given,
-    pub(crate) instructions: Option<String>,
+    /// The members of the registration beside these.
+    pub(crate) registration: Given,
     pub(crate) given: Given,
-    wrong: Option<Failure>,
+    pub(crate) wrong: Option<Failure>,
 }
-
-options!(trunkline_server_options);
 
 /// Options of a tool. Made by `trunkline_tool_options_new`, read by
 /// `trunkline_server_add_tool_with`, freed by `trunkline_tool_options_free`.
@@ -29,10 +27,8 @@ options!(trunkline_server_options);
 pub struct trunkline_tool_options {
     /// The members of the registration beside the tool.
     pub(crate) given: Given,
-    wrong: Option<Failure>,
+    pub(crate) wrong: Option<Failure>,
 }
-
-options!(trunkline_tool_options);
 
 /// Options of an HTTP listener. Made by `trunkline_http_options_new`, read by
 /// `trunkline_server_listen_http`, freed by `trunkline_http_options_free`. Defaults: 127.0.0.1,
@@ -40,10 +36,8 @@ options!(trunkline_tool_options);
 #[derive(Default)]
 pub struct trunkline_http_options {
     pub(crate) given: Given,
-    wrong: Option<Failure>,
+    pub(crate) wrong: Option<Failure>,
 }
-
-options!(trunkline_http_options);
 
 /// Options of a client. Made by `trunkline_client_options_new`, read by the
 /// `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that is not
@@ -58,10 +52,8 @@ pub struct trunkline_client_options {
     pub(crate) child: Given,
     pub(crate) background: bool,
     pub(crate) notification: Option<Arc<NotificationCallback>>,
-    wrong: Option<Failure>,
+    pub(crate) wrong: Option<Failure>,
 }
-
-options!(trunkline_client_options);
 
 /// Options of the core, member by member as they were set.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +67,13 @@ impl Given {
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.put(name, value);
         self
+    }
+
+    /// Leaves the default if the text is empty.
+    pub(crate) fn put_unless_empty(&mut self, name: &str, text: &str) {
+        if !text.is_empty() {
+            self.put(name, text);
+        }
     }
 
     /// Adds an item to a list.

@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use trunkline::bridge_support::Mutex;
 use trunkline_bridge::message::{Fail, FailKind};
 use trunkline_bridge::{self as bridge, Bell, Body, BridgeError, Event, EventKind, Fetched};
 
 use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
 use crate::edge::sigpipe;
-use crate::edge::sync::Mutex;
 use crate::log::{self, LogCallback};
 use crate::waiting::{Waiting, WakesThreads};
 

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use trunkline::bridge_support::Mutex;
 use trunkline::protocol::RawJson;
 use trunkline_bridge::message;
 use trunkline_bridge::{Event, EventKind};
 
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::options::options;
-use crate::edge::sync::Mutex;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 use crate::port::{Port, Receiver, Report};
@@ -46,10 +45,8 @@ pub struct trunkline_request_options {
     /// The message, of which only options are set.
     pub(crate) message: message::Request,
     pub(crate) progress: Option<Arc<ProgressCallback>>,
-    wrong: Option<Failure>,
+    pub(crate) wrong: Option<Failure>,
 }
-
-options!(trunkline_request_options);
 
 impl trunkline_request_options {
     /// Nothing but a key, if it is not empty.

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::Deserialize;
+use trunkline::bridge_support::Mutex;
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
-use crate::edge::sync::Mutex;
 use crate::listener::{Listener, trunkline_listener};
 use crate::open_handle;
 use crate::options::{Given, trunkline_server_options};
@@ -32,26 +31,16 @@ pub(crate) struct Server {
     listeners: Mutex<Vec<Arc<Listener>>>,
 }
 
-/// The part of the core's description that is used here.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ServerInfo {
-    drain_deadline_ms: u64,
-}
-
 impl trunkline_server {
     pub(crate) fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
         let info = options.info.clone().with("name", name).with("version", version);
-        let registration = Given::default().with("info", info.0).with("options", options.given.clone().0);
-        let registration = registration.with("instructions", options.instructions.clone());
+        let registration = options.registration.clone().with("info", info.0).with("options", options.given.clone().0);
         let port = options.port.clone().map_or_else(Port::new, Ok)?;
         let handle = port.core.register("server", registration.0)?;
-        let info: ServerInfo = serde_json::from_slice(&port.core.describe(handle)?)
-            .map_err(|reason| Failure::internal(format!("the description of a server is unreadable: {reason}")))?;
         let inner = Arc::new(Server {
             port: port.clone(),
             handle,
-            drain_deadline_ms: info.drain_deadline_ms,
+            drain_deadline_ms: u64::try_from(port.core.drain_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
             stop: AtomicBool::new(false),
             listeners: Mutex::default(),
         });

@@ -4,13 +4,13 @@
 //! signal handler can only write to a descriptor, so without the leader nothing could wake the threads then. The descriptor
 //! that the host's event loop watches is another one: a dispatch on a third thread must not swallow the news of a sleeper.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use trunkline::bridge_support::{Condvar, Mutex};
 use trunkline_bridge::Bell;
 
 use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
-use crate::edge::sync::{Condvar, Mutex};
 
 pub(crate) struct Waiting {
     threads: Mutex<Threads>,
@@ -59,7 +59,8 @@ impl Waiting {
         }
         if threads.has_leader {
             threads.followers += 1;
-            threads = self.changed.wait_for(threads, timeout);
+            let unchanged = |threads: &mut Threads| threads.changes == seen;
+            threads = self.changed.wait_while_until(threads, Instant::now() + timeout, unchanged);
             threads.followers -= 1;
             return;
         }

@@ -93,6 +93,29 @@ fn readme_compiles() {
     }
 }
 
+/// Programs run with the libraries meanwhile: those of the tests beside this one, for example.
+#[cfg(unix)]
+#[test]
+fn installing_again_leaves_the_libraries_of_running_programs_alone() {
+    use std::os::unix::fs::MetadataExt;
+    let library = fs::canonicalize(PREFIX.join("lib").join(if cfg!(target_vendor = "apple") {
+        "libtrunkline.dylib"
+    } else {
+        "libtrunkline.so"
+    }));
+    let library = library.expect("the library is installed");
+    let mapped = fs::File::open(&library).expect("the library is readable");
+    install();
+    let (before, after) = (mapped.metadata().expect("it is open"), fs::metadata(&library).expect("it is there"));
+    assert_ne!(before.ino(), after.ino(), "the library was written over in place");
+    assert_eq!(before.len(), after.len());
+    for folder in ["lib", "include"] {
+        for file in fs::read_dir(PREFIX.join(folder)).expect("the folder is there").flatten() {
+            assert!(!file.file_name().to_string_lossy().ends_with(".new"), "{file:?} was left behind");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_static_library_links() {
@@ -171,7 +194,6 @@ fn cmake_finds_the_library() {
 
 /// The libraries and the header, installed.
 static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
-    let installer = Path::new(env!("CARGO_BIN_EXE_trunkline-c-install"));
     if env::var_os("TRUNKLINE_PREBUILT").is_none() {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--quiet", "--package", "trunkline-c"]).current_dir(HERE);
@@ -180,10 +202,14 @@ static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
         }
         succeed(&mut cargo);
     }
-    let prefix = Path::new(TMP).join("prefix");
-    succeed(Command::new(installer).arg("--prefix").arg(&prefix));
-    prefix
+    install()
 });
+
+fn install() -> PathBuf {
+    let prefix = Path::new(TMP).join("prefix");
+    succeed(Command::new(env!("CARGO_BIN_EXE_trunkline-c-install")).arg("--prefix").arg(&prefix));
+    prefix
+}
 
 static SUITE_C99: LazyLock<PathBuf> =
     LazyLock::new(|| compile(Language::C99, &Path::new(HERE).join("tests/c/suite.c"), "suite_c99", Library::Shared));

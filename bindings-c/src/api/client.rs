@@ -25,13 +25,8 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
 ) -> trunkline_result {
     guard(error, || {
         let (options, client) = (settled!(options), out!(client));
-        let command = match (command.is_null(), count) {
-            (true, _) => return Err(Failure::null("command")),
-            (false, 0) => return Err(Failure::invalid("the argument `command` is empty")),
-            // SAFETY: the conventions of the header: an array of `count` texts.
-            (false, count) => unsafe { std::slice::from_raw_parts(command, count) },
-        };
-        let command = command.iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
+        let command =
+            slice!(command, count).iter().map(|&command| Ok(text!(command))).collect::<Result<Vec<_>, Failure>>()?;
         connect(options, None, |options| options.child.clone().with("type", "child").with("command", command), client)
     })
 }

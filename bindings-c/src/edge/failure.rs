@@ -62,11 +62,8 @@ impl Failure {
     }
 
     pub(crate) fn done() -> Self {
-        Self::new(
-            TRUNKLINE_DONE,
-            ErrorKind::Closed,
-            "the call was already answered, was cancelled, or its connection is gone",
-        )
+        let message = "the call was already answered, was cancelled, or its connection is gone";
+        Self::new(TRUNKLINE_DONE, ErrorKind::Closed, message)
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {

@@ -7,7 +7,6 @@ pub(crate) mod ffi;
 pub(crate) mod last_error;
 pub(crate) mod options;
 pub(crate) mod sigpipe;
-pub(crate) mod sync;
 pub(crate) mod text;
 pub(crate) mod user_data;
 

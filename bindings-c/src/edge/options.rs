@@ -2,25 +2,11 @@
 
 use crate::edge::failure::Failure;
 
+/// An options object. `wrong` is the first value that was invalid; a setter that fails leaves the rest as it is.
 pub(crate) trait Options {
-    fn wrong(&mut self) -> &mut Option<Failure>;
+    fn wrong(&self) -> &Option<Failure>;
 
-    fn first_wrong(&self) -> Option<&Failure>;
-}
-
-/// Gives an options object its place for the first invalid value.
-macro_rules! options {
-    ($options:ty) => {
-        impl $crate::edge::options::Options for $options {
-            fn wrong(&mut self) -> &mut Option<$crate::edge::failure::Failure> {
-                &mut self.wrong
-            }
-
-            fn first_wrong(&self) -> Option<&$crate::edge::failure::Failure> {
-                self.wrong.as_ref()
-            }
-        }
-    };
+    fn wrong_mut(&mut self) -> &mut Option<Failure>;
 }
 
 /// Changes an options object. The first change that fails is kept in it, for whatever uses the options.
@@ -47,7 +33,7 @@ macro_rules! settled {
     };
 }
 
-pub(crate) use {options, set, settled};
+pub(crate) use {set, settled};
 
 /// Changes options and keeps the first failure.
 pub(crate) fn change<T: Options>(
@@ -55,11 +41,11 @@ pub(crate) fn change<T: Options>(
     change: impl FnOnce(&mut T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     change(options).inspect_err(|failure| {
-        options.wrong().get_or_insert_with(|| failure.clone());
+        options.wrong_mut().get_or_insert_with(|| failure.clone());
     })
 }
 
 /// Options that are used: if something was set wrong, that is the caller's failure.
 pub(crate) fn checked<T: Options>(options: &T) -> Result<&T, Failure> {
-    options.first_wrong().map_or(Ok(options), |failure| Err(failure.clone().in_the("options")))
+    options.wrong().as_ref().map_or(Ok(options), |failure| Err(failure.clone().in_the("options")))
 }

@@ -2,17 +2,23 @@
 //!
 //! The setters of options that follow from their declaration.
 
+use std::ffi::c_void;
+use std::sync::Arc;
+
 use trunkline_bridge::message::Time;
 
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{free, give, guard, out, text};
-use crate::edge::options::set;
+use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
+use crate::edge::ffi::{free, give, guard, handle, out, text};
+use crate::edge::options::{Options, set};
 use crate::edge::text::trunkline_str;
+use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::parsed;
+use crate::open_handle::{NotificationCallback, trunkline_notification_callback};
 use crate::options::{
     trunkline_client_options, trunkline_http_options, trunkline_server_options, trunkline_tool_options,
 };
-use crate::requests::trunkline_request_options;
+use crate::port::trunkline_port;
+use crate::requests::{ProgressCallback, trunkline_progress_callback, trunkline_request_options};
 
 /// The limits of a server; see `trunkline_server_options_set_limit`.
 #[repr(C)]
@@ -100,6 +106,16 @@ pub unsafe extern "C" fn trunkline_server_options_new(
     guard(error, || out!(options).finish(give(trunkline_server_options::default())))
 }
 
+impl Options for trunkline_server_options {
+    fn wrong(&self) -> &Option<Failure> {
+        &self.wrong
+    }
+
+    fn wrong_mut(&mut self) -> &mut Option<Failure> {
+        &mut self.wrong
+    }
+}
+
 /// Sets the name for people.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_title(
@@ -134,6 +150,15 @@ pub unsafe extern "C" fn trunkline_server_options_set_icons(
     icons: trunkline_str,
 ) -> trunkline_result {
     set!(options, options.info.put("icons", parsed("icons", text!(icons))?))
+}
+
+/// Sets the instructions for the model on the use of the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_instructions(
+    options: *mut trunkline_server_options,
+    instructions: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.registration.put("instructions", text!(instructions)))
 }
 
 /// Sets whether to show clients the detail of internal failures. Otherwise they get a generic
@@ -189,6 +214,34 @@ pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?)?)
 }
 
+/// Sets how long clients may keep lists and what the server says about itself. Resources have
+/// their own: `trunkline_server_add`.
+///
+/// - `ttl_ms`: Time after receipt for which a client may keep the result; 0: it asks again each
+///   time. In milliseconds. Default 0.
+/// - `cache_scope`: The callers that may share a cached result: only the one it was made for, or
+///   all. Default "private". Empty: the default.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_cache(
+    options: *mut trunkline_server_options,
+    ttl_ms: u64,
+    cache_scope: trunkline_str,
+) -> trunkline_result {
+    set!(options, {
+        options.given.put("ttlMs", ttl_ms);
+        options.given.put_unless_empty("cacheScope", text!(cache_scope));
+    })
+}
+
+/// Runs the server on a port of yours instead of one of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_port(
+    options: *mut trunkline_server_options,
+    port: *mut trunkline_port,
+) -> trunkline_result {
+    set!(options, options.port = Some(handle!(port).port.clone()))
+}
+
 /// Frees options. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_free(options: *mut trunkline_server_options) {
@@ -202,6 +255,16 @@ pub unsafe extern "C" fn trunkline_tool_options_new(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || out!(options).finish(give(trunkline_tool_options::default())))
+}
+
+impl Options for trunkline_tool_options {
+    fn wrong(&self) -> &Option<Failure> {
+        &self.wrong
+    }
+
+    fn wrong_mut(&mut self) -> &mut Option<Failure> {
+        &mut self.wrong
+    }
 }
 
 /// Sets whether the output schema describes `{"result": value}`.
@@ -256,6 +319,16 @@ pub unsafe extern "C" fn trunkline_http_options_new(
     guard(error, || out!(options).finish(give(trunkline_http_options::default())))
 }
 
+impl Options for trunkline_http_options {
+    fn wrong(&self) -> &Option<Failure> {
+        &self.wrong
+    }
+
+    fn wrong_mut(&mut self) -> &mut Option<Failure> {
+        &mut self.wrong
+    }
+}
+
 /// Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_host(
@@ -263,6 +336,15 @@ pub unsafe extern "C" fn trunkline_http_options_set_host(
     host: trunkline_str,
 ) -> trunkline_result {
     set!(options, options.given.put("host", text!(host)))
+}
+
+/// Sets the port to listen on; 0 takes one that is free. Default 8000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_port(
+    options: *mut trunkline_http_options,
+    port: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("port", port))
 }
 
 /// Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
@@ -354,6 +436,42 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     set!(options, options.given.put("maxBodyBytes", max_body_bytes))
 }
 
+/// Listens on a Unix socket instead of an address.
+///
+/// - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
+///   a dead server left there is replaced; ours is removed when the listener closes.
+/// - `mode`: The permissions of the Unix socket, as for files; in JSON in octal digits. Default
+///   "600". Empty: the default.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_unix(
+    options: *mut trunkline_http_options,
+    path: trunkline_str,
+    mode: trunkline_str,
+) -> trunkline_result {
+    set!(options, {
+        options.given.put_unless_empty("unix", text!(path));
+        options.given.put_unless_empty("unixMode", text!(mode));
+    })
+}
+
+/// Sets what each session keeps for clients whose connection breaks; 0: nothing.
+///
+/// - `replay_events`: Events of each session that are kept for clients whose connection breaks; 0
+///   keeps none, and events have no ids. Default 1000.
+/// - `replay_bytes`: Size of the events that are kept of each session; the newest is kept
+///   whatever its size. In bytes. Default 4194304.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_replay(
+    options: *mut trunkline_http_options,
+    replay_events: u64,
+    replay_bytes: u64,
+) -> trunkline_result {
+    set!(options, {
+        options.given.put("replayEvents", replay_events);
+        options.given.put("replayBytes", replay_bytes);
+    })
+}
+
 /// Frees options. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_free(options: *mut trunkline_http_options) {
@@ -367,6 +485,16 @@ pub unsafe extern "C" fn trunkline_client_options_new(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || out!(options).finish(give(trunkline_client_options::default())))
+}
+
+impl Options for trunkline_client_options {
+    fn wrong(&self) -> &Option<Failure> {
+        &self.wrong
+    }
+
+    fn wrong_mut(&mut self) -> &mut Option<Failure> {
+        &mut self.wrong
+    }
 }
 
 /// Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
@@ -488,6 +616,29 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     set!(options, options.child.put("cwd", text!(cwd)))
 }
 
+/// Runs the client on a port of yours instead of one of its own. A client in memory always runs
+/// on the port of its server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_port(
+    options: *mut trunkline_client_options,
+    port: *mut trunkline_port,
+) -> trunkline_result {
+    set!(options, options.port = Some(handle!(port).port.clone()))
+}
+
+/// Runs `callback` for each notification of the server. `destructor` fires exactly once, when
+/// neither the options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_notification(
+    options: *mut trunkline_client_options,
+    callback: trunkline_notification_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.notification = Some(Arc::new(NotificationCallback::required(callback, user_data)?)))
+}
+
 /// Frees options. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_free(options: *mut trunkline_client_options) {
@@ -501,6 +652,16 @@ pub unsafe extern "C" fn trunkline_request_options_new(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || out!(options).finish(give(trunkline_request_options::default())))
+}
+
+impl Options for trunkline_request_options {
+    fn wrong(&self) -> &Option<Failure> {
+        &self.wrong
+    }
+
+    fn wrong_mut(&mut self) -> &mut Option<Failure> {
+        &mut self.wrong
+    }
 }
 
 /// Sets the name of the question that an answer of the client belongs to, in a request of a
@@ -531,6 +692,21 @@ pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
     max_timeout_ms: u64,
 ) -> trunkline_result {
     set!(options, options.message.max_timeout = Some(Time::from_millis(max_timeout_ms)))
+}
+
+/// Requests progress. `callback` runs before the outcome of the request: for a blocking request
+/// on the thread that made it. Progress that comes while a callback of the port runs is reduced
+/// to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires
+/// exactly once, when neither the options nor a request uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_on_progress(
+    options: *mut trunkline_request_options,
+    callback: trunkline_progress_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.progress = Some(Arc::new(ProgressCallback::required(callback, user_data)?)))
 }
 
 /// Frees options. NULL is allowed.

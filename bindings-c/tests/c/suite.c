@@ -14,8 +14,17 @@ static const char *program;
 
 static void names_and_version(void) {
   trunkline_text *copy = NULL;
+  int major = -1, minor = -1, patch = -1;
   static const trunkline_str text = TRUNKLINE_STR_INIT("static");
   CHECK(same(trunkline_version(), TRUNKLINE_EXPECTED_VERSION));
+  CHECK(same(trunkline_version(), TRUNKLINE_VERSION));
+  CHECK(sscanf(TRUNKLINE_VERSION, "%d.%d.%d", &major, &minor, &patch) == 3);
+  CHECK(major == TRUNKLINE_VERSION_MAJOR && minor == TRUNKLINE_VERSION_MINOR && patch == TRUNKLINE_VERSION_PATCH);
+#if TRUNKLINE_VERSION_NUMBER < 0x000100 || TRUNKLINE_VERSION_NUMBER >= 0x640000
+#error "the preprocessor does not read the version"
+#endif
+  /* `true` and `false` stay words, though they are macros before C23. */
+  CHECK(same(TRUNKLINE_JSON_STR({"a": [true, false], "b": "c, d"}), "{\"a\": [true, false], \"b\": \"c, d\"}"));
   CHECK(same(text, "static"));
   CHECK(same(S("literal"), "literal"));
   CHECK(same(trunkline_str_of("plain"), "plain"));
@@ -1026,6 +1035,10 @@ static void mounted(void) {
   trunkline_http_exchange_free(NULL);
   CHECK(trunkline_http_options_set_port(options, 8000) == TRUNKLINE_OK);
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "transport.host", trunkline_server_mount_http(server, options, &open, &error));
+  trunkline_http_options_free(options);
+  OK(trunkline_http_options_new(&options, &error));
+  CHECK(trunkline_http_options_set_port(options, 65536) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "transport.port", trunkline_server_listen_http(server, options, &open, &error));
   trunkline_http_options_free(options);
   trunkline_listener_free(socket);
   trunkline_listener_free(open);

@@ -100,7 +100,7 @@ message! {
         /// The name and version of the server: an Implementation object.
         info: Value = "info",
         ;
-        /// How to use the server, for the model.
+        /// The instructions for the model on the use of the server.
         instructions: Option<String> = "instructions",
         /// The options.
         options: ServerOptions = "options",

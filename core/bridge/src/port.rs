@@ -332,6 +332,14 @@ impl Port {
         description::describe(self.state()?, target)
     }
 
+    /// The time that a server gives its calls in flight when it is closed, as its options say.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if the number names no server, or no longer.
+    pub fn drain_deadline(&self, server: u64) -> Result<Duration, BridgeError> {
+        Ok(self.state()?.server(server)?.options().drain_deadline)
+    }
+
     /// Returns whether a call is no longer wanted (or done).
     ///
     /// # Errors

@@ -29,7 +29,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
     .collect()
 }
 
-/// The macros of methods, which the header has after its first lines.
+/// The macros of the version and of methods, which the header has after its first lines.
 fn methods(Surface { operations, notifications, .. }: &Surface) -> String {
     let mut names = BTreeMap::new();
     for Operation { name, method, fixed, .. } in operations {
@@ -52,9 +52,27 @@ fn methods(Surface { operations, notifications, .. }: &Surface) -> String {
         .collect();
     format!(
         "/* {MARK} */\n\n\
+         {}\n\
          /** Methods that have functions of their own here, for `trunkline_client_request` and \
-         `trunkline_call_start_request`. */\n{macros}\n{received}"
+         `trunkline_call_start_request`. */\n{macros}\n{received}",
+        version(env!("CARGO_PKG_VERSION"))
     )
+}
+
+/// The macros of the version; a suffix such as `-rc.1` is in the text alone.
+fn version(version: &str) -> String {
+    let numbers = version.split(['-', '+']).next().unwrap_or_default();
+    let mut macros = format!(
+        "/** The version of this header; `trunkline_version` has that of the library. */\n\
+         #define TRUNKLINE_VERSION \"{version}\"\n"
+    );
+    for (name, number) in ["MAJOR", "MINOR", "PATCH"].into_iter().zip(numbers.split('.')) {
+        macros += &format!("#define TRUNKLINE_VERSION_{name} {number}\n");
+    }
+    macros
+        + "/** The version as a number to compare: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` is 0.2.0 and later. */\n\
+           #define TRUNKLINE_VERSION_NUMBER \\\n  \
+           (TRUNKLINE_VERSION_MAJOR << 16 | TRUNKLINE_VERSION_MINOR << 8 | TRUNKLINE_VERSION_PATCH)\n"
 }
 
 fn modules() -> String {
@@ -408,6 +426,13 @@ const OBJECTS: [Object; 5] = [
         sources: &[
             Source { record: "Implementation", place: "info", except: &["name", "version"], limits: false, note: "" },
             Source {
+                record: "RegisterServer",
+                place: "registration",
+                except: &["info", "options"],
+                limits: false,
+                note: "",
+            },
+            Source {
                 record: "ServerOptions",
                 place: "given",
                 except: &["ttlMs", "cacheScope"],
@@ -431,7 +456,7 @@ const OBJECTS: [Object; 5] = [
         sources: &[Source {
             record: "HttpOptions",
             place: "given",
-            except: &["port", "unix", "unixMode", "sse", "messages", "replayEvents", "replayBytes"],
+            except: &["unix", "unixMode", "sse", "messages", "replayEvents", "replayBytes"],
             limits: false,
             note: "",
         }],
@@ -461,6 +486,58 @@ const OBJECTS: [Object; 5] = [
         }],
     },
 ];
+
+/// Options that one function sets, because one of them says little without the others.
+struct Together {
+    object: &'static str,
+    /// The options and their declaration.
+    record: &'static str,
+    members: &'static [&'static str],
+    /// The name behind `set_`.
+    name: &'static str,
+    doc: &'static str,
+}
+
+const TOGETHER: [Together; 3] = [
+    Together {
+        object: "server",
+        record: "ServerOptions",
+        members: &["ttlMs", "cacheScope"],
+        name: "cache",
+        doc: "Sets how long clients may keep lists and what the server says about itself. Resources have their own: \
+              `trunkline_server_add`.",
+    },
+    Together {
+        object: "http",
+        record: "HttpOptions",
+        members: &["unix", "unixMode"],
+        name: "unix",
+        doc: "Listens on a Unix socket instead of an address.",
+    },
+    Together {
+        object: "http",
+        record: "HttpOptions",
+        members: &["replayEvents", "replayBytes"],
+        name: "replay",
+        doc: "Sets what each session keeps for clients whose connection breaks; 0: nothing.",
+    },
+];
+
+/// A callback among the options: the object, the name behind `on_`, and the comment.
+const CALLBACKS: [(&str, &str, &str); 2] = [
+    ("client", "notification", "Runs `callback` for each notification of the server."),
+    (
+        "request",
+        "progress",
+        "Requests progress. `callback` runs before the outcome of the request: for a blocking request on the thread that \
+         made it. Progress that comes while a callback of the port runs is reduced to the latest; a blocking request that \
+         is answered meanwhile leaves it out.",
+    ),
+];
+
+/// The objects that run on a port, with the end of a comment.
+const ON_PORTS: [(&str, &str); 2] =
+    [("server", ""), ("client", " A client in memory always runs on the port of its server.")];
 
 /// The place that is a message with typed members; the others hold JSON.
 const TYPED: &str = "message";
@@ -502,19 +579,29 @@ fn options(surface: &Surface) -> String {
             limits.extend(numbers);
             functions.extend(others.into_iter().map(|field| setter(name, source, field)));
         }
+        functions.extend(
+            TOGETHER.iter().filter(|options| options.object == *name).map(|options| together(surface, options)),
+        );
+        functions.extend(ON_PORTS.iter().filter(|(object, _)| object == name).map(|(_, more)| port(name, more)));
+        functions.extend(CALLBACKS.iter().filter(|(object, ..)| object == name).map(|row| callback(*row)));
         functions += &freed(name);
     }
     format!(
         "//! The setters of options that follow from their declaration.\n\n\
+         use std::ffi::c_void;\n\
+         use std::sync::Arc;\n\n\
          use trunkline_bridge::message::Time;\n\n\
-         use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
-         use crate::edge::ffi::{{free, give, guard, out, text}};\n\
-         use crate::edge::options::set;\n\
+         use crate::edge::failure::{{Failure, trunkline_error, trunkline_result}};\n\
+         use crate::edge::ffi::{{free, give, guard, handle, out, text}};\n\
+         use crate::edge::options::{{Options, set}};\n\
          use crate::edge::text::trunkline_str;\n\
+         use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
          use crate::json::parsed;\n\
+         use crate::open_handle::{{NotificationCallback, trunkline_notification_callback}};\n\
          use crate::options::{{trunkline_client_options, trunkline_http_options, trunkline_server_options, \
          trunkline_tool_options}};\n\
-         use crate::requests::trunkline_request_options;\n\n\
+         use crate::port::trunkline_port;\n\
+         use crate::requests::{{ProgressCallback, trunkline_progress_callback, trunkline_request_options}};\n\n\
          {}{functions}",
         numbered(&limits)
     )
@@ -570,7 +657,10 @@ fn made(object: &str) -> String {
          error: *mut *mut trunkline_error,\n\
          ) -> trunkline_result {{\n\
          guard(error, || {{\n\
-         out!(options).finish(give(trunkline_{object}_options::default()))\n}})\n}}\n"
+         out!(options).finish(give(trunkline_{object}_options::default()))\n}})\n}}\n\
+         \nimpl Options for trunkline_{object}_options {{\n\
+         fn wrong(&self) -> &Option<Failure> {{\n&self.wrong\n}}\n\n\
+         fn wrong_mut(&mut self) -> &mut Option<Failure> {{\n&mut self.wrong\n}}\n}}\n"
     )
 }
 
@@ -656,6 +746,66 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
          ) -> trunkline_result {{\n\
          set!(options, options.{place}.{change})\n}}\n",
         comment(&(doc + note), "")
+    )
+}
+
+/// The setter of options that are set together. Empty texts leave the default.
+fn together(surface: &Surface, Together { object, record, members, name, doc }: &Together) -> String {
+    let (mut documented, mut declared, mut changes) = (String::new(), String::new(), String::new());
+    for json in *members {
+        let field = fields(surface, record).iter().find(|field| field.json == *json).expect("the option is declared");
+        let member = snake(json);
+        let argument = argument(&member);
+        let (ty, form, change) = match is_number(field) {
+            true => ("u64", "", format!("options.given.put(\"{json}\", {argument});\n")),
+            false => (
+                "trunkline_str",
+                if field.default.is_some() { " Empty: the default." } else { "" },
+                format!("options.given.put_unless_empty(\"{json}\", text!({argument}));\n"),
+            ),
+        };
+        documented += &format!("\n- `{argument}`: {}{form}", with_default(field, &field.doc));
+        declared += &format!("{argument}: {ty},\n");
+        changes += &change;
+    }
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{object}_options_set_{name}(\n\
+         options: *mut trunkline_{object}_options,\n{declared}\
+         ) -> trunkline_result {{\n\
+         set!(options, {{\n{changes}}})\n}}\n",
+        comment(&format!("{doc}\n{documented}"), "")
+    )
+}
+
+fn port(object: &str, more: &str) -> String {
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{object}_options_set_port(\n\
+         options: *mut trunkline_{object}_options,\n\
+         port: *mut trunkline_port,\n\
+         ) -> trunkline_result {{\n\
+         set!(options, options.port = Some(handle!(port).port.clone()))\n}}\n",
+        comment(&format!("Runs the {object} on a port of yours instead of one of its own.{more}"), "")
+    )
+}
+
+fn callback((object, name, doc): (&str, &str, &str)) -> String {
+    let doc = format!(
+        "{doc} `destructor` fires exactly once, when neither the options nor a {object} uses `user_data` any more."
+    );
+    let taken = format!("{}Callback::required(callback, user_data)?", capitalized(name));
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_{object}_options_on_{name}(\n\
+         options: *mut trunkline_{object}_options,\n\
+         callback: trunkline_{name}_callback,\n\
+         user_data: *mut c_void,\n\
+         destructor: trunkline_destructor,\n\
+         ) -> trunkline_result {{\n\
+         let user_data = UserData::new(user_data, destructor);\n\
+         set!(options, options.{name} = Some(Arc::new({taken})))\n}}\n",
+        comment(&doc, "")
     )
 }
 
@@ -994,12 +1144,19 @@ const HOOKS: [(&str, &str); 3] =
 const IMPLIED: [&str; 2] = ["server", "lane"];
 
 /// The members whose names say too little, or too much, as names of arguments in C.
-const ARGUMENTS: [(&str, &str); 4] =
-    [("of", "category"), ("list_changed", "category"), ("resource_updated", "uri"), ("elicitation_complete", "id")];
+const ARGUMENTS: [(&str, &str); 6] = [
+    ("of", "category"),
+    ("list_changed", "category"),
+    ("resource_updated", "uri"),
+    ("elicitation_complete", "id"),
+    // GNU C has a macro `unix`.
+    ("unix", "path"),
+    ("unix_mode", "mode"),
+];
 
-fn argument(field: &Field) -> &str {
-    let named = ARGUMENTS.iter().find(|(name, _)| *name == field.name);
-    named.map_or(&field.name, |(_, argument)| argument)
+fn argument(name: &str) -> &str {
+    let named = ARGUMENTS.iter().find(|(member, _)| *member == name);
+    named.map_or(name, |(_, argument)| argument)
 }
 
 fn features(surface: &Surface) -> String {
@@ -1055,7 +1212,7 @@ fn hook(name: &str, fields: &[Field]) -> String {
     let (mut documented, mut declared, mut members) = (String::new(), String::new(), String::new());
     for field in given() {
         let Field { json, doc, .. } = field;
-        let argument = argument(field);
+        let argument = argument(&field.name);
         declared += &format!("{argument}: trunkline_str,\n");
         let (form, member) = match (is_text(field), field.presence) {
             (true, _) => ("", format!("entry.put(\"{json}\", text!({argument}));\n")),
@@ -1099,7 +1256,7 @@ fn added(name: &str, doc: &str, declared: &str, body: &str) -> String {
 /// The function that sends one of the notifications of a server.
 fn notified(field: &Field) -> String {
     let Field { name, json, doc, .. } = field;
-    let argument = argument(field);
+    let argument = argument(&field.name);
     format!(
         "\n{}#[unsafe(no_mangle)]\n\
          pub unsafe extern \"C\" fn trunkline_server_{}(\n\
