@@ -27,6 +27,7 @@ mod port;
 mod process;
 mod queue;
 mod register;
+mod replies;
 mod requests;
 mod slot;
 mod state;

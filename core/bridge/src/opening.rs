@@ -11,7 +11,7 @@ use super::{
     message::{
         Child, Configured, Connecting, Endpoint as HttpEndpoint, Listening, Memory, Open, OpenConnection, OpenListener,
     },
-    requests,
+    replies, requests,
     slot::Slot,
     state::PortState,
 };
@@ -173,7 +173,7 @@ fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error: BridgeErro
     opened(state, handle, slot.as_deref(), Err(error.clone()));
     for waiting in waiting {
         if let Waiting::Request(ticket, _) = waiting {
-            requests::finish(state, ticket, Err(error.clone()));
+            replies::finish(state, ticket, Err(error.clone()));
         }
     }
 }
@@ -240,7 +240,7 @@ fn opened(state: &PortState, handle: u64, slot: Option<&Slot>, outcome: Result<V
             slot.fill(outcome);
             state.queue.ring_for_threads();
         }
-        None => requests::send_reply(&state.queue, handle, handle, outcome),
+        None => replies::send_reply(&state.queue, handle, handle, outcome),
     }
 }
 

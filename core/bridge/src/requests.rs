@@ -3,16 +3,15 @@
 use super::{
     entries::{Endpoint, HostRequest, MAX_WAITING, Sent, Waiting, too_many_wait},
     error::{BridgeError, ErrorKind},
-    event::{Event, EventKind, Lane},
     message::{NEXT, Request, SUBSCRIBE, Time},
     notifications,
-    queue::{Latest, Queue},
+    queue::Latest,
+    replies::{finish, note_sent},
     slot::Slot,
     state::{PortState, full},
     subscriptions,
     table::Kind,
 };
-use bytes::Bytes;
 use std::sync::{Arc, Weak};
 use trunkline::{
     bridge_support::ReplyTo,
@@ -123,18 +122,6 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
     Ok(())
 }
 
-/// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it was being sent; in the
-/// first case there is nothing left to cancel.
-pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: Sent) -> bool {
-    let mut tables = state.tables.lock();
-    let request = tables.requests.get_mut(ticket);
-    let found = request.is_some();
-    if let Some(HostRequest::Running { sent, .. }) = request {
-        *sent = Some(on_its_way);
-    }
-    found
-}
-
 /// Sends what was asked for while its connection was being opened.
 pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: u64, waiting: Vec<Waiting>) {
     for waiting in waiting {
@@ -178,45 +165,6 @@ pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
         // Not sent yet: its connection is still being opened.
         Some(None) => drop(finish(state, ticket, cancelled())),
     }
-}
-
-/// Gives the outcome of a request to the thread that waits for it, or to the queue, once. `false`: it has one already.
-pub(super) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, BridgeError>) -> bool {
-    let mut tables = state.tables.lock();
-    let Some(request) = tables.requests.get_mut(ticket) else { return false };
-    let HostRequest::Running { slot, handle, .. } = request else { return false };
-    let (slot, handle) = (slot.take(), *handle);
-    let done = match &slot {
-        Some(slot) => Some(std::mem::replace(request, HostRequest::Done(Arc::clone(slot)))),
-        None => tables.requests.remove(ticket),
-    };
-    drop(tables);
-    drop(done);
-    send_outcome(state, ticket, handle, slot, outcome);
-    true
-}
-
-/// Gives an outcome to the thread that waits for it, or to the queue.
-pub(super) fn send_outcome(
-    state: &PortState,
-    ticket: u64,
-    handle: u64,
-    slot: Option<Arc<Slot>>,
-    outcome: Result<Bytes, BridgeError>,
-) {
-    match slot {
-        Some(slot) => {
-            slot.fill(outcome);
-            state.queue.ring_for_threads();
-        }
-        None => send_reply(&state.queue, ticket, handle, outcome),
-    }
-}
-
-/// Queues the reply to a request or an open.
-pub(super) fn send_reply(queue: &Queue, ticket: u64, handle: u64, outcome: Result<Bytes, BridgeError>) {
-    let body = outcome.into();
-    queue.push(Lane::Queue, Event { kind: EventKind::Reply, ticket, handle, body, ..Event::default() });
 }
 
 /// Takes the outcome of a request to the host.

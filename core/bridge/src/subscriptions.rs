@@ -4,7 +4,7 @@ use super::{
     entries::{HostRequest, Sent, Subscribed},
     error::{BridgeError, ErrorKind},
     message::{NEXT, Request},
-    requests::{finish, note_sent, send_outcome},
+    replies::{finish, note_sent, send_outcome},
     state::{PortState, full},
 };
 use std::{

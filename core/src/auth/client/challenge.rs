@@ -3,7 +3,7 @@
 /// Longer headers are not read: a challenge is a few hundred bytes.
 const MAX_HEADER: usize = 16 * 1024;
 
-/// What a refusal asks for, over all of its challenges.
+/// The demand of a refusal, over all of its challenges.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Demand {
     pub(super) resource_metadata: Option<String>,

@@ -36,7 +36,7 @@ pub(super) struct ServerMetadata {
     pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
-/// What a server's authorization consists of.
+/// The parts of a server's authorization.
 #[derive(Debug, Clone)]
 pub(super) struct Discovered {
     /// The identifier of the server for its authorization server (RFC 8707), as it was received.

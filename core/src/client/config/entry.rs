@@ -25,7 +25,8 @@ pub enum ServerEntry {
         /// `true` if it gets the environment of this process too; as [`ChildCommand`](crate::ChildCommand) has it by default.
         inherit_env: Option<bool>,
     },
-    /// `{"url", "headers"}`: an HTTP endpoint. Streamable HTTP and HTTP+SSE are told apart when it is connected to.
+    /// `{"url", "headers"}`: an endpoint of Streamable HTTP. The type `sse` is read, but a server that has HTTP+SSE only
+    /// refuses the connection.
     Url {
         /// The URL.
         url: String,

@@ -34,8 +34,8 @@ enum End {
 }
 
 impl Changes {
-    /// Adds a change. One that waits already is not added again; a task is replaced. What there is no room for becomes one
-    /// change of the kind `missed`.
+    /// Adds a change. One that waits already is not added again; a task is replaced. Changes beyond the bound become
+    /// one change of the kind `missed`.
     pub(super) fn push(&self, change: Change) {
         let waker = {
             let mut waiting = self.0.lock();

@@ -192,7 +192,7 @@ async fn a_subscription_that_is_not_waited_for_is_given_back() {
 }
 
 #[tokio::test]
-async fn sub_05_and_sub_03_every_subscription_has_a_stream_and_changes_go_where_they_belong() {
+async fn sub_05_every_subscription_has_a_stream_and_changes_go_where_they_belong() {
     let fake = modern();
     let client = fake.connect(choose(RevisionChoice::Modern)).await;
     let mut one = client.subscribe("a:1").await.unwrap();

@@ -48,6 +48,7 @@ const CLUSTERS: &[Cluster] = &[
             "protocol::model::resource",
             "protocol::model::root",
             "protocol::model::sampling",
+            "protocol::model::subscription",
             "protocol::model::task",
             "protocol::model::tool",
         ],
@@ -93,8 +94,12 @@ const CLUSTERS: &[Cluster] = &[
     },
     Cluster {
         crate_folder: "core/src",
-        modules: &["transport::http_client::link", "transport::http_client::renewal"],
-        reason: "a link and the renewal of its session",
+        modules: &[
+            "transport::http_client::authorized",
+            "transport::http_client::link",
+            "transport::http_client::renewal",
+        ],
+        reason: "a link, the credentials of its requests and the renewal of its session",
     },
     Cluster {
         crate_folder: "core/src",
