@@ -58,6 +58,13 @@ impl Target {
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if the URL, a header, or the configuration has an error, or if this build lacks the transport.
+    #[cfg_attr(
+        not(all(feature = "server", feature = "http-client", feature = "child-process")),
+        allow(
+            clippy::only_used_in_recursion,
+            reason = "A build without a transport does not use what that transport takes."
+        )
+    )]
     pub fn connector(
         self,
         options: &ClientOptions,

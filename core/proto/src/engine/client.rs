@@ -255,7 +255,7 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.deadline_of(id).is_some()
     }
 
-    /// Stops the clocks of a request while a person is asked; see [`Outgoing::pause`].
+    /// Stops the clocks of a request while a person is asked.
     pub fn pause(&mut self, now: Instant, id: &RequestId) {
         self.outgoing.pause(now, id);
     }
