@@ -66,7 +66,7 @@ pub(crate) struct Port {
     /// The descriptor that the host's event loop watches.
     alarm: Arc<HostAlarm>,
     waiting: Arc<Waiting>,
-    state: Mutex<State>,
+    state: Mutex<DispatchState>,
     /// A thread has the turn.
     running: AtomicBool,
     /// A thread has found progress to report, but not the turn.
@@ -77,7 +77,7 @@ pub(crate) struct Port {
 }
 
 #[derive(Default)]
-struct State {
+struct DispatchState {
     /// By the core's handles and tickets.
     receivers: HashMap<u64, Arc<dyn Receiver>>,
     jobs: VecDeque<Job>,

@@ -107,10 +107,10 @@ trunkline_proto::setters!(JwtOptions {
 /// Verifies JWT access tokens (RFC 9068): signature, issuer, audience, dates, type. Cheap to clone.
 #[derive(Clone)]
 pub struct JwtVerifier {
-    inner: Arc<Inner>,
+    inner: Arc<Policy>,
 }
 
-struct Inner {
+struct Policy {
     issuers: Vec<Issuer>,
     audiences: Vec<String>,
     algorithms: Vec<Algorithm>,
@@ -120,7 +120,7 @@ struct Inner {
 struct Issuer {
     name: String,
     place: Place,
-    state: Mutex<State>,
+    state: Mutex<IssuerState>,
 }
 
 enum Place {
@@ -130,7 +130,7 @@ enum Place {
 }
 
 #[derive(Default)]
-struct State {
+struct IssuerState {
     cache: KeyCache<Arc<KeySet>>,
     waiting: Vec<Verification>,
 }
@@ -138,7 +138,7 @@ struct State {
 /// The next step with a token.
 enum Step<'a> {
     Answer(Result<Identity, Refusal>),
-    Wait { issuer: usize, state: MutexGuard<'a, State>, fetch: bool },
+    Wait { issuer: usize, state: MutexGuard<'a, IssuerState>, fetch: bool },
 }
 
 impl JwtVerifier {
@@ -158,7 +158,7 @@ impl JwtVerifier {
             return Err(ConfigError::new("issuer", "must be one only where jwks or jwksUri is given"));
         }
         let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();
-        Ok(Self { inner: Arc::new(Inner { issuers: issuers?, audiences, algorithms, fetch }) })
+        Ok(Self { inner: Arc::new(Policy { issuers: issuers?, audiences, algorithms, fetch }) })
     }
 }
 
@@ -192,7 +192,7 @@ impl TokenVerifier for JwtVerifier {
     }
 }
 
-impl Inner {
+impl Policy {
     fn proceed(self: &Arc<Self>, verification: Verification) {
         let runtime = Arc::clone(verification.runtime());
         match self.step(&verification, &runtime) {

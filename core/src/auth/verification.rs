@@ -105,9 +105,9 @@ impl Abandonment {
     pub fn then(self, hook: impl FnOnce() + Send + 'static) {
         let mut state = self.0.state.lock();
         match &mut *state {
-            State::Asked { hook: kept, .. } => *kept = Some(Box::new(hook)),
-            State::Answered(_) => {}
-            State::Abandoned => {
+            AnswerState::Asked { hook: kept, .. } => *kept = Some(Box::new(hook)),
+            AnswerState::Answered(_) => {}
+            AnswerState::Abandoned => {
                 drop(state);
                 hook();
             }
@@ -123,10 +123,10 @@ impl Drop for Verification {
 }
 
 struct Answer {
-    state: Mutex<State>,
+    state: Mutex<AnswerState>,
 }
 
-enum State {
+enum AnswerState {
     Asked { waker: Option<Waker>, hook: Option<Box<dyn FnOnce() + Send>> },
     Answered(Option<Result<Identity, Refusal>>),
     Abandoned,
@@ -136,12 +136,12 @@ impl Answer {
     fn give(&self, verdict: Result<Identity, Refusal>) -> bool {
         let before = {
             let mut state = self.state.lock();
-            if !matches!(*state, State::Asked { .. }) {
+            if !matches!(*state, AnswerState::Asked { .. }) {
                 return false;
             }
-            std::mem::replace(&mut *state, State::Answered(Some(verdict)))
+            std::mem::replace(&mut *state, AnswerState::Answered(Some(verdict)))
         };
-        if let State::Asked { waker: Some(waker), .. } = before {
+        if let AnswerState::Asked { waker: Some(waker), .. } = before {
             waker.wake();
         }
         true
@@ -150,7 +150,7 @@ impl Answer {
 
 /// Asks a verifier.
 pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> VerifierAnswer {
-    let answer = Arc::new(Answer { state: Mutex::new(State::Asked { waker: None, hook: None }) });
+    let answer = Arc::new(Answer { state: Mutex::new(AnswerState::Asked { waker: None, hook: None }) });
     let verification = Verification { request, answer: Arc::clone(&answer) };
     // A verifier that panics drops its token, which refuses the request.
     if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
@@ -167,14 +167,14 @@ impl Future for VerifierAnswer {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self.0.state.lock() {
-            State::Asked { waker, .. } => {
+            AnswerState::Asked { waker, .. } => {
                 *waker = Some(context.waker().clone());
                 Poll::Pending
             }
-            State::Answered(verdict) => {
+            AnswerState::Answered(verdict) => {
                 Poll::Ready(verdict.take().unwrap_or_else(|| Err(Refusal::Unavailable("asked twice".into()))))
             }
-            State::Abandoned => Poll::Pending,
+            AnswerState::Abandoned => Poll::Pending,
         }
     }
 }
@@ -183,12 +183,12 @@ impl Drop for VerifierAnswer {
     fn drop(&mut self) {
         let before = {
             let mut state = self.0.state.lock();
-            if !matches!(*state, State::Asked { .. }) {
+            if !matches!(*state, AnswerState::Asked { .. }) {
                 return;
             }
-            std::mem::replace(&mut *state, State::Abandoned)
+            std::mem::replace(&mut *state, AnswerState::Abandoned)
         };
-        if let State::Asked { hook: Some(hook), .. } = before {
+        if let AnswerState::Asked { hook: Some(hook), .. } = before {
             hook();
         }
     }

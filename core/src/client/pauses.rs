@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 /// Pauses of all requests; those at the same time count once.
 #[derive(Default)]
-pub(super) struct Pauses(Mutex<State>);
+pub(super) struct Pauses(Mutex<PauseState>);
 
 #[derive(Default)]
-struct State {
+struct PauseState {
     /// How many there are now, and since when.
     now: usize,
     since: Option<Instant>,

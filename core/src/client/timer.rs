@@ -16,10 +16,10 @@ use std::{
 pub(super) struct Timer(Arc<Aim>);
 
 #[derive(Default)]
-struct Aim(Mutex<State>);
+struct Aim(Mutex<TimerState>);
 
 #[derive(Default)]
-struct State {
+struct TimerState {
     at: Option<Instant>,
     started: bool,
     ended: bool,

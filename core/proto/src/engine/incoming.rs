@@ -50,7 +50,7 @@ pub enum Admission<T> {
 pub struct Incoming<T> {
     by_id: HashMap<RequestId, CallKey>,
     open: HashMap<CallKey, Open>,
-    waiting: VecDeque<Waiting<T>>,
+    waiting: VecDeque<QueuedRequest<T>>,
     /// Of what waits.
     bytes: usize,
     running: usize,
@@ -65,7 +65,7 @@ pub struct Incoming<T> {
 }
 
 #[derive(Debug)]
-struct Waiting<T> {
+struct QueuedRequest<T> {
     key: CallKey,
     bytes: usize,
     item: T,
@@ -130,7 +130,7 @@ impl<T> Incoming<T> {
         }
         if let Demand::Place(bytes) = demand {
             self.bytes += bytes;
-            self.waiting.push_back(Waiting { key, bytes, item });
+            self.waiting.push_back(QueuedRequest { key, bytes, item });
         }
         Admission::Wait
     }
@@ -153,7 +153,7 @@ impl<T> Incoming<T> {
 
     fn take_waiting(&mut self, key: CallKey) -> Option<T> {
         let position = self.waiting.iter().position(|waiting| waiting.key == key)?;
-        let Waiting { bytes, item, .. } = self.waiting.remove(position)?;
+        let QueuedRequest { bytes, item, .. } = self.waiting.remove(position)?;
         self.bytes -= bytes;
         Some(item)
     }
@@ -195,7 +195,7 @@ impl<T> Incoming<T> {
         if self.running >= self.max_running {
             return None;
         }
-        let Waiting { key, bytes, item } = self.waiting.pop_front()?;
+        let QueuedRequest { key, bytes, item } = self.waiting.pop_front()?;
         self.bytes -= bytes;
         if let Some(open) = self.open.get_mut(&key) {
             open.running = true;

@@ -26,14 +26,14 @@ pub struct SessionBounds {
 /// The open sessions of an endpoint.
 #[derive(Debug)]
 pub struct Sessions<S> {
-    open: HashMap<Box<str>, Entry<S>>,
+    open: HashMap<Box<str>, StoredSession<S>>,
     /// How many each principal has.
     of: HashMap<Arc<str>, usize>,
     bounds: SessionBounds,
 }
 
 #[derive(Debug)]
-struct Entry<S> {
+struct StoredSession<S> {
     session: S,
     owner: Option<Arc<str>>,
     last_used: Instant,
@@ -65,7 +65,7 @@ impl<S: Clone> Sessions<S> {
         Ok(self.remove(&id))
     }
 
-    fn idlest(&self, busy: impl Fn(&S) -> bool, among: impl Fn(&Entry<S>) -> bool) -> Option<Box<str>> {
+    fn idlest(&self, busy: impl Fn(&S) -> bool, among: impl Fn(&StoredSession<S>) -> bool) -> Option<Box<str>> {
         let idle = self.open.iter().filter(|(_, entry)| among(entry) && !busy(&entry.session));
         idle.min_by_key(|(_, entry)| (entry.was_used, entry.last_used)).map(|(id, _)| id.clone())
     }
@@ -77,7 +77,7 @@ impl<S: Clone> Sessions<S> {
         if let Some(owner) = &owner {
             *self.of.entry(Arc::clone(owner)).or_default() += 1;
         }
-        self.open.insert(id.as_str().into(), Entry { session, owner, last_used: now, was_used: false });
+        self.open.insert(id.as_str().into(), StoredSession { session, owner, last_used: now, was_used: false });
         id
     }
 

@@ -29,11 +29,11 @@ const MAX_ROUNDS: usize = 3;
 pub(super) struct Session {
     /// Held while credentials are read, renewed or got: everybody else waits and uses them (single flight).
     turns: Turns,
-    state: Mutex<State>,
+    state: Mutex<CredentialState>,
 }
 
 #[derive(Default)]
-struct State {
+struct CredentialState {
     /// The store has been read.
     is_loaded: bool,
     tokens: Option<Tokens>,

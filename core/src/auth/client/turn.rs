@@ -7,10 +7,10 @@ use std::{
 };
 
 #[derive(Default)]
-pub(super) struct Turns(Mutex<State>);
+pub(super) struct Turns(Mutex<TurnState>);
 
 #[derive(Default)]
-struct State {
+struct TurnState {
     taken: bool,
     waiting: Vec<Waker>,
 }

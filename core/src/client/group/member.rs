@@ -20,12 +20,12 @@ pub(super) struct Member {
     /// The place of the server, or the error in its configuration.
     place: Result<Arc<dyn Connector>, ClientError>,
     options: ClientOptions,
-    state: Mutex<State>,
+    state: Mutex<MemberState>,
     /// The server's own names of the tools and prompts whose name in the group is shortened, from the latest lists.
     aliases: Mutex<HashMap<String, String>>,
 }
 
-enum State {
+enum MemberState {
     /// Not tried yet, or failed.
     Apart(Option<ClientError>),
     /// Those who wait for the connection.
@@ -41,7 +41,7 @@ impl Member {
         place: Result<Arc<dyn Connector>, ClientError>,
         options: ClientOptions,
     ) -> Arc<Self> {
-        let (state, aliases) = (Mutex::new(State::Apart(None)), Mutex::default());
+        let (state, aliases) = (Mutex::new(MemberState::Apart(None)), Mutex::default());
         Arc::new(Self { prefix: names::prefix(&name), name, place, options, state, aliases })
     }
 
@@ -53,22 +53,22 @@ impl Member {
             let start = {
                 let mut state = self.state.lock();
                 match &mut *state {
-                    State::Removed => return Err(ClientError::Closed),
-                    State::Connected(client) => match client.failure() {
+                    MemberState::Removed => return Err(ClientError::Closed),
+                    MemberState::Connected(client) => match client.failure() {
                         None => return Ok(client.clone()),
                         Some(error) if tried => return Err(error),
                         Some(_) => {
-                            *state = State::Connecting(vec![Arc::clone(&promise)]);
+                            *state = MemberState::Connecting(vec![Arc::clone(&promise)]);
                             true
                         }
                     },
-                    State::Connecting(waiting) => {
+                    MemberState::Connecting(waiting) => {
                         waiting.push(Arc::clone(&promise));
                         false
                     }
-                    State::Apart(Some(error)) if tried => return Err(error.clone()),
-                    State::Apart(_) => {
-                        *state = State::Connecting(vec![Arc::clone(&promise)]);
+                    MemberState::Apart(Some(error)) if tried => return Err(error.clone()),
+                    MemberState::Apart(_) => {
+                        *state = MemberState::Connecting(vec![Arc::clone(&promise)]);
                         true
                     }
                 }
@@ -86,7 +86,7 @@ impl Member {
     /// The connection, if there is one.
     pub(super) fn connected(&self) -> Option<Client> {
         match &*self.state.lock() {
-            State::Connected(client) if client.failure().is_none() => Some(client.clone()),
+            MemberState::Connected(client) if client.failure().is_none() => Some(client.clone()),
             _ => None,
         }
     }
@@ -94,20 +94,20 @@ impl Member {
     /// Why there is no connection.
     pub(super) fn error(&self) -> Option<ClientError> {
         match &*self.state.lock() {
-            State::Connected(client) => client.failure(),
-            State::Apart(error) => error.clone(),
-            State::Connecting(_) => None,
-            State::Removed => Some(ClientError::Closed),
+            MemberState::Connected(client) => client.failure(),
+            MemberState::Apart(error) => error.clone(),
+            MemberState::Connecting(_) => None,
+            MemberState::Removed => Some(ClientError::Closed),
         }
     }
 
     /// Ends the connection, for good.
     pub(super) async fn remove(&self, deadline: Duration) {
-        let before = std::mem::replace(&mut *self.state.lock(), State::Removed);
+        let before = std::mem::replace(&mut *self.state.lock(), MemberState::Removed);
         match before {
-            State::Connected(client) => client.close_within(deadline).await,
-            State::Connecting(waiting) => waiting.iter().for_each(|promise| promise.keep(())),
-            State::Apart(_) | State::Removed => {}
+            MemberState::Connected(client) => client.close_within(deadline).await,
+            MemberState::Connecting(waiting) => waiting.iter().for_each(|promise| promise.keep(())),
+            MemberState::Apart(_) | MemberState::Removed => {}
         }
     }
 
@@ -124,7 +124,7 @@ impl Member {
         let before = {
             let mut state = self.state.lock();
             match &*state {
-                State::Connected(_) => std::mem::replace(&mut *state, State::Apart(Some(error.clone()))),
+                MemberState::Connected(_) => std::mem::replace(&mut *state, MemberState::Apart(Some(error.clone()))),
                 _ => return,
             }
         };
@@ -167,12 +167,12 @@ impl Drop for Connecting {
         let (waiting, unused) = {
             let mut state = self.member.state.lock();
             let next = match outcome {
-                Ok(client) => State::Connected(client),
-                Err(error) => State::Apart(Some(error)),
+                Ok(client) => MemberState::Connected(client),
+                Err(error) => MemberState::Apart(Some(error)),
             };
             match &*state {
-                State::Connecting(_) => match std::mem::replace(&mut *state, next) {
-                    State::Connecting(waiting) => (waiting, None),
+                MemberState::Connecting(_) => match std::mem::replace(&mut *state, next) {
+                    MemberState::Connecting(waiting) => (waiting, None),
                     _ => return,
                 },
                 // Removed meanwhile: dropping the connection ends it.

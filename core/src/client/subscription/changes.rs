@@ -17,10 +17,10 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// The changes of one subscription.
 #[derive(Default)]
-pub(super) struct Changes(Mutex<Waiting>);
+pub(super) struct Changes(Mutex<PendingChanges>);
 
 #[derive(Default)]
-struct Waiting {
+struct PendingChanges {
     changes: VecDeque<(Change, usize)>,
     bytes: usize,
     end: Option<End>,
@@ -103,7 +103,7 @@ impl Changes {
     }
 }
 
-impl Waiting {
+impl PendingChanges {
     fn add(&mut self, change: Change) {
         let size = size_of(&change);
         if let Some(index) = self.changes.iter().position(|(waiting, _)| same(waiting, &change)) {

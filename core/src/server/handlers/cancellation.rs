@@ -12,7 +12,7 @@ use std::{
 /// A flag that is raised once. Cheap to clone; clones are the same flag.
 #[derive(Clone, Default)]
 pub(crate) struct Cancellation {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CancellationState>>,
 }
 
 type Hook = Box<dyn FnOnce(&str) + Send>;
@@ -22,7 +22,7 @@ type Hook = Box<dyn FnOnce(&str) + Send>;
 pub(crate) struct HookId(u64);
 
 #[derive(Default)]
-struct State {
+struct CancellationState {
     reason: Option<String>,
     hooks: BTreeMap<u64, Hook>,
     next_hook: u64,

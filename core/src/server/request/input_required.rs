@@ -100,7 +100,7 @@ impl RequestContext {
             state: Mutex::new(Gathered {
                 missing: requests.len() + 1,
                 answers: BTreeMap::new(),
-                waiting: Some(Waiting { input: input.clone(), responder, user }),
+                waiting: Some(NextInput { input: input.clone(), responder, user }),
             }),
         });
         let options = self.server().options();
@@ -144,11 +144,11 @@ struct Gathered {
     /// How many answers are missing, and one more until all questions are sent.
     missing: usize,
     answers: BTreeMap<String, Answer>,
-    waiting: Option<Waiting>,
+    waiting: Option<NextInput>,
 }
 
 /// The input of the next run of the handler.
-struct Waiting {
+struct NextInput {
     input: RawJson,
     responder: Responder,
     user: Option<Value>,
@@ -174,7 +174,7 @@ impl Gathering {
             }
             state.waiting.take().map(|waiting| (std::mem::take(&mut state.answers), waiting))
         };
-        let Some((answers, Waiting { input, responder, user })) = complete else { return };
+        let Some((answers, NextInput { input, responder, user })) = complete else { return };
         // A refusal that nobody may look at would be asked for again and again.
         let refused = answers.values().find_map(|answer| match answer {
             Answer::Refused(error) => Some(error.clone()),

@@ -8,10 +8,10 @@ use std::sync::Arc;
 /// Collects the responses of a batch; everything else passes.
 pub(super) struct BatchReply {
     reply: Arc<dyn Outbound>,
-    state: Mutex<State>,
+    state: Mutex<BatchState>,
 }
 
-struct State {
+struct BatchState {
     missing: usize,
     responses: Vec<Bytes>,
 }
@@ -19,7 +19,7 @@ struct State {
 impl BatchReply {
     /// Waits for `requests` responses.
     pub(super) fn new(reply: Arc<dyn Outbound>, requests: usize) -> Self {
-        Self { reply, state: Mutex::new(State { missing: requests, responses: Vec::new() }) }
+        Self { reply, state: Mutex::new(BatchState { missing: requests, responses: Vec::new() }) }
     }
 
     fn one_done(&self, response: Option<Bytes>) {

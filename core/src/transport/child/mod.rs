@@ -24,7 +24,7 @@ pub struct ChildProcess {
     stdin: ChildStdin,
     tail: Option<Tail>,
     orders: mpsc::UnboundedSender<Order>,
-    state: watch::Receiver<State>,
+    state: watch::Receiver<ProcessState>,
 }
 
 /// How long [`ChildProcess::close`] waits at each step.
@@ -56,7 +56,7 @@ enum Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ProcessState {
     Running,
     /// The process has ended; what it left behind may still run.
     Ended(Option<ExitStatus>),
@@ -107,7 +107,7 @@ impl ChildProcess {
         #[cfg(unix)]
         let id = child.id();
         let (orders, orders_in) = mpsc::unbounded_channel();
-        let (state_out, state) = watch::channel(State::Running);
+        let (state_out, state) = watch::channel(ProcessState::Running);
         let group = Group {
             child,
             #[cfg(unix)]
@@ -135,7 +135,7 @@ impl ChildProcess {
 
     /// Waits until the process ends. `None` if the system does not say how.
     pub async fn ended(&self) -> Option<ExitStatus> {
-        self.reached(|state| *state != State::Running).await
+        self.reached(|state| *state != ProcessState::Running).await
     }
 
     /// The last lines of its standard error, at most 20 of at most 1,000 bytes each; none with [`ChildStderr::Discard`].
@@ -190,7 +190,7 @@ impl ChildProcess {
                 self.ended_within(KILL_DEADLINE).await.flatten().map(Ending::Killed)
             }
         };
-        let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, State::Gone(_)))).await;
+        let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, ProcessState::Gone(_)))).await;
         ending.unwrap_or(Ending::Unknown)
     }
 
@@ -198,18 +198,18 @@ impl ChildProcess {
         timeout(deadline, self.ended()).await.ok()
     }
 
-    async fn reached(&self, wanted: impl FnMut(&State) -> bool) -> Option<ExitStatus> {
+    async fn reached(&self, wanted: impl FnMut(&ProcessState) -> bool) -> Option<ExitStatus> {
         let mut state = self.state.clone();
         // It fails only when the runtime is being shut down, which kills the group.
         match state.wait_for(wanted).await.map(|state| *state) {
-            Ok(State::Ended(status) | State::Gone(status)) => status,
-            Ok(State::Running) | Err(_) => None,
+            Ok(ProcessState::Ended(status) | ProcessState::Gone(status)) => status,
+            Ok(ProcessState::Running) | Err(_) => None,
         }
     }
 }
 
 /// Owns the process: the only place that signals it, so that nothing is sent to an id that has passed to somebody else.
-async fn supervise(mut group: Group, mut orders: mpsc::UnboundedReceiver<Order>, state: watch::Sender<State>) {
+async fn supervise(mut group: Group, mut orders: mpsc::UnboundedReceiver<Order>, state: watch::Sender<ProcessState>) {
     let status = loop {
         // The process itself is awaited, not the group, which may never end.
         tokio::select! {
@@ -224,9 +224,9 @@ async fn supervise(mut group: Group, mut orders: mpsc::UnboundedReceiver<Order>,
             },
         }
     };
-    state.send_replace(State::Ended(status));
+    state.send_replace(ProcessState::Ended(status));
     group.clear().await;
-    state.send_replace(State::Gone(status));
+    state.send_replace(ProcessState::Gone(status));
 }
 
 struct Group {

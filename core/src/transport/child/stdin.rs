@@ -10,11 +10,11 @@ use tokio::io::AsyncWrite;
 /// Where messages for a child process are written.
 #[derive(Debug, Clone)]
 pub struct ChildStdin {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<SharedPipe>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedPipe {
     /// `None` once closed.
     pipe: Option<tokio::process::ChildStdin>,
     /// A writer that waits for room, which closing must wake.
@@ -23,7 +23,7 @@ struct Shared {
 
 impl ChildStdin {
     pub(super) fn new(pipe: Option<tokio::process::ChildStdin>) -> Self {
-        Self { shared: Arc::new(Mutex::new(Shared { pipe, writer: None })) }
+        Self { shared: Arc::new(Mutex::new(SharedPipe { pipe, writer: None })) }
     }
 
     /// Closes the pipe for every clone; a write that waits fails.

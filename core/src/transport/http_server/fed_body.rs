@@ -12,17 +12,17 @@ use std::{
 };
 
 /// The end that is read.
-pub struct FedBody(Arc<Mutex<State>>);
+pub struct FedBody(Arc<Mutex<BodyState>>);
 
 /// The end that is fed.
 #[derive(Debug)]
 pub struct BodyFeed {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BodyState>>,
     max: usize,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BodyState {
     pieces: VecDeque<Bytes>,
     /// How much was fed in all.
     fed: usize,
@@ -34,7 +34,7 @@ struct State {
 impl BodyFeed {
     /// A body of which no more is taken once it is longer than `max`: whoever reads it will see that and refuse it.
     pub fn new(max: usize) -> (Self, FedBody) {
-        let state = Arc::<Mutex<State>>::default();
+        let state = Arc::<Mutex<BodyState>>::default();
         (Self { state: Arc::clone(&state), max }, FedBody(state))
     }
 

@@ -17,7 +17,7 @@ use std::{
 /// The messages of one stream. One response reads them at a time; a newer one takes over, for its client knows best that the
 /// older is dead.
 pub(super) struct Stream {
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     kind: Kind,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Default)]
-struct State {
+struct StreamState {
     queue: Queue,
     waker: Option<Waker>,
     /// The newest reader.
@@ -61,7 +61,7 @@ struct State {
     hang_up: bool,
 }
 
-impl State {
+impl StreamState {
     fn has_all(&self) -> bool {
         self.expected.is_some_and(|expected| self.answered >= expected)
     }
@@ -133,7 +133,11 @@ impl Stream {
     }
 
     /// A new reader, and who is to be told that it reads no more.
-    fn attach_with(self: &Arc<Self>, state: &mut State, missed: VecDeque<(EventId, Bytes)>) -> (Reader, Option<Waker>) {
+    fn attach_with(
+        self: &Arc<Self>,
+        state: &mut StreamState,
+        missed: VecDeque<(EventId, Bytes)>,
+    ) -> (Reader, Option<Waker>) {
         state.reader += 1;
         state.attached = true;
         state.hang_up = false;
@@ -157,7 +161,7 @@ impl Stream {
     }
 
     /// When everything has come and nobody reads, what is unread waits with what was read: within the same bounds.
-    fn settle(&self, state: &mut State) {
+    fn settle(&self, state: &mut StreamState) {
         if state.attached || !state.has_all() {
             return;
         }

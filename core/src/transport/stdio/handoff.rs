@@ -52,7 +52,7 @@ pub(in crate::transport) fn read_to_end(mut reader: LineReader, handoff: Option<
 /// The place where the reading thread leaves its reader for the host, and takes it back.
 #[derive(Default)]
 pub struct ReadHandoff {
-    state: Mutex<State>,
+    state: Mutex<HandoffState>,
     returned: Condvar,
     /// Consecutive handoffs in which the host did not read.
     unused: AtomicU32,
@@ -60,7 +60,7 @@ pub struct ReadHandoff {
 }
 
 #[derive(Default)]
-enum State {
+enum HandoffState {
     /// The thread reads.
     #[default]
     WithThread,
@@ -93,11 +93,11 @@ impl ReadHandoff {
         let (Some(announce), Some(_)) = (self.announce.get(), reader.watchable()) else { return reader };
         {
             let mut state = self.state.lock();
-            if !matches!(*state, State::WithThread) {
+            if !matches!(*state, HandoffState::WithThread) {
                 // The host still has another pipe of this connection, whose server was restarted.
                 return reader;
             }
-            *state = State::WithHost { reader, used: true };
+            *state = HandoffState::WithHost { reader, used: true };
             // Counts as unused until the host reads.
             let unused = self.unused.load(Ordering::Relaxed);
             self.unused.store(MAX_DOUBLINGS.min(unused + 1), Ordering::Relaxed);
@@ -105,11 +105,11 @@ impl ReadHandoff {
         announce();
         let mut state = self.state.lock();
         loop {
-            let is_with_host = |state: &mut State| !matches!(state, State::Returned(_));
+            let is_with_host = |state: &mut HandoffState| !matches!(state, HandoffState::Returned(_));
             state = self.returned.wait_while_until(state, Instant::now() + HOST_READ_TIMEOUT, is_with_host);
             *state = match mem::take(&mut *state) {
-                State::WithHost { reader, used: false } | State::Returned(reader) => return reader,
-                State::WithHost { reader, used: true } => State::WithHost { reader, used: false },
+                HandoffState::WithHost { reader, used: false } | HandoffState::Returned(reader) => return reader,
+                HandoffState::WithHost { reader, used: true } => HandoffState::WithHost { reader, used: false },
                 other => other,
             };
         }
@@ -149,10 +149,12 @@ impl ReadHandoff {
     /// is another such read, so the host still has the reading.
     fn begin_read(&self) -> Result<HostRead<'_>, bool> {
         let mut state = self.state.lock();
-        match mem::replace(&mut *state, State::HostReads) {
-            State::WithHost { reader, .. } => Ok(HostRead { handoff: self, reader: Some(reader), is_over: false }),
+        match mem::replace(&mut *state, HandoffState::HostReads) {
+            HandoffState::WithHost { reader, .. } => {
+                Ok(HostRead { handoff: self, reader: Some(reader), is_over: false })
+            }
             other => {
-                let host_reads = matches!(other, State::HostReads);
+                let host_reads = matches!(other, HandoffState::HostReads);
                 *state = other;
                 Err(host_reads)
             }
@@ -180,7 +182,7 @@ impl Drop for HostRead<'_> {
     fn drop(&mut self) {
         let Some(reader) = self.reader.take() else { return };
         *self.handoff.state.lock() =
-            if self.is_over { State::Returned(reader) } else { State::WithHost { reader, used: true } };
+            if self.is_over { HandoffState::Returned(reader) } else { HandoffState::WithHost { reader, used: true } };
         if self.is_over {
             self.handoff.returned.notify_one();
         }

@@ -22,7 +22,7 @@ use std::{
 /// The outgoing messages of a server, and the state of the thread that writes them.
 #[derive(Default)]
 pub(super) struct PipeWriter {
-    queue: Mutex<Queue>,
+    queue: Mutex<LineQueue>,
     changed: Condvar,
     direct: Option<Direct>,
     round_trips: Arc<RoundTripTracker>,
@@ -34,7 +34,7 @@ pub(super) struct PipeWriter {
 }
 
 #[derive(Default)]
-struct Queue {
+struct LineQueue {
     /// The lines that wait to be written.
     text: Vec<u8>,
     /// The thread is writing lines that it took from the queue.
@@ -64,7 +64,7 @@ impl PipeWriter {
         let mut text = Vec::new();
         loop {
             {
-                let nothing = |queue: &mut Queue| queue.text.is_empty() && !queue.finished;
+                let nothing = |queue: &mut LineQueue| queue.text.is_empty() && !queue.finished;
                 let mut queue = self.changed.wait_while(self.queue.lock(), nothing);
                 if queue.text.is_empty() {
                     return Ok(());

@@ -53,10 +53,10 @@ pub(in crate::server) struct Task {
     created: Duration,
     ttl: Duration,
     poll_interval: Duration,
-    state: Mutex<State>,
+    state: Mutex<TaskState>,
 }
 
-struct State {
+struct TaskState {
     status: TaskStatus,
     message: Option<String>,
     updated: Duration,
@@ -100,7 +100,7 @@ impl Task {
     pub(in crate::server) fn new(new: NewTask, server: Weak<ServerState>, runtime: Arc<dyn Runtime>) -> Arc<Self> {
         let NewTask { id, number, owner, holder, ends_with, cancellation, ttl, poll_interval } = new;
         let created = runtime.unix_time();
-        let state = State {
+        let state = TaskState {
             status: TaskStatus::Working,
             message: None,
             updated: created,
