@@ -4,8 +4,8 @@ use serde_json::json;
 use std::{error::Error, io};
 use tokio::task::JoinSet;
 use trunkline::{
+    RevisionChoice,
     client::{Client, ClientOptions},
-    engine::RevisionChoice,
     protocol::Revision,
     transport::{ChildCommand, Target},
 };

@@ -123,8 +123,8 @@ pub mod wire_log;
 pub use schemars;
 pub use serde_json;
 
-use trunkline_proto::http;
-pub use trunkline_proto::{engine, protocol};
+pub use trunkline_proto::protocol;
+use trunkline_proto::{engine, http};
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, RequestOptions, Subscription};

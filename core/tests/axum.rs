@@ -19,8 +19,8 @@ use tokio::{
 };
 use tower_service::Service;
 use trunkline::{
+    RevisionChoice,
     client::{Client, ClientOptions, RequestOptions},
-    engine::RevisionChoice,
     protocol::RawJson,
     server::{Context, Params, Server},
     transport::HttpOptions,

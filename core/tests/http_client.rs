@@ -21,9 +21,9 @@ use tokio::{
     time::{sleep, timeout},
 };
 use trunkline::{
+    RevisionChoice,
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
-    engine::RevisionChoice,
     protocol::{RawJson, Revision, model::ChangeKind},
     runtime::Task,
     server::{Context, Params, Server, Tool, ToolDefinition},

@@ -13,8 +13,8 @@ use std::{
     },
 };
 use trunkline::{
+    RevisionChoice,
     client::{Client, ClientOptions, ErrorKind, RequestOptions},
-    engine::RevisionChoice,
     protocol::{
         RawJson, Revision, RpcError,
         model::{CallToolResult, ContentBlock, ResourceLink},

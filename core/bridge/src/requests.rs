@@ -14,9 +14,9 @@ use super::{
 };
 use std::sync::{Arc, Weak};
 use trunkline::{
+    Limits,
     bridge_support::ReplyTo,
     client::{Client, ClientError, RequestOptions},
-    engine::Limits,
     protocol::{RawJson, RpcError, method},
     server::{CallInfo, ClientRequestError},
 };

@@ -28,6 +28,7 @@ impl<F: Fn(Verification) + Send + Sync + 'static> TokenVerifier for F {
 }
 
 /// A token to judge.
+#[must_use = "dropping it refuses the token"]
 pub struct Verification {
     request: ProtectedRequest,
     answer: Arc<Answer>,

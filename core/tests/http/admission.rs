@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
     time::{sleep, timeout},
 };
-use trunkline::{engine::Limits, server::ServerOptions, transport::HttpOptions};
+use trunkline::{Limits, server::ServerOptions, transport::HttpOptions};
 
 fn wait(milliseconds: u64) -> Value {
     call("wait", json!({"milliseconds": milliseconds}))

@@ -4,8 +4,8 @@ use crate::support::*;
 use serde_json::json;
 use std::{sync::atomic::Ordering, time::Duration};
 use trunkline::{
+    RevisionChoice,
     client::{Client, ClientOptions},
-    engine::RevisionChoice,
     server::{Context, ServerOptions, Tool},
     transport::HttpOptions,
 };

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use trunkline::{
+    RevisionChoice,
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
-    engine::RevisionChoice,
     protocol::{RawJson, Revision, model::ContentBlock},
     server::{
         CallError, Context, Json, Params, ResourceDefinition, ResourceTemplateDefinition, Server, ServerOptions,

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 use trunkline::{
-    engine::Limits,
+    Limits,
     server::{Call, CallError, Context, Json, Outcome, Params, Server, ServerOptions, ToolDefinition, ToolError},
 };
 

@@ -2,7 +2,7 @@
 
 use super::{
     discovery::{Discovered, ServerMetadata},
-    grants::{self, Obtained, Parts},
+    exchange::{Obtained, Parts, token_endpoint},
     network::check,
     pkce,
     proofs::Proofs,
@@ -73,7 +73,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[Stri
         ("code_verifier", verifier.as_str()),
         ("resource", found.resource.as_str()),
     ];
-    let url = grants::token_endpoint(server)?;
+    let url = token_endpoint(server)?;
     // The time of the person has passed.
     let now = parts.runtime.unix_time().as_secs();
     let endpoint = Endpoint { surroundings: parts.surroundings, url, issuer: &server.issuer, now };

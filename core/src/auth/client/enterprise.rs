@@ -1,28 +1,18 @@
 //! Enterprise-managed authorization: the identity provider of an organization grants access (extension of that name, with an
 //! Identity Assertion Authorization Grant).
 
-use super::{
-    discovery::Discovered,
-    grants::{self, Obtained, Parts},
-    network::Reach,
-    registration::{AuthMethod, Registration},
-    shown,
-    token_endpoint::Credentials,
-    tokens::Endpoint,
-};
+use super::client_identity::{AuthMethod, Registration};
 use crate::{client_auth::AuthError, runtime::Task};
-use std::{future::Future, sync::Arc};
+use std::future::Future;
 
-const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
-const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 
 /// The identity provider, and the user's assertion of it.
 pub struct EnterpriseManaged {
-    token_endpoint: String,
-    client: Registration,
-    assertion: Box<dyn Fn() -> Task<Result<String, AuthError>> + Send + Sync>,
-    subject_token_type: String,
+    pub(super) token_endpoint: String,
+    pub(super) client: Registration,
+    pub(super) assertion: Box<dyn Fn() -> Task<Result<String, AuthError>> + Send + Sync>,
+    pub(super) subject_token_type: String,
 }
 
 impl EnterpriseManaged {
@@ -64,45 +54,4 @@ impl EnterpriseManaged {
     pub fn with_subject_token_type(self, kind: impl Into<String>) -> Self {
         Self { subject_token_type: kind.into(), ..self }
     }
-}
-
-/// XAU-16 to XAU-23: an ID-JAG of the identity provider, which the authorization server takes for a token.
-pub(super) async fn obtain(
-    provider: &Arc<EnterpriseManaged>,
-    parts: &Parts<'_>,
-    found: &Discovered,
-    scopes: &[String],
-) -> Result<Obtained, AuthError> {
-    let assertion = (provider.assertion)().await?;
-    let scope = scopes.join(" ");
-    let mut form = vec![
-        ("grant_type", TOKEN_EXCHANGE),
-        ("requested_token_type", ID_JAG),
-        ("audience", found.server.issuer.as_str()),
-        ("resource", found.resource.as_str()),
-        ("subject_token", assertion.as_str()),
-        ("subject_token_type", provider.subject_token_type.as_str()),
-    ];
-    if !scope.is_empty() {
-        form.push(("scope", &scope));
-    }
-    // The program named the identity provider, which may well be within its own network.
-    let mut surroundings = parts.surroundings.clone();
-    surroundings.reach = Reach::Anywhere;
-    let url = provider.token_endpoint.as_str();
-    let endpoint = Endpoint { surroundings: &surroundings, url, issuer: url, now: parts.now };
-    let credentials = Credentials { client: &provider.client, key: None };
-    let exchanged = endpoint.ask(&form, Some(credentials), None).await.map_err(|refused| {
-        // XAU-31
-        let sign_on = matches!(refused.code.as_deref(), Some("invalid_grant" | "invalid_request"));
-        let advice = if sign_on { ". The user may need to sign on at the identity provider again" } else { "" };
-        AuthError(format!("{}{advice}", refused.error))
-    })?;
-    // XAU-21
-    if exchanged.issued_token_type.as_deref() != Some(ID_JAG) {
-        let given = shown(exchanged.issued_token_type.as_deref().unwrap_or("nothing"));
-        return Err(AuthError(format!("{} gave {given:?} instead of an ID-JAG: it is not used", shown(url))));
-    }
-    let client = grants::given_or_document(parts, &found.server)?;
-    grants::jwt_bearer(parts, found, &exchanged.access_token, scopes, Some(client)).await
 }

@@ -8,11 +8,14 @@
 
 mod access_token;
 mod challenge;
+mod client_identity;
 mod code_flow;
 mod discovery;
 mod enterprise;
+mod exchange;
 mod grants;
 mod handler;
+mod id_jag;
 mod network;
 mod oauth;
 mod pkce;

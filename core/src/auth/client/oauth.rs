@@ -2,8 +2,8 @@
 
 use super::{
     AuthNetwork, AuthorizationHandler, SigningKey, TokenStore,
+    client_identity::GivenClient,
     enterprise::EnterpriseManaged,
-    registration::GivenClient,
     session::Session,
     settings::{AssertionRequest, Grant, Settings},
 };

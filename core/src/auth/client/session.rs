@@ -3,7 +3,8 @@
 use super::{
     challenge::Demand,
     discovery::{self, Discovered},
-    grants::{self, Parts},
+    exchange::Parts,
+    grants,
     network::Surroundings,
     proofs::Proofs,
     registration,

@@ -1,7 +1,8 @@
 //! The options of a client's authorization.
 
 use super::{
-    AuthNetwork, AuthorizationHandler, SigningKey, TokenStore, enterprise::EnterpriseManaged, registration::GivenClient,
+    AuthNetwork, AuthorizationHandler, SigningKey, TokenStore, client_identity::GivenClient,
+    enterprise::EnterpriseManaged,
 };
 use crate::{client_auth::AuthError, runtime::Task};
 use std::{sync::Arc, time::Duration};

@@ -1,9 +1,9 @@
 //! Requests for tokens (RFC 6749 section 3.2), with the authentication of the client.
 
 use super::{
+    client_identity::{AuthMethod, Registration},
     pkce,
     proofs::Proofs,
-    registration::{AuthMethod, Registration},
     shown,
     signing::SigningKey,
     tokens::{Endpoint, TokenAnswer},

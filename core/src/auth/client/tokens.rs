@@ -1,6 +1,6 @@
 //! The tokens of one server.
 
-use super::{network::Surroundings, registration::AuthMethod};
+use super::{client_identity::AuthMethod, network::Surroundings};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Serialize};
 

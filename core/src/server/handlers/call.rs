@@ -16,6 +16,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// A call to answer. Dropping it unanswered fails the call.
+#[must_use = "dropping it unanswered fails the call"]
 pub struct Call {
     info: CallInfo,
     input: RawJson,

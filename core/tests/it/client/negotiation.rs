@@ -1,7 +1,7 @@
 //! How the client finds out what to speak (docs/versions.md, 2.3), with each kind of server.
 
 use super::*;
-use trunkline::{client::ErrorKind, engine::RevisionChoice};
+use trunkline::{RevisionChoice, client::ErrorKind};
 
 fn auto() -> ClientOptions {
     ClientOptions::default().with_probe_timeout(ms(5_000)).with_connect_timeout(ms(30_000))

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use trunkline::{
+    RevisionChoice,
     client::ErrorKind,
-    engine::RevisionChoice,
     protocol::model::{CompleteArgument, ContentBlock, JsonObject, Reference, ResourceContents},
     server::{CompletionTarget, Params, Server, ServerOptions},
 };

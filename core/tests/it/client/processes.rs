@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, future::Future};
 use tokio::time::timeout;
 use trunkline::{
+    RevisionChoice,
     client::{Client, ClientError, ClientOptions, ErrorKind, RequestOptions},
-    engine::RevisionChoice,
     protocol::{RawJson, Revision},
     transport::ChildCommand,
 };

@@ -2,8 +2,8 @@
 
 use super::*;
 use trunkline::{
+    RevisionChoice,
     client::{ErrorKind, RequestOptions},
-    engine::RevisionChoice,
 };
 
 /// A server that opens at once and then says nothing by itself.

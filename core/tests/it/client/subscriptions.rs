@@ -2,8 +2,8 @@
 
 use super::*;
 use trunkline::{
+    RevisionChoice,
     client::{ErrorKind, Subscription},
-    engine::RevisionChoice,
     protocol::model::{Change, ChangeKind, SubscriptionFilter},
     server::Server,
 };

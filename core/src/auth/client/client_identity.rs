@@ -1,0 +1,110 @@
+//! The identity of a client at an authorization server, and its way to prove it.
+
+use super::{discovery::ServerMetadata, shown};
+use crate::client_auth::AuthError;
+use serde::{Deserialize, Serialize};
+
+/// The client's way to authenticate at the token endpoint (RFC 7591 section 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum AuthMethod {
+    /// A public client.
+    #[serde(rename = "none")]
+    None,
+    /// The secret in the header `Authorization`.
+    #[serde(rename = "client_secret_basic")]
+    Basic,
+    /// The secret in the body.
+    #[serde(rename = "client_secret_post")]
+    Post,
+    /// A signed assertion (RFC 7523).
+    #[serde(rename = "private_key_jwt")]
+    PrivateKeyJwt,
+}
+
+impl AuthMethod {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Basic => "client_secret_basic",
+            Self::Post => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
+        }
+    }
+
+    /// The first of these that the server takes. Without a list it takes `client_secret_basic` (RFC 8414 section 2).
+    pub(super) fn choose(of: &[Self], server: &ServerMetadata) -> Option<Self> {
+        match &server.token_endpoint_auth_methods_supported {
+            Some(listed) => of.iter().copied().find(|method| listed.iter().any(|name| name == method.as_str())),
+            None => of.iter().copied().find(|method| *method == Self::Basic).or(of.first().copied()),
+        }
+    }
+}
+
+/// A client as an authorization server knows it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Registration {
+    pub(super) client_id: String,
+    pub(super) client_secret: Option<String>,
+    pub(super) method: AuthMethod,
+    /// Of a registration by request: it is for this redirect URI only.
+    pub(super) redirect_uri: Option<String>,
+    /// In seconds since 1970.
+    pub(super) secret_expires_at: Option<u64>,
+}
+
+/// A client that was registered beforehand (AUC-22).
+#[derive(Clone)]
+pub(super) struct GivenClient {
+    pub(super) id: String,
+    pub(super) secret: Option<String>,
+    pub(super) has_key: bool,
+    /// The authorization server that knows it.
+    pub(super) issuer: Option<String>,
+}
+
+impl GivenClient {
+    pub(super) fn registration(&self, server: Option<&ServerMetadata>) -> Result<Registration, AuthError> {
+        let possible: &[AuthMethod] = match (self.has_key, &self.secret) {
+            // XAU-06: an assertion rather than a secret.
+            (true, Some(_)) => &[AuthMethod::PrivateKeyJwt, AuthMethod::Basic, AuthMethod::Post],
+            (true, None) => &[AuthMethod::PrivateKeyJwt],
+            (false, Some(_)) => &[AuthMethod::Basic, AuthMethod::Post],
+            (false, None) => &[AuthMethod::None],
+        };
+        let method = match server {
+            None => possible[0],
+            Some(server) if self.secret.is_none() => AuthMethod::choose(possible, server).unwrap_or(possible[0]),
+            Some(server) => AuthMethod::choose(possible, server).ok_or_else(|| {
+                let listed = server.token_endpoint_auth_methods_supported.clone().unwrap_or_default().join(", ");
+                AuthError(format!("{} authenticates clients by {} only", shown(&server.issuer), shown(&listed)))
+            })?,
+        };
+        let (client_id, client_secret) = (self.id.clone(), self.secret.clone());
+        Ok(Registration { client_id, client_secret, method, redirect_uri: None, secret_expires_at: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xau_12_the_method_is_one_that_the_server_lists() {
+        let server = |methods: Option<&[&str]>| ServerMetadata {
+            token_endpoint_auth_methods_supported: methods
+                .map(|names| names.iter().map(|&name| name.to_owned()).collect()),
+            ..ServerMetadata::default()
+        };
+        let of = |secret: bool, has_key: bool, methods: Option<&[&str]>| {
+            let client = GivenClient { id: "a".into(), secret: secret.then(|| "s".into()), has_key, issuer: None };
+            client.registration(Some(&server(methods))).ok().map(|it| it.method)
+        };
+        assert_eq!(of(true, false, None), Some(AuthMethod::Basic));
+        assert_eq!(of(true, false, Some(&["client_secret_post"])), Some(AuthMethod::Post));
+        assert_eq!(of(true, false, Some(&["none"])), None);
+        assert_eq!(of(true, true, Some(&["client_secret_basic", "private_key_jwt"])), Some(AuthMethod::PrivateKeyJwt));
+        assert_eq!(of(false, true, None), Some(AuthMethod::PrivateKeyJwt));
+        assert_eq!(of(false, false, Some(&["client_secret_basic"])), Some(AuthMethod::None));
+    }
+}

@@ -1,0 +1,95 @@
+//! The exchange of a grant for a token, which all grants have in common.
+
+use super::{
+    client_identity::{AuthMethod, Registration},
+    discovery::{Discovered, ServerMetadata},
+    network::Surroundings,
+    proofs::Proofs,
+    registration,
+    settings::Settings,
+    shown,
+    token_endpoint::Credentials,
+    tokens::{Endpoint, TokenAnswer},
+};
+use crate::{client_auth::AuthError, runtime::Runtime};
+use std::sync::Arc;
+
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+/// The parts that every grant works with.
+pub(super) struct Parts<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) surroundings: &'a Surroundings,
+    pub(super) runtime: &'a Arc<dyn Runtime>,
+    pub(super) proofs: Option<&'a Proofs>,
+    /// In seconds since 1970.
+    pub(super) now: u64,
+}
+
+/// A token, and the client that has got it.
+pub(super) struct Obtained {
+    pub(super) answer: TokenAnswer,
+    pub(super) client: Option<Registration>,
+}
+
+pub(super) fn token_endpoint(server: &ServerMetadata) -> Result<&str, AuthError> {
+    let missing = || AuthError(format!("The metadata of {} has no token_endpoint", shown(&server.issuer)));
+    server.token_endpoint.as_deref().ok_or_else(missing)
+}
+
+/// XAU-22, XAU-33. One request; an error is reported and nothing else is tried (XAU-38).
+pub(super) async fn jwt_bearer(
+    parts: &Parts<'_>,
+    found: &Discovered,
+    assertion: &str,
+    scopes: &[String],
+    client: Option<Registration>,
+) -> Result<Obtained, AuthError> {
+    if found.server.grant_types_supported.as_ref().is_some_and(|grants| !grants.iter().any(|it| it == JWT_BEARER)) {
+        // XAU-40
+        return Err(AuthError(format!("{} does not support the grant {JWT_BEARER}", shown(&found.server.issuer))));
+    }
+    let scope = scopes.join(" ");
+    let mut form = vec![("grant_type", JWT_BEARER), ("assertion", assertion), ("resource", found.resource.as_str())];
+    if !scope.is_empty() {
+        form.push(("scope", &scope));
+    }
+    ask(parts, found, &form, client).await
+}
+
+/// Requests a token, authenticated as this client.
+pub(super) async fn ask(
+    parts: &Parts<'_>,
+    found: &Discovered,
+    form: &[(&str, &str)],
+    client: Option<Registration>,
+) -> Result<Obtained, AuthError> {
+    let url = token_endpoint(&found.server)?;
+    let endpoint = Endpoint { surroundings: parts.surroundings, url, issuer: &found.server.issuer, now: parts.now };
+    let credentials = client.as_ref().map(|client| Credentials { client, key: parts.settings.key.as_deref() });
+    if client.as_ref().is_some_and(|client| client.method == AuthMethod::PrivateKeyJwt) {
+        check_algorithm(parts.settings, &found.server)?;
+    }
+    let answer = endpoint.ask(form, credentials, parts.proofs).await?;
+    Ok(Obtained { answer, client })
+}
+
+/// XAU-11: the algorithm of the key is one that the server lists, if it lists any.
+pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> Result<(), AuthError> {
+    let (Some(key), Some(listed)) = (&settings.key, &server.token_endpoint_auth_signing_alg_values_supported) else {
+        return Ok(());
+    };
+    let algorithm = key.algorithm().as_str();
+    if listed.iter().any(|name| name == algorithm) {
+        return Ok(());
+    }
+    let (issuer, listed) = (shown(&server.issuer), shown(&listed.join(", ")));
+    Err(AuthError(format!("{issuer} takes assertions signed by {listed}; the key signs by {algorithm}")))
+}
+
+/// The client that was registered beforehand, or its metadata document: no grant without a person registers one (XAU-08, XAU-23).
+pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<Registration, AuthError> {
+    registration::unregistered(parts.settings, server)?.ok_or_else(|| {
+        AuthError(format!("{} needs a client id that was registered there beforehand", shown(&server.issuer)))
+    })
+}

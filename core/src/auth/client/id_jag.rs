@@ -1,0 +1,57 @@
+//! The exchange of a user's assertion for an ID-JAG at the identity provider, and of that for a token (RFC 8693, RFC 7523).
+
+use super::{
+    discovery::Discovered,
+    enterprise::EnterpriseManaged,
+    exchange::{Obtained, Parts, given_or_document, jwt_bearer},
+    network::Reach,
+    shown,
+    token_endpoint::Credentials,
+    tokens::Endpoint,
+};
+use crate::client_auth::AuthError;
+use std::sync::Arc;
+
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+
+/// XAU-16 to XAU-23: an ID-JAG of the identity provider, which the authorization server takes for a token.
+pub(super) async fn obtain(
+    provider: &Arc<EnterpriseManaged>,
+    parts: &Parts<'_>,
+    found: &Discovered,
+    scopes: &[String],
+) -> Result<Obtained, AuthError> {
+    let assertion = (provider.assertion)().await?;
+    let scope = scopes.join(" ");
+    let mut form = vec![
+        ("grant_type", TOKEN_EXCHANGE),
+        ("requested_token_type", ID_JAG),
+        ("audience", found.server.issuer.as_str()),
+        ("resource", found.resource.as_str()),
+        ("subject_token", assertion.as_str()),
+        ("subject_token_type", provider.subject_token_type.as_str()),
+    ];
+    if !scope.is_empty() {
+        form.push(("scope", &scope));
+    }
+    // The program named the identity provider, which may well be within its own network.
+    let mut surroundings = parts.surroundings.clone();
+    surroundings.reach = Reach::Anywhere;
+    let url = provider.token_endpoint.as_str();
+    let endpoint = Endpoint { surroundings: &surroundings, url, issuer: url, now: parts.now };
+    let credentials = Credentials { client: &provider.client, key: None };
+    let exchanged = endpoint.ask(&form, Some(credentials), None).await.map_err(|refused| {
+        // XAU-31
+        let sign_on = matches!(refused.code.as_deref(), Some("invalid_grant" | "invalid_request"));
+        let advice = if sign_on { ". The user may need to sign on at the identity provider again" } else { "" };
+        AuthError(format!("{}{advice}", refused.error))
+    })?;
+    // XAU-21
+    if exchanged.issued_token_type.as_deref() != Some(ID_JAG) {
+        let given = shown(exchanged.issued_token_type.as_deref().unwrap_or("nothing"));
+        return Err(AuthError(format!("{} gave {given:?} instead of an ID-JAG: it is not used", shown(url))));
+    }
+    let client = given_or_document(parts, &found.server)?;
+    jwt_bearer(parts, found, &exchanged.access_token, scopes, Some(client)).await
+}
