@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+#[derive(Clone)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Cargo's target folder; everything that is made lies under it, or in a git-ignored `node_modules`.

@@ -24,6 +24,7 @@ use crate::language::Language;
 use crate::process::tail;
 use crate::report;
 use crate::requirements;
+use crate::workers;
 use crate::workspace::Workspace;
 
 /// How much of a failed step's output is shown; all of it is in `target/reports/logs`.
@@ -43,7 +44,17 @@ pub(crate) struct Step {
     name: &'static str,
     /// The languages that it belongs to; empty: it is run whenever no language is chosen.
     languages: &'static [Language],
+    turn: Turn,
     work: fn(&Workspace, &Selection) -> Result<Count>,
+}
+
+/// The order of steps: those of cargo, one after the other because cargo locks its build directory; beside them the other ones, which
+/// mostly wait; and at last those that read what the others wrote.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Cargo,
+    Beside,
+    Last,
 }
 
 /// The selection of the command line.
@@ -58,44 +69,55 @@ const WIRE: &str = "wire purity";
 
 const STEPS: [Step; 25] = {
     use Language::{C, Node, Python, Rust};
+    use Turn::{Beside, Cargo, Last};
     [
-        Step { name: "rust format", languages: &[Rust], work: lint::rust_format },
-        Step { name: "rust clippy", languages: &[Rust], work: lint::rust_clippy },
-        Step { name: "rust doc", languages: &[Rust], work: lint::rust_doc },
-        Step { name: "cargo features", languages: &[Rust], work: features::check },
-        Step { name: "methods in bindings", languages: &[Rust], work: methods::check },
-        Step { name: "import circles", languages: &[Rust, C], work: circles::check },
-        Step { name: "requirements", languages: &[], work: |workspace, _| requirements::check(workspace) },
-        Step { name: "prose", languages: &[], work: prose::check },
-        Step { name: "rooms of the bindings", languages: &[], work: rooms::check },
-        Step { name: "duplicate crates", languages: &[Rust], work: duplicates::check },
-        Step { name: "generated files", languages: &[], work: |workspace, _| crate::generate::check(workspace) },
-        Step { name: "python format", languages: &[Python], work: lint::python_format },
-        Step { name: "python lint", languages: &[Python], work: lint::python_lint },
-        Step { name: "python types", languages: &[Python], work: lint::python_types },
-        Step { name: "node lint and types", languages: &[Node], work: lint::node },
-        Step { name: "workflow lint", languages: &[], work: lint::workflows },
-        Step { name: "rust and c tests", languages: &[Rust, C], work: suites::rust_and_c },
-        Step { name: "python tests", languages: &[Python], work: suites::python },
-        Step { name: "node tests", languages: &[Node], work: suites::node },
-        Step { name: "vectors", languages: &Language::ALL, work: suites::vectors },
+        Step { name: "rust format", turn: Cargo, languages: &[Rust], work: lint::rust_format },
+        Step { name: "rust clippy", turn: Cargo, languages: &[Rust], work: lint::rust_clippy },
+        Step { name: "rust doc", turn: Cargo, languages: &[Rust], work: lint::rust_doc },
+        Step { name: "cargo features", turn: Cargo, languages: &[Rust], work: features::check },
+        Step { name: "methods in bindings", turn: Beside, languages: &[Rust], work: methods::check },
+        Step { name: "import circles", turn: Beside, languages: &[Rust, C], work: circles::check },
+        Step {
+            name: "requirements",
+            turn: Beside,
+            languages: &[],
+            work: |workspace, _| requirements::check(workspace),
+        },
+        Step { name: "prose", turn: Beside, languages: &[], work: prose::check },
+        Step { name: "rooms of the bindings", turn: Beside, languages: &[], work: rooms::check },
+        Step { name: "duplicate crates", turn: Cargo, languages: &[Rust], work: duplicates::check },
+        Step {
+            name: "generated files",
+            turn: Cargo,
+            languages: &[],
+            work: |workspace, _| crate::generate::check(workspace),
+        },
+        Step { name: "python format", turn: Beside, languages: &[Python], work: lint::python_format },
+        Step { name: "python lint", turn: Beside, languages: &[Python], work: lint::python_lint },
+        Step { name: "python types", turn: Beside, languages: &[Python], work: lint::python_types },
+        Step { name: "node lint and types", turn: Beside, languages: &[Node], work: lint::node },
+        Step { name: "workflow lint", turn: Beside, languages: &[], work: lint::workflows },
+        Step { name: "rust and c tests", turn: Cargo, languages: &[Rust, C], work: suites::rust_and_c },
+        Step { name: "python tests", turn: Beside, languages: &[Python], work: suites::python },
+        Step { name: "node tests", turn: Beside, languages: &[Node], work: suites::node },
+        Step { name: "vectors", turn: Beside, languages: &Language::ALL, work: suites::vectors },
         Step {
             name: "conformance",
+            turn: Beside,
             languages: &Language::ALL,
             work: |workspace, selection| crate::conformance::servers(workspace, &selection.languages, &[]),
         },
-        Step { name: "matrix", languages: &Language::ALL, work: crate::matrix::check },
-        Step { name: "snippets", languages: &[], work: snippets::check },
-        Step { name: "examples", languages: &Language::ALL, work: examples::run_all },
-        Step { name: WIRE, languages: &Language::ALL, work: wire::check },
+        Step { name: "matrix", turn: Beside, languages: &Language::ALL, work: crate::matrix::check },
+        Step { name: "snippets", turn: Cargo, languages: &[], work: snippets::check },
+        Step { name: "examples", turn: Cargo, languages: &Language::ALL, work: examples::run_all },
+        Step { name: WIRE, turn: Last, languages: &Language::ALL, work: wire::check },
     ]
 };
 
-pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> {
+pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     let selection = Selection::parse(options)?;
     let console = Console::new();
     let start = Instant::now();
-    let mut results = Vec::new();
     let steps = selection.steps()?;
     // Messages are only recorded when they will be checked; if nothing else is chosen, the records of the last run are checked.
     let records = steps.iter().any(|step| step.name == WIRE).then(|| wire::records(&workspace));
@@ -106,12 +128,22 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
     let build_start = Instant::now();
     let built =
         build::languages(&workspace, &selection.languages).and_then(|()| prepare(&workspace, &selection, &console));
-    results.push(finish(&workspace, &console, "build", build_start, built.map(|()| Count::one_passed(String::new())))?);
-    for step in steps {
+    let built = built.map(|()| Count::one_passed(String::new()));
+    let mut results = vec![finish(&workspace, &console, "build", build_start, built)?];
+    let one = |step: &Step| {
         console.step(&format!("{} …", step.name));
+        let mut workspace = workspace.clone();
         workspace.records = records.as_ref().map(|folder| folder.join(file_name(step.name)));
         let step_start = Instant::now();
-        results.push(finish(&workspace, &console, step.name, step_start, (step.work)(&workspace, &selection))?);
+        finish(&workspace, &console, step.name, step_start, (step.work)(&workspace, &selection))
+    };
+    let of = |turn: Turn| steps.iter().copied().filter(|step| step.turn == turn).collect::<Vec<_>>();
+    let all = |steps: &Vec<&Step>| steps.iter().copied().map(one).collect::<Result<Vec<_>>>();
+    let mut done = Vec::new();
+    workers::run(2, &[of(Turn::Cargo), of(Turn::Beside)], all, |_, results| done.push(results));
+    done.push(all(&of(Turn::Last)));
+    for lane in done {
+        results.extend(lane?);
     }
 
     let (passed, failed) =
@@ -237,11 +269,11 @@ fn finish(
         format!(": {} passed, {} failed", count.passed, count.failed)
     };
     let note = if count.note.is_empty() { String::new() } else { format!(", {}", count.note) };
-    console.line(&format!("{verdict} {name}{sums}{note} {}", console.paint(Colour::Dim, &format!("{seconds:.1} s"))));
+    let mut shown = format!("{verdict} {name}{sums}{note} {}", console.paint(Colour::Dim, &format!("{seconds:.1} s")));
     if count.failed > 0 {
-        console
-            .line(&tail(&count.said, SHOWN_LINES).lines().map(|line| format!("       {line}\n")).collect::<String>());
+        shown.extend(tail(&count.said, SHOWN_LINES).lines().map(|line| format!("\n       {line}")));
     }
+    console.line(&shown);
     Ok(Done { name, passed: count.passed, failed: count.failed, seconds, note: count.note })
 }
 

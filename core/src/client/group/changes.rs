@@ -38,12 +38,10 @@ impl Changes {
 
     /// The server with this prefix sent a notification.
     pub(super) fn notified(&self, prefix: &str, method: &str, params: Option<&RawJson>) {
-        if method != method::RESOURCES_UPDATED {
-            return self.notify(method, params);
-        }
-        match params.and_then(|params| rewriting::updated(prefix, params)) {
-            Some(params) => self.notify(method, Some(&params)),
-            None => tracing::debug!(target: "trunkline", "an update without a URI of the server {prefix}"),
+        match params.map(|params| rewriting::notified(prefix, method, params)) {
+            None if method != method::RESOURCES_UPDATED => self.notify(method, None),
+            Some(Some(params)) => self.notify(method, Some(&params)),
+            None | Some(None) => tracing::debug!(target: "trunkline", "an invalid {method} of the server {prefix}"),
         }
     }
 

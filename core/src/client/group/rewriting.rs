@@ -3,7 +3,7 @@
 use super::names;
 use crate::{
     client::ClientError,
-    protocol::{RawJson, method},
+    protocol::{RawJson, meta, method},
 };
 use indexmap::IndexMap;
 use memchr::memmem;
@@ -15,6 +15,7 @@ pub(super) type Object = IndexMap<String, Box<RawValue>>;
 
 const NAME: &str = "name";
 const URI: &str = "uri";
+const META: &str = "_meta";
 
 pub(super) fn text(object: &Object, member: &str) -> Option<String> {
     serde_json::from_str(object.get(member)?.get()).ok()
@@ -69,10 +70,26 @@ pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     rewritten.unwrap_or(result)
 }
 
-/// The parameters of a notification about a resource, with the URI of the group.
-pub(super) fn updated(prefix: &str, params: &RawJson) -> Option<RawJson> {
+/// The parameters of a server's notification as the group sends them on; `None` without what they must have. The
+/// subscription that they name is one of the server's connection, which nobody else knows.
+pub(super) fn notified(prefix: &str, method: &str, params: &RawJson) -> Option<RawJson> {
+    let is_update = method == method::RESOURCES_UPDATED;
+    if !is_update && memmem::find(params.as_bytes(), meta::SUBSCRIPTION_ID.as_bytes()).is_none() {
+        return Some(params.clone());
+    }
     let mut params: Object = params.parse().ok()?;
-    in_contents(&mut params, prefix)?;
+    if is_update {
+        in_contents(&mut params, prefix)?;
+    }
+    if let Some(given) = params.get(META) {
+        let mut given: Object = serde_json::from_str(given.get()).ok()?;
+        given.shift_remove(meta::SUBSCRIPTION_ID);
+        if given.is_empty() {
+            params.shift_remove(META);
+        } else {
+            set(&mut params, META, &given).ok()?;
+        }
+    }
     RawJson::from_value(&params).ok()
 }
 
