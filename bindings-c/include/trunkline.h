@@ -2009,6 +2009,13 @@ enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkl
                                                                    uint64_t max_timeout_ms);
 
 /**
+ * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
+ * request fails with the kind `transport`. Results of tools that failed pass. JSON.
+ */
+enum trunkline_result trunkline_request_options_set_result_schema(struct trunkline_request_options *options,
+                                                                  struct trunkline_str result_schema);
+
+/**
  * Requests progress. `callback` runs before the outcome of the request: for a blocking request
  * on the thread that made it. Progress that comes while a callback of the port runs is reduced
  * to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires

@@ -1,12 +1,15 @@
 // The connection of a client: its handle, and its requests in flight.
 import { invalid } from "./errors.js";
 import { ClosedError, TransportError } from "./generated/errors.js";
+import type { CallToolResult } from "./generated/model.js";
 import type { ChildOptions } from "./generated/options.js";
 import { OpenHandle } from "./open-handle.js";
 import { port } from "./port.js";
-import type { CallOptions, ListOptions, RequestOptions, RequestSender, SendOptions } from "./requests.js";
+import type { CallOptions, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
+import type { Schema } from "./schema/convert.js";
 import { connectInMemory, Server } from "./server.js";
 import { within } from "./times.js";
+import { expectation } from "./tool-results.js";
 
 /** A program to start, which serves over its stdin and stdout, as an entry of `mcpServers`. */
 export interface ChildProcess extends ChildOptions {
@@ -46,6 +49,11 @@ export class Connection extends OpenHandle implements RequestSender {
     return this.#send(method, options.meta === undefined ? params : { ...params, _meta: options.meta }, options);
   }
 
+  async callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown> {
+    const { resultSchema, read } = expectation(options);
+    return read((await this.call(method, params, { ...options, resultSchema } as CallOptions)) as CallToolResult);
+  }
+
   async list(method: string, member: string, options: RequestOptions): Promise<unknown> {
     const list = (await this.#send(method, undefined, { ...options, all: true })) as Record<string, unknown>;
     return list[member];
@@ -57,7 +65,7 @@ export class Connection extends OpenHandle implements RequestSender {
     return page;
   }
 
-  #send(method: string, params: object | undefined, options: SendOptions & ListOptions): Promise<unknown> {
+  #send(method: string, params: object | undefined, options: SendOptions & SenderOptions): Promise<unknown> {
     const send = (): Promise<unknown> => this.#port.requests.send(this.handle, method, params, options);
     return this.#inMemory ? this.#sendInMemory(send) : send();
   }

@@ -17,7 +17,7 @@ export { Client, type ClientEvents, type ConnectOptions, type Notification } fro
 export { type ChildProcess, type ConnectTarget, type RemoteServer } from "./connection.js";
 export * from "./generated/errors.js";
 export { ToolError } from "./errors.js";
-export { type CallOptions, type ClientRequestOptions, type RequestOptions } from "./requests.js";
+export { type CallOptions, type ClientRequestOptions, type RequestOptions, type ToolCallOptions, type ToolResult } from "./requests.js";
 export { assistant, audio, image, link, resource, text, user } from "./content.js";
 export { InputRequired, type ElicitResult, type ElicitUrlResult, type FormContent } from "./client-requests.js";
 export { elicit, elicitUrl, listRoots, sample } from "./generated/client-requests.js";

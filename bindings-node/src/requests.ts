@@ -3,9 +3,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { aborted, attempt, errorOf, stringify } from "./errors.js";
 import { CancelledError, type TrunklineError } from "./generated/errors.js";
-import type { JsonObject, Progress } from "./generated/model.js";
+import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
 import type { RequestOptions as RequestTimes } from "./generated/options.js";
 import type { NativePort } from "./native.js";
+import type { Arguments, Schema } from "./schema/convert.js";
 import { milliseconds } from "./times.js";
 
 /** Options of a request. All times are in milliseconds. */
@@ -25,6 +26,19 @@ export interface CallOptions extends SendOptions {
   meta?: JsonObject;
 }
 
+/** Options of a call of a tool. */
+export interface ToolCallOptions<S extends Schema | undefined = undefined> extends CallOptions {
+  /** Checks and types the structured content: a JSON Schema or a Standard Schema. */
+  result?: S;
+  /** Throws a {@link ToolError} where the tool fails. Always so with `result`. Default: false. */
+  raiseOnError?: boolean;
+}
+
+/** The result of a call; values other than objects are the member `result` of the structured content. */
+export type ToolResult<S> = S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult;
+
+type Structured<T> = T extends readonly unknown[] | string | number | boolean | null ? { result: T } : T;
+
 /** Options of a request to the client. A person has the server's `inputTimeout` by default. */
 export interface ClientRequestOptions extends RequestOptions {
   /**
@@ -34,8 +48,10 @@ export interface ClientRequestOptions extends RequestOptions {
   key?: string;
 }
 
-/** Options of requests for a list. */
-export interface ListOptions {
+/** Options that the sender of a request adds. */
+export interface SenderOptions {
+  /** Checks the structured content of the result. */
+  resultSchema?: JsonObject;
   /** Fetches all pages as one. */
   all?: boolean;
 }
@@ -43,6 +59,7 @@ export interface ListOptions {
 /** The sender of a client's requests. */
 export interface RequestSender {
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown>;
+  callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown>;
   /** Fetches all pages of a list; gives their items. `member` of the result holds the items. */
   list(method: string, member: string, options: RequestOptions): Promise<unknown>;
   /** Fetches a page of a list; gives the result. */
@@ -72,11 +89,11 @@ export class Requests {
   }
 
   /** Sends a request to the server of a connection or the client of a call; gives its result. */
-  async send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & ListOptions): Promise<unknown> {
-    const { signal, timeout, maxTimeout, onProgress, key, all } = options;
+  async send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions): Promise<unknown> {
+    const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema } = options;
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
-    const json = stringify({ method, params, key, all, ...times, progress: onProgress && true }, "the arguments");
+    const json = stringify({ method, params, key, all, resultSchema, ...times, progress: onProgress && true }, "the arguments");
     const ticket = attempt(() => this.#port.request(target, json));
     const result = this.reply(ticket, onProgress);
     if (!signal) return result;

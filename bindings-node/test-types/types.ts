@@ -127,6 +127,9 @@ export async function client(): Promise<void> {
   await Client.connect(server, { revision: "2025-01-01" });
   const tools: Tool[] = await client.listTools();
   const result: CallToolResult = await client.callTool("zod", { city: tools[0]?.name }, { onProgress: ({ progress }) => progress.toFixed() });
+  const sums = await client.callTool("add", {}, { result: z.object({ z: z.number() }), raiseOnError: true });
+  holds<Same<typeof sums.structuredContent.z, number>>();
+  sums.structuredContent.z.toFixed();
   const [block] = result.content;
   if (block?.type === "text") holds<Same<typeof block.text, string>>();
   const page: ListResourcesResult = await client.listResourcesPage("cursor", { timeout: 1 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { Client, Server } from "trunkline";
+import { Client, Server, ToolError, TransportError } from "trunkline";
 
 import { makeServer } from "../test-programs/operations-server.mjs";
 
@@ -134,4 +134,26 @@ test("members keep the order of their author", async () => {
     await client.close();
   }
   await server.close();
+});
+
+test("a result is checked and typed by the caller's schema", async () => {
+  const server = new Server({ name: "typed", version: "1" });
+  const sums = { type: "object", properties: { z: { type: "number" } }, required: ["z"] };
+  server.registerTool("add", { outputSchema: sums }, () => ({ z: 3 }));
+  server.registerTool("names", { outputSchema: { type: "array", items: { type: "string" } } }, () => ["a", "b"]);
+  server.registerTool("plain", {}, () => "text");
+  server.registerTool("fail", {}, () => {
+    throw new ToolError("no sums today");
+  });
+  const client = await Client.connect(server);
+  assert.deepEqual((await client.callTool("add", {}, { result: sums })).structuredContent, { z: 3 });
+  assert.deepEqual((await client.callTool("names", {}, { result: { type: "array" } })).structuredContent, { result: ["a", "b"] });
+  const asked = { "~standard": { version: 1, vendor: "test", jsonSchema: { input: () => sums }, validate: ({ z }) => (z > 5 ? { value: { z } } : { issues: [{ message: "too small", path: ["z"] }] }) } };
+  await assert.rejects(client.callTool("add", {}, { result: asked }), (error) => error instanceof TransportError && /\/z: too small/.test(error.message));
+  await assert.rejects(client.callTool("names", {}, { result: sums }), (error) => error instanceof TransportError && /"?z"?/.test(error.message));
+  await assert.rejects(client.callTool("plain", {}, { result: sums }), /no structuredContent/);
+  assert.equal((await client.callTool("fail")).isError, true);
+  await assert.rejects(client.callTool("fail", {}, { raiseOnError: true }), ToolError);
+  await assert.rejects(client.callTool("fail", {}, { result: sums }), /no sums today/);
+  await client.close();
 });

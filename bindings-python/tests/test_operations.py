@@ -6,8 +6,9 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, cast
 
 import pytest
 
@@ -16,6 +17,7 @@ from trunkline import (
     Client,
     Completion,
     EmbeddedResource,
+    InvalidArgumentError,
     Message,
     Prompt,
     PromptArgument,
@@ -25,7 +27,70 @@ from trunkline import (
     SyncClient,
     TextContent,
     Tool,
+    ToolError,
+    TransportError,
 )
+
+
+@dataclass
+class Sums:
+    z: int
+    a: int
+
+
+class Wrong(TypedDict):
+    missing: str
+
+
+def test_a_result_is_a_value_of_the_callers_type() -> None:
+    server = Server("typed", version="1")
+
+    @server.tool
+    def add(second: int, first: int) -> Sums:
+        return Sums(second + first, first)
+
+    @server.tool
+    def names() -> list[str]:
+        return ["a", "b"]
+
+    @server.tool
+    def fail() -> Sums:
+        raise ToolError("no sums today")
+
+    @server.tool
+    def plain() -> Any:
+        return "text"
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert await client.call_tool("add", {"second": 2, "first": 1}, result=Sums) == Sums(3, 1)
+            assert await client.call_tool("names", result=list[str]) == ["a", "b"]
+            for tool, problem in [("add", "missing"), ("plain", "no structuredContent")]:
+                with pytest.raises(TransportError, match=problem):
+                    await client.call_tool(tool, {"second": 2, "first": 1} if tool == "add" else {}, result=Wrong)
+            assert (await client.call_tool("fail")).is_error
+            with pytest.raises(ToolError, match="no sums today"):
+                await client.call_tool("fail", result=Sums)
+            with pytest.raises(ToolError, match="no sums today"):
+                await client.call_tool("fail", raise_on_error=True)
+            with pytest.raises(InvalidArgumentError, match="result: "):
+                await client.call_tool("add", result=Server)
+
+    asyncio.run(check())
+
+
+def test_a_blocking_client_types_results_too() -> None:
+    server = Server("typed", version="1")
+
+    @server.tool
+    def names() -> list[str]:
+        return ["a", "b"]
+
+    with SyncClient(server) as client:
+        assert client.call_tool("names", result=list[str]) == ["a", "b"]
+        with pytest.raises(TransportError, match="result"):
+            client.call_tool("names", result=int)
+
 
 # Two things of each kind, and one thing per page.
 SOURCE = '''

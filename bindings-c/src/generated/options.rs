@@ -694,6 +694,16 @@ pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
     set!(options, options.message.max_timeout = Some(Time::from_millis(max_timeout_ms)))
 }
 
+/// Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
+/// request fails with the kind `transport`. Results of tools that failed pass. JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_result_schema(
+    options: *mut trunkline_request_options,
+    result_schema: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.message.result_schema = Some(parsed("result_schema", text!(result_schema))?))
+}
+
 /// Requests progress. `callback` runs before the outcome of the request: for a blocking request
 /// on the thread that made it. Progress that comes while a callback of the port runs is reduced
 /// to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires

@@ -52,7 +52,7 @@ class Returns:
         builder = Builder("output")
         node = builder.node(annotation)
         resolved = builder.resolve(node.schema)
-        if _is_object(annotation) and resolved.get("type") == "object":
+        if is_object(annotation) and resolved.get("type") == "object":
             return cls(builder.finish(resolved), OBJECT, plain=node.plain)
         wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
         return cls(builder.finish(wrapped), VALUE, wrap=True, plain=node.plain)
@@ -118,7 +118,8 @@ def _is_content(annotation: Any) -> bool:
     return False
 
 
-def _is_object(annotation: Any) -> bool:
+def is_object(annotation: Any) -> bool:
+    """True if its values are objects in JSON, which structured content is; others are wrapped."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     cls = get_origin(annotation) or annotation

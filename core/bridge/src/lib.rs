@@ -15,6 +15,7 @@ mod entries;
 mod error;
 mod event;
 mod exchanges;
+mod expectation;
 mod given;
 mod host_reads;
 mod log;

@@ -417,6 +417,9 @@ message! {
         max_timeout: Option<Time> = "maxTimeoutMs",
         /// Ask for progress: `Notification` events with the ticket of the request come before its `Reply`.
         progress: bool = "progress",
+        /// The JSON Schema of the `structuredContent` that a tool's result must have; otherwise the request fails with the kind
+        /// `transport`. Results of tools that failed pass.
+        result_schema: Option<Value> = "resultSchema",
         /// The reply is fetched with `wait`.
         wait: bool = "wait",
     }

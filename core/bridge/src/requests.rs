@@ -3,6 +3,7 @@
 use super::{
     entries::{Endpoint, HostRequest, MAX_WAITING, Sent, Waiting, too_many_wait},
     error::{BridgeError, ErrorKind},
+    expectation::Expectation,
     message::{NEXT, Request, SUBSCRIBE, Time},
     notifications,
     queue::Latest,
@@ -80,7 +81,10 @@ fn ask_server(
         .with_timeout(given.timeout.map(|time| time.0))
         .with_max_timeout(given.max_timeout.map(|time| time.0));
     let slot = slot.filter(|_| state.queue.has_bell_for_threads());
-    let reply = HostReply { state: Arc::downgrade(state), ticket, connection, latest: Latest::default(), slot };
+    let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
+    let expected = expected.map(|expected| (given.method.clone(), expected));
+    let reply =
+        HostReply { state: Arc::downgrade(state), ticket, connection, expected, latest: Latest::default(), slot };
     let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
     let started = if given.all {
         client.start_all(method, params, &options, given.progress, reply)
@@ -95,6 +99,11 @@ fn ask_server(
 }
 
 fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Request) -> Result<(), BridgeError> {
+    if given.result_schema.is_some() {
+        return Err(BridgeError::invalid(
+            "request: resultSchema is for the tools of a server, not for the client of a call",
+        ));
+    }
     if given.all {
         return Err(BridgeError::invalid("request: all is for the lists of a server, not for the client of a call"));
     }
@@ -172,6 +181,8 @@ struct HostReply {
     state: Weak<PortState>,
     ticket: u64,
     connection: u64,
+    /// The method, and the structured content that its result must have.
+    expected: Option<(String, Expectation)>,
     latest: Latest,
     /// Gets the progress in place of the queue.
     slot: Option<Arc<Slot>>,
@@ -180,7 +191,11 @@ struct HostReply {
 impl ReplyTo for HostReply {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         if let Some(state) = self.state.upgrade() {
-            finish(&state, self.ticket, outcome.map(RawJson::into_bytes).map_err(BridgeError::from));
+            let outcome = outcome.map_err(BridgeError::from).and_then(|result| match &self.expected {
+                Some((method, expected)) => expected.check(method, result),
+                None => Ok(result),
+            });
+            finish(&state, self.ticket, outcome.map(RawJson::into_bytes));
         }
     }
 

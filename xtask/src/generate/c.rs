@@ -689,6 +689,10 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
             let change = format!("{} = Some(text!({member}).to_owned())", field.name);
             (format!("set_{member}"), sets(doc), format!("{member}: trunkline_str,"), change)
         }
+        Type::Json if *place == TYPED => {
+            let change = format!("{} = Some(parsed(\"{member}\", text!({member}))?)", field.name);
+            (format!("set_{member}"), format!("{} JSON.", sets(doc)), format!("{member}: trunkline_str,"), change)
+        }
         Type::Boolean => {
             let stated = ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start));
             let sentence = match stated {

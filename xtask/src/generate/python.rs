@@ -615,7 +615,7 @@ fn class(object: &ObjectModel, plain: &[&str]) -> String {
 fn operations(surface: &Surface) -> String {
     let client = || surface.operations.iter().filter(|operation| operation.caller == Caller::Client);
     let mut text = String::from(
-        "from collections.abc import Mapping\nfrom typing import Any\n\nfrom \
+        "from collections.abc import Mapping\nfrom typing import Any, TypeVar, overload\n\nfrom \
          ..._generated.models import (",
     );
     let mut names: Vec<&str> = client().flat_map(named_models).filter(|name| module_of(name).is_none()).collect();
@@ -624,7 +624,7 @@ fn operations(surface: &Surface) -> String {
     names.dedup();
     let _ = writeln!(text, "{})", names.join(", "));
     text += "from ...messages import GetPromptResult\nfrom ...requests import OnProgress, params_of, read_answer, \
-             request_json\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
+             request_json\nfrom ..tool_results import expect, read_tool_result\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
              each.\"\"\"\n\n    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> \
              Any:\n        raise NotImplementedError\n";
     for operation in client() {
@@ -651,6 +651,10 @@ fn named_models(operation: &Operation) -> Vec<&str> {
     names
 }
 
+/// The result that may be a value of the caller's type.
+const TOOL_RESULT: &str = "CallToolResult";
+const RAISE: &str = "raise_on_error: bool = False";
+
 /// One method of a client; of a list, all of it or one page.
 fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     let Operation { method, .. } = operation;
@@ -674,7 +678,17 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
         parameters.push("on_progress: OnProgress | None = None".into());
     }
     parameters.push("meta: Mapping[str, Any] | None = None".into());
-    let mut text = format!("\n    async def {name}({}) -> {result}:\n", parameters.join(", "));
+    let typed = operation.result.as_deref() == Some(TOOL_RESULT);
+    let mut text = String::new();
+    if typed {
+        let as_value = [&parameters[..], &["result: type[T]".into(), RAISE.into()]].concat().join(", ");
+        let as_it_is = [&parameters[..], &["result: None = None".into(), RAISE.into()]].concat().join(", ");
+        let _ = write!(text, "\n    @overload\n    async def {name}({as_value}) -> T: ...\n");
+        let _ = write!(text, "\n    @overload\n    async def {name}({as_it_is}) -> {result}: ...\n");
+        parameters.extend(["result: Any = None".into(), RAISE.into()]);
+    }
+    let returned = if typed { "Any" } else { &*result };
+    let _ = write!(text, "\n    async def {name}({}) -> {returned}:\n", parameters.join(", "));
     text += &method_doc(operation, all, page);
     let mut members: Vec<String> = operation.fixed.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
     let params = operation.params.iter().filter(|field| field.name != "meta");
@@ -691,10 +705,13 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     if all {
         options += ", all_pages=True";
     }
-    let _ = writeln!(text, "        json = request_json(\"{method}\", params, timeout, max_timeout{options})");
+    let json = format!("request_json(\"{method}\", params, timeout, max_timeout{options})");
+    let json = if typed { format!("expect({json}, result)") } else { json };
+    let _ = writeln!(text, "        json = {json}");
     let request =
         if operation.progress { "await self._request(json, on_progress)" } else { "await self._request(json)" };
     let _ = match (&operation.result, list) {
+        _ if typed => writeln!(text, "        return read_tool_result(result, raise_on_error, {request})"),
         (Some(result), Some((list, true))) => {
             let list = snake(list);
             writeln!(text, "        return read_answer(\"{method}\", {result}.from_json, {request}).{list}")
@@ -728,6 +745,13 @@ fn method_doc(operation: &Operation, all: bool, page: bool) -> String {
         arguments.push(("on_progress".into(), "Called with (progress, total, message).".into()));
     }
     arguments.push(("meta".into(), "The `_meta` of the request.".into()));
+    if operation.result.as_deref() == Some(TOOL_RESULT) {
+        let result = "The type of the value to return: a dataclass, TypedDict or pydantic model made of the structured \
+            content, or any other type with a JSON form for content that is `{\"result\": value}`. A tool that fails is \
+            then a ToolError (default: the result as it is).";
+        arguments.push(("result".into(), result.into()));
+        arguments.push(("raise_on_error".into(), "Raise a ToolError where the tool says that it failed.".into()));
+    }
     let mut text = docstring("        ", &head);
     text.truncate(text.trim_end().len() - 3);
     let mut text = format!("{}\n\n        Args:\n", text.trim_end());

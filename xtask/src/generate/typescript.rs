@@ -311,7 +311,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     used.sort_unstable();
     used.dedup();
     let imports = format!(
-        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender }} from \"../requests.js\";\nimport type {{\n{}}} from \"./model.js\";\n",
+        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult }} from \"../requests.js\";\nimport type {{ Schema }} from \"../schema/convert.js\";\nimport type {{\n{}}} from \"./model.js\";\n",
         used.iter().map(|name| format!("  {name},\n")).collect::<String>()
     );
     imports + &body
@@ -359,6 +359,19 @@ fn client_method(row: &Operation) -> String {
     }
     let params = if members.is_empty() { "undefined".to_owned() } else { format!("{{ {} }}", members.join(", ")) };
     let call = format!("this.#sender.call(methods.{name}, {params}, options)");
+    if row.result.as_deref() == Some("CallToolResult") {
+        docs.push(
+            "@throws {@link ToolError} if the tool fails and `raiseOnError` is set or `result` is given. With `result`, a \
+             JSON Schema or a Standard Schema, the structured content is checked, and typed by it."
+                .to_owned(),
+        );
+        let typed = call.replace("sender.call", "sender.callTool");
+        return tagged("  ", &docs)
+            + &format!(
+                "  {name}<S extends Schema | undefined = undefined>({signature}options: ToolCallOptions<S> = {{}}): \
+                 Promise<ToolResult<S>> {{\n    return {typed} as Promise<ToolResult<S>>;\n  }}\n"
+            );
+    }
     tagged("  ", &docs)
         + &match &row.result {
             Some(result) => format!(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from ..._generated.models import (
     CallToolResult,
@@ -24,6 +24,9 @@ from ..._generated.models import (
 )
 from ...messages import GetPromptResult
 from ...requests import OnProgress, params_of, read_answer, request_json
+from ..tool_results import expect, read_tool_result
+
+T = TypeVar("T")
 
 
 class SyncOperations:
@@ -76,6 +79,7 @@ class SyncOperations:
         json = request_json("tools/list", params, timeout, max_timeout)
         return read_answer("tools/list", ListToolsResult.from_json, self._request(json))
 
+    @overload
     def call_tool(
         self,
         name: str,
@@ -85,7 +89,36 @@ class SyncOperations:
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> CallToolResult:
+        result: type[T],
+        raise_on_error: bool = False,
+    ) -> T: ...
+
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+        result: None = None,
+        raise_on_error: bool = False,
+    ) -> CallToolResult: ...
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+        result: Any = None,
+        raise_on_error: bool = False,
+    ) -> Any:
         """Calls a tool. A failure of the tool itself is a result that says so.
 
         Args:
@@ -95,6 +128,10 @@ class SyncOperations:
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
             meta: The `_meta` of the request.
+            result: The type of the value to return: a dataclass, TypedDict or pydantic model made of
+                the structured content, or any other type with a JSON form for content that is `{"result":
+                value}`. A tool that fails is then a ToolError (default: the result as it is).
+            raise_on_error: Raise a ToolError where the tool says that it failed.
 
         Raises:
             ProtocolError: The server answered with an error.
@@ -102,8 +139,10 @@ class SyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         params = params_of({"name": name, "arguments": arguments, "_meta": meta})
-        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None)
-        return read_answer("tools/call", CallToolResult.from_json, self._request(json, on_progress))
+        json = expect(
+            request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None), result
+        )
+        return read_tool_result(result, raise_on_error, self._request(json, on_progress))
 
     def list_resources(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None

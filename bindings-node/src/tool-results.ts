@@ -1,0 +1,32 @@
+// Results of tools as the caller wants them: as they are, or checked and typed by a schema.
+import { ToolError } from "./errors.js";
+import { TransportError } from "./generated/errors.js";
+import type { CallToolResult, JsonObject } from "./generated/model.js";
+import type { ToolCallOptions } from "./requests.js";
+import { convert, needsWrap, wrap, type Schema } from "./schema/convert.js";
+import { InvalidArguments, validated } from "./schema/validate.js";
+
+/** The schema for the core's check, and the reader of the result. */
+export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Schema | undefined>): { resultSchema?: JsonObject; read: (result: CallToolResult) => unknown } {
+  const refuse = (result: CallToolResult): CallToolResult => {
+    if (result.isError) throw new ToolError(textOf(result));
+    return result;
+  };
+  if (schema === undefined) return { read: (result) => (raiseOnError ? refuse(result) : result) };
+  const { json, validate } = convert(schema, "input", "the schema of a result");
+  const wrapped = needsWrap(json);
+  const read = async (result: CallToolResult): Promise<unknown> => {
+    const content = refuse(result).structuredContent as JsonObject;
+    try {
+      return await validated(validate, wrapped ? content["result"] : content, (value: unknown) => ({ ...result, structuredContent: wrapped ? { result: value } : value }));
+    } catch (error) {
+      if (!(error instanceof InvalidArguments)) throw error;
+      throw new TransportError(`the structured content does not fit: ${error.path === "" ? "/" : error.path}: ${error.message}`);
+    }
+  };
+  return { resultSchema: wrapped ? wrap(json) : json, read };
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}

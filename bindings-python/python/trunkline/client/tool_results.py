@@ -1,0 +1,59 @@
+"""Results of tools as the caller wants them: as they are, or as a value of a type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from .._generated import methods
+from .._generated.models import CallToolResult
+from ..errors import InvalidArgumentError, ToolError, TransportError
+from ..requests import read_answer
+from ..returns import is_object
+from ..schema.builder import Builder, Schema, UnsupportedType
+
+
+def expect(json: dict[str, Any], result: Any) -> dict[str, Any]:
+    """The request with the schema of a type, by which the core checks the structured content.
+
+    Raises:
+        InvalidArgumentError: if the type has no JSON form.
+    """
+    return json if result is None else {**json, "resultSchema": _typed(result)[0]}
+
+
+def read_tool_result(result: Any, raise_on_error: bool, answer: Any) -> Any:
+    """The result, or its structured content as a value of the type `result`.
+
+    Raises:
+        ToolError: if the tool failed, and the caller wants an error or a value.
+        TransportError: if no value of the type can be made of the content.
+    """
+    found = read_answer(methods.CALL_TOOL, CallToolResult.from_json, answer)
+    if found.is_error and (raise_on_error or result is not None):
+        raise ToolError(found.text)
+    if result is None:
+        return found
+    try:
+        return _typed(result)[1](found.structured_content)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise TransportError(f"the structured content is not a {result!r}: {error}") from error
+
+
+def _typed(result: Any) -> tuple[Schema, Callable[[Any], Any]]:
+    try:
+        return _kept(result)
+    except UnsupportedType as error:
+        raise InvalidArgumentError(f"result: {error}") from error
+
+
+@lru_cache(maxsize=256)
+def _kept(result: Any) -> tuple[Schema, Callable[[Any], Any]]:
+    builder = Builder("input")
+    node = builder.node(result)
+    resolved = builder.resolve(node.schema)
+    if is_object(result) and resolved.get("type") == "object":
+        return builder.finish(resolved), node.build
+    wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
+    return builder.finish(wrapped), lambda content: node.build(content["result"])
