@@ -537,6 +537,36 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_timeout_ms(
     set!(options, options.given.put("maxTimeoutMs", max_timeout_ms))
 }
 
+/// Sets the longest time of a handler that answers a request of the server, for example while the
+/// user fills in a form. The time of the call that the request belongs to stands still meanwhile.
+/// In milliseconds. Default 600000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_input_timeout_ms(
+    options: *mut trunkline_client_options,
+    input_timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("inputTimeoutMs", input_timeout_ms))
+}
+
+/// Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_max_input_rounds(
+    options: *mut trunkline_client_options,
+    max_input_rounds: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("maxInputRounds", max_input_rounds))
+}
+
+/// Sets the least severe log messages that servers are asked for; without it, their default.
+/// JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_log_level(
+    options: *mut trunkline_client_options,
+    log_level: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("logLevel", parsed("log_level", text!(log_level))?))
+}
+
 /// Sets the longest time of opening the conversation, all attempts together. In milliseconds.
 /// Default 30000.
 #[unsafe(no_mangle)]

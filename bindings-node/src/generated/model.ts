@@ -57,6 +57,20 @@ export interface Implementation {
 export type Revision = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
 
 /**
+ * How severe a log message is, least first (RFC 5424).
+ *
+ * - `debug`: For finding faults.
+ * - `info`: For general information.
+ * - `notice`: Normal, but worth knowing.
+ * - `warning`: May become an error.
+ * - `error`: Something failed.
+ * - `critical`: A part failed.
+ * - `alert`: Somebody has to act at once.
+ * - `emergency`: Nothing works.
+ */
+export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+
+/**
  * The binding of tokens to keys (RFC 9449).
  *
  * - `off`: Tokens are not bound; bound ones still need their proof.
@@ -84,20 +98,6 @@ export interface SkillFile {
   /** The MIME type. */
   mimeType?: string;
 }
-
-/**
- * How severe a log message is, least first (RFC 5424).
- *
- * - `debug`: For finding faults.
- * - `info`: For general information.
- * - `notice`: Normal, but worth knowing.
- * - `warning`: May become an error.
- * - `error`: Something failed.
- * - `critical`: A part failed.
- * - `alert`: Somebody has to act at once.
- * - `emergency`: Nothing works.
- */
-export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 /** A log message. */
 export interface LogMessage {

@@ -88,6 +88,7 @@ impl From<client::ErrorKind> for ErrorKind {
             client::ErrorKind::Version => Self::Version,
             client::ErrorKind::InvalidArgument => Self::InvalidArgument,
             client::ErrorKind::Busy => Self::Busy,
+            client::ErrorKind::Suspended => Self::Suspended,
             _ => Self::Internal,
         }
     }

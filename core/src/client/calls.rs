@@ -7,12 +7,18 @@ use super::{
     options::RequestOptions,
     recall::Recall,
     reply::{ReplyTo, Waiter},
+    rounds::{RepeatedCall, Rounds},
 };
 use crate::{
-    protocol::{Era, RawJson, RequestId, Revision, method},
+    protocol::{
+        Era, Feature, RawJson, RequestId, Revision,
+        method::{self, Kind, Method, Role},
+        model::LoggingLevel,
+    },
     sync::Mutex,
 };
-use std::sync::Arc;
+use serde::Deserialize;
+use std::{sync::Arc, time::Duration};
 
 impl Client {
     /// Sends a request and waits for its result. Dropping the future cancels the request.
@@ -45,24 +51,100 @@ impl Client {
         reply: Arc<dyn ReplyTo>,
     ) -> Result<InFlight, ClientError> {
         let revision = self.inner.conversation.lock().revision();
-        if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
+        if let Some(done) = self.keep_log_level(method, params, revision)? {
+            reply.answered(Ok(done));
+            return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
+        }
+        let takes_input =
+            revision.filter(|revision| revision.supports(Feature::InputRequired)).is_some_and(|revision| {
+                Method::find(method, Kind::Request, Role::Client, revision).is_some_and(|method| method.takes_input)
+            });
+        if !takes_input {
             let id = self.start_once(method, params, options, with_progress, reply)?;
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Sent(id)))));
         }
         let flight = InFlight(Arc::new(Mutex::new(Flight::Cancelled)));
+        let given = options.input_responses.as_ref().map(|responses| responses.with_params(params)).transpose()?;
+        let (params, options) = (given.or_else(|| params.cloned()), options.clone());
+        let call =
+            RepeatedCall { method: method.to_owned(), params: params.clone(), options: options.clone(), with_progress };
+        let rounds = Rounds {
+            client: Arc::downgrade(&self.inner),
+            call: Arc::new(call),
+            reply,
+            flight: flight.clone(),
+            round: 0,
+            spent: Duration::ZERO,
+            began: self.inner.runtime.now(),
+        };
+        let reply: Arc<dyn ReplyTo> = Arc::new(rounds);
+        if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
+            self.send_noting(&flight, method, params.as_ref(), &options, with_progress, reply, false)?;
+            return Ok(flight);
+        }
         let recall = Recall {
             client: Arc::downgrade(&self.inner),
-            params: params.cloned(),
+            params: params.clone(),
             options: options.clone(),
             with_progress,
             reply,
             flight: flight.clone(),
         };
+        self.send_noting(&flight, method, params.as_ref(), &options, with_progress, Arc::new(recall), false)?;
+        Ok(flight)
+    }
+
+    /// Sends a request and notes its id, so that the flight can be cancelled. `again`: not if it was cancelled already.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a request, and where its id is noted")]
+    pub(super) fn send_noting(
+        &self,
+        flight: &InFlight,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+        with_progress: bool,
+        reply: Arc<dyn ReplyTo>,
+        again: bool,
+    ) -> Result<(), ClientError> {
         // Held until the id is noted, so that an answer that comes at once finds it.
         let mut noted = flight.0.lock();
-        *noted = Flight::Sent(self.start_once(method, params, options, with_progress, Arc::new(recall))?);
-        drop(noted);
-        Ok(flight)
+        if again && matches!(*noted, Flight::Cancelled) {
+            return Err(ClientError::Cancelled);
+        }
+        *noted = Flight::Sent(self.start_once(method, params, options, with_progress, reply)?);
+        Ok(())
+    }
+
+    /// The log level of the modern era travels with each request: nothing is sent. Gives the result then.
+    fn keep_log_level(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        revision: Option<Revision>,
+    ) -> Result<Option<RawJson>, ClientError> {
+        #[derive(Deserialize)]
+        struct Level {
+            level: LoggingLevel,
+        }
+        if method != method::LOGGING_SET_LEVEL
+            || !revision.is_some_and(|revision| revision.supports(Feature::LogLevelPerRequest))
+        {
+            return Ok(None);
+        }
+        let level = params.map_or_else(|| Err("level is missing".to_owned()), RawJson::read::<Level>);
+        let Level { level } = level.map_err(|problem| ClientError::Invalid(format!("{method}: {problem}")))?;
+        self.inner.conversation.lock().set_log_level(Some(level));
+        Ok(Some(RawJson::empty_object()))
+    }
+
+    /// Asks the server for log messages of this severity at least.
+    ///
+    /// # Errors
+    /// As for [`Client::request`].
+    pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
+        let params = RawJson::from_value(&serde_json::json!({"level": level}));
+        let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
+        self.request(method::LOGGING_SET_LEVEL, Some(&params), &RequestOptions::default()).await.map(drop)
     }
 
     pub(super) fn start_once(

@@ -209,11 +209,29 @@ impl Inner {
             self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
         }
         let _ = self.server.set(server);
+        self.begin_log_level();
         // A failure from now on ends the connection by itself; one noted before is reported here.
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {
             return Err(ClientError::Link(failure));
         }
         Ok(())
+    }
+
+    /// Asks for the log messages that the options name, where the server has any.
+    fn begin_log_level(self: &Arc<Self>) {
+        let Some(level) = self.options.log_level else { return };
+        let client = Client { inner: Arc::clone(self) };
+        if client.revision().era() == Era::Modern {
+            return self.conversation.lock().set_log_level(Some(level));
+        }
+        if client.server_capabilities().logging.is_none() {
+            return;
+        }
+        self.runtime.spawn(Box::pin(async move {
+            if let Err(error) = client.set_log_level(level).await {
+                tracing::warn!(target: "trunkline", "the server was not asked for log messages: {error}");
+            }
+        }));
     }
 }

@@ -1,6 +1,6 @@
 //! Why a client's call failed: the same kinds in every language.
 
-use super::link::LinkFailure;
+use super::{input_required::InputRequired, link::LinkFailure};
 use crate::{
     engine::NegotiationError,
     protocol::{RpcError, envelope::NoResult},
@@ -31,6 +31,16 @@ pub enum ClientError {
     /// The server answered with what is neither a result nor an error, or with a result that is none of the method.
     #[error("The server's answer makes no sense: {0}")]
     InvalidResponse(String),
+    /// The server needs input before it has a result, and the options say that the caller gives it.
+    #[error("The server needs input before it has a result")]
+    InputRequired(Box<InputRequired>),
+    /// The host did not give the input that the server needs for this call: its handler failed, or gave an answer that was not
+    /// asked for.
+    #[error("The input that the server needs was not given: {0}")]
+    NoInput(String),
+    /// The server asked for input more often than a call may.
+    #[error("The server needs input again after {0} rounds, the most that a call may have")]
+    TooManyRounds(usize),
     /// An argument is wrong.
     #[error("{0}")]
     Invalid(String),
@@ -59,6 +69,8 @@ pub enum ErrorKind {
     InvalidArgument,
     /// A limit was reached.
     Busy,
+    /// Input is needed first.
+    Suspended,
 }
 
 impl From<NoResult> for ClientError {
@@ -81,11 +93,13 @@ impl ClientError {
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
             Self::Link(_)
             | Self::InvalidResponse(_)
+            | Self::TooManyRounds(_)
             | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::InvalidResponse(_)) => {
                 ErrorKind::Transport
             }
             Self::Negotiation(NegotiationError::NoCommonRevision { .. }) => ErrorKind::Version,
-            Self::Invalid(_) => ErrorKind::InvalidArgument,
+            Self::InputRequired(_) => ErrorKind::Suspended,
+            Self::Invalid(_) | Self::NoInput(_) => ErrorKind::InvalidArgument,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     error::ClientError,
+    host::Run,
     inner::Inner,
     link::{Inbox, LinkFailure},
 };
@@ -9,7 +10,7 @@ use crate::{
     engine::ClientReceived,
     protocol::{
         RequestId,
-        envelope::{Frame, FrameBounds, Message, Notification},
+        envelope::{Frame, FrameBounds, Message},
         method,
     },
     wire_log::{Direction, Exchange, Side},
@@ -114,7 +115,9 @@ impl Inner {
         };
         if let (Some(log), Some(copy)) = (self.runtime.wire_log(), copy) {
             let method = match &received {
-                ClientReceived::Answered { method, .. } => Some(&**method),
+                ClientReceived::Answered { method, .. } | ClientReceived::InputRequired { method, .. } => {
+                    Some(&**method)
+                }
                 _ => None,
             };
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
@@ -130,15 +133,16 @@ impl Inner {
                 let outcome = outcome.map(|list| if lists_tools { self.mirrored.read_list(list) } else { list });
                 item.answered(outcome.map_err(ClientError::from));
             }
+            ClientReceived::InputRequired { item, result, .. } => item.input_required(result),
             ClientReceived::Progress { item, params } => item.progress(params),
             ClientReceived::OfSubscription { item, notification } => item.notification(notification),
-            // The server cancels a subscription that has ended with its answer (CAN-11), or a request that was answered at once.
-            ClientReceived::Notification(Notification { method, .. }) if &*method == method::CANCELLED => {}
             ClientReceived::Notification(notification) => {
                 self.subscriptions.notification(&notification);
                 self.events.notification(&notification.method, notification.params.as_ref());
             }
-            ClientReceived::Asked(answer) => self.send(answer),
+            ClientReceived::Asked(request) => self.asked(request),
+            ClientReceived::Withdrawn(id) => self.host.stop(&Run::Request(id)),
+            ClientReceived::Replied(answer) => self.send(answer),
             ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline", "no effect: {why}"),
         }
     }

@@ -3,6 +3,7 @@
 use super::{
     error::ClientError,
     events::ClientEvents,
+    host::{HandledEvents, Host},
     link::{Link, LinkFailure, LinkMessage, RequestHead},
     mirrored::MirroredTools,
     options::{ClientOptions, RequestOptions},
@@ -39,7 +40,7 @@ pub(crate) struct Inner {
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) transport: Transport,
     pub(super) options: ClientOptions,
-    /// The capabilities of the options, as they are sent.
+    /// The capabilities that were declared when the conversation was opened.
     pub(super) capabilities: RawJson,
     pub(super) events: Arc<dyn ClientEvents>,
     pub(super) conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
@@ -55,6 +56,7 @@ pub(crate) struct Inner {
     pub(super) failure: Mutex<Option<LinkFailure>>,
     pub(super) closed: AtomicBool,
     pub(super) mirrored: MirroredTools,
+    pub(super) host: Arc<Host>,
     pub(super) subscriptions: Subscriptions,
 }
 
@@ -66,8 +68,9 @@ impl Inner {
         events: Arc<dyn ClientEvents>,
     ) -> Arc<Self> {
         let began = runtime.now();
-        let identity =
-            ClientIdentity { info: as_object(&options.info), capabilities: as_object(&options.capabilities) };
+        let host = Arc::new(Host::new(options.capabilities.clone(), options.handlers.clone()));
+        let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
+        let identity = ClientIdentity { info: as_object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();
         Arc::new(Self {
             runtime,
@@ -85,6 +88,7 @@ impl Inner {
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
             mirrored: MirroredTools::default(),
+            host,
             subscriptions: Subscriptions::default(),
         })
     }
@@ -181,6 +185,7 @@ impl Inner {
             return;
         }
         self.timer.end();
+        self.host.stop_all();
         let replies = self.conversation.lock().drain();
         for reply in replies {
             reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));

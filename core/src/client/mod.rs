@@ -1,5 +1,6 @@
 //! The client: opens a conversation, makes requests, and receives notifications.
 
+mod builder;
 mod calls;
 #[expect(clippy::module_inception, reason = "the client itself, beside the parts that it is made of")]
 mod client;
@@ -10,8 +11,12 @@ mod error;
 mod events;
 mod flight;
 mod group;
+mod handler_error;
+mod handlers;
+mod host;
 mod inbox;
 mod inner;
+mod input_required;
 mod link;
 mod mirrored;
 mod operations;
@@ -21,18 +26,23 @@ mod pauses;
 mod race;
 mod recall;
 pub(crate) mod reply;
+mod rounds;
 mod server_description;
 mod subscription;
 mod timer;
 mod tools;
 
+pub use builder::ClientBuilder;
 pub use client::Client;
 pub use config::{ConfigError, ServerEntry, ServersConfig};
 pub use error::{ClientError, ErrorKind};
 pub use events::ClientEvents;
 pub use flight::InFlight;
 pub use group::{ClientGroup, GroupServer, NamedServer};
+pub use handler_error::HandlerError;
+pub use handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest};
+pub use input_required::{InputRequest, InputRequired, InputResponses};
 pub use link::{Connector, Inbox, Link, LinkFailure, LinkMessage, RequestHead};
-pub use options::{ClientOptions, ProgressHook, RequestOptions};
+pub use options::{ClientOptions, InputMode, ProgressHook, RequestOptions};
 pub use server_description::ServerDescription;
 pub use subscription::Subscription;

@@ -1,12 +1,13 @@
 //! The options of a client and of a request, with their defaults.
 
+use super::{handlers::ClientHandlers, input_required::InputResponses};
 use crate::{
     client_auth::ClientAuth,
     engine::{Limits, RevisionChoice},
     protocol::{
         RawJson,
         describe::{Described, Type},
-        model::{ClientCapabilities, Implementation},
+        model::{ClientCapabilities, Implementation, LoggingLevel},
         options::{Bytes, Form, Millis},
     },
 };
@@ -31,6 +32,8 @@ trunkline_proto::options! {
         info: Implementation => "info" as Info = this_library(),
         /// The capabilities that servers may use.
         capabilities: ClientCapabilities = ClientCapabilities::default(),
+        /// The handlers for what servers ask and report; the capabilities that they need are declared.
+        handlers: ClientHandlers = ClientHandlers::default(),
         /// The credentials of requests over HTTP.
         auth: Option<Arc<dyn ClientAuth>> = None,
         /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`, `modern`), or one
@@ -43,6 +46,13 @@ trunkline_proto::options! {
         timeout: Duration => "timeoutMs" as Millis = Duration::from_secs(60),
         /// Longest time of a request however much it progresses, and of a list with all its pages. Never less than the other.
         max_timeout: Duration => "maxTimeoutMs" as Millis = Duration::from_secs(600),
+        /// Longest time of a handler that answers a request of the server, for example while the user fills in a form. The time of
+        /// the call that the request belongs to stands still meanwhile.
+        input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
+        /// Most rounds of requests for input in one call (2026-07-28).
+        max_input_rounds: usize => "maxInputRounds" = 10,
+        /// The least severe log messages that servers are asked for; without it, their default.
+        log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Longest time of opening the conversation, all attempts together.
         connect_timeout: Duration => "connectTimeoutMs" as Millis = Duration::from_secs(30),
         /// Longest silence of a server on a pipe before it is taken for one of the legacy era.
@@ -74,11 +84,15 @@ impl ClientOptions {
 trunkline_proto::setters!(ClientOptions {
     value with_info info: Implementation,
     value with_capabilities capabilities: ClientCapabilities,
+    value with_handlers handlers: ClientHandlers,
     into with_auth auth: Option<Arc<dyn ClientAuth>>,
     value with_revision revision: RevisionChoice,
     value with_listen listen: bool,
     value with_timeout timeout: Duration,
     value with_max_timeout max_timeout: Duration,
+    value with_input_timeout input_timeout: Duration,
+    value with_max_input_rounds max_input_rounds: usize,
+    into with_log_level log_level: Option<LoggingLevel>,
     value with_connect_timeout connect_timeout: Duration,
     value with_probe_timeout probe_timeout: Duration,
     value with_close_patience close_patience: Duration,
@@ -124,10 +138,28 @@ pub struct RequestOptions {
     pub max_timeout: Option<Duration>,
     /// Asks for progress, and takes it.
     pub on_progress: Option<ProgressHook>,
+    /// The side that answers the server's requests for input (2026-07-28).
+    pub input: InputMode,
+    /// The answers to the requests of the round before, where the caller drives the rounds.
+    pub input_responses: Option<InputResponses>,
+}
+
+/// The side that answers the requests for input that a server makes in the place of a result (2026-07-28).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InputMode {
+    /// The handlers of the client; only the final result reaches the caller.
+    #[default]
+    Handlers,
+    /// The caller: the requests are the error [`ClientError::InputRequired`](super::ClientError::InputRequired), and the call is
+    /// made again with [`RequestOptions::input_responses`].
+    Manual,
 }
 
 trunkline_proto::setters!(RequestOptions {
     into with_timeout timeout: Option<Duration>,
     into with_max_timeout max_timeout: Option<Duration>,
     value with_on_progress on_progress: Option<ProgressHook>,
+    value with_input input: InputMode,
+    into with_input_responses input_responses: Option<InputResponses>,
 });

@@ -1,8 +1,9 @@
-//! Futures that end when another does.
+//! Futures that end when others do.
 
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Task};
 use std::{
     future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     task::Poll,
     time::Instant,
@@ -19,6 +20,36 @@ pub(super) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future
     poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
         Poll::Pending => end.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// The values of all futures, which run together, or the first error.
+pub(super) async fn all<T, E>(mut tasks: Vec<Task<Result<T, E>>>) -> Result<Vec<T>, E> {
+    let mut values: Vec<Option<T>> = tasks.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (task, value) in tasks.iter_mut().zip(&mut values) {
+            if value.is_none()
+                && let Poll::Ready(outcome) = task.as_mut().poll(context)
+            {
+                match outcome {
+                    Ok(done) => *value = Some(done),
+                    Err(error) => return Poll::Ready(Err(error)),
+                }
+            }
+        }
+        if values.iter().all(Option::is_some) { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await?;
+    Ok(values.into_iter().flatten().collect())
+}
+
+/// The value of a future; `None`: it panicked.
+pub(super) async fn guarded<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
     })
     .await
 }

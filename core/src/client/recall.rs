@@ -1,12 +1,7 @@
 //! Calls of tools that are made once more, because the server missed a header (H26-38).
 
 use super::{
-    client::Client,
-    error::ClientError,
-    flight::{Flight, InFlight},
-    inner::Inner,
-    options::RequestOptions,
-    reply::ReplyTo,
+    client::Client, error::ClientError, flight::InFlight, inner::Inner, options::RequestOptions, reply::ReplyTo,
 };
 use crate::protocol::{RawJson, error::code, method};
 use std::sync::{Arc, Weak};
@@ -46,6 +41,10 @@ impl ReplyTo for Recall {
     fn progress(&self, params: RawJson) {
         self.reply.progress(params);
     }
+
+    fn input_required(&self, result: RawJson) {
+        self.reply.input_required(result);
+    }
 }
 
 impl Recall {
@@ -53,17 +52,9 @@ impl Recall {
         if client.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await.is_err() {
             return self.reply.answered(refused);
         }
-        let started = {
-            let mut flight = self.flight.0.lock();
-            if matches!(*flight, Flight::Cancelled) {
-                Err(ClientError::Cancelled)
-            } else {
-                let (params, options) = (self.params.as_ref(), &self.options);
-                let reply = Arc::clone(&self.reply);
-                let sent = client.start_once(method::TOOLS_CALL, params, options, self.with_progress, reply);
-                sent.map(|id| *flight = Flight::Sent(id))
-            }
-        };
+        let (params, options) = (self.params.as_ref(), &self.options);
+        let (reply, progress) = (Arc::clone(&self.reply), self.with_progress);
+        let started = client.send_noting(&self.flight, method::TOOLS_CALL, params, options, progress, reply, true);
         if let Err(error) = started {
             self.reply.answered(Err(error));
         }

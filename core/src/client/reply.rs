@@ -17,6 +17,12 @@ pub trait ReplyTo: Send + Sync + 'static {
     fn notification(&self, notification: Notification) {
         let _ = notification;
     }
+
+    /// The server needs input first. By default that is an invalid response.
+    #[doc(hidden)]
+    fn input_required(&self, _result: RawJson) {
+        self.answered(Err(ClientError::InvalidResponse("it asks for input that this request cannot have".to_owned())));
+    }
 }
 
 impl std::fmt::Debug for dyn ReplyTo {

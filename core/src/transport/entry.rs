@@ -9,7 +9,7 @@ use super::TokioRuntime;
 #[cfg(feature = "http-server")]
 use super::{HttpOptions, HttpService, ListenAddress};
 #[cfg(feature = "client")]
-use crate::client::{Client, ClientError, ClientEvents, ClientOptions};
+use crate::client::{Client, ClientBuilder, ClientError, ClientEvents, ClientOptions};
 #[cfg(feature = "server")]
 use crate::server::Server;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
@@ -110,6 +110,17 @@ impl Client {
         let runtime = TokioRuntime::current();
         let connector = target.into().connector(&options, &runtime)?;
         Self::open(runtime, connector, options, Arc::new(events)).await
+    }
+}
+
+#[cfg(feature = "client")]
+impl ClientBuilder {
+    /// Connects to a server, as [`Client::connect`].
+    ///
+    /// # Errors
+    /// As for [`Client::connect`]; [`ClientError::Invalid`] if a root is no `file://` URI.
+    pub async fn connect(self, target: impl Into<Target>) -> Result<Client, ClientError> {
+        Client::connect_with(target, self.into_options()?, ()).await
     }
 }
 

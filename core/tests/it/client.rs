@@ -1,6 +1,7 @@
 //! The client against scripted servers: in this process under a clock of the test's own, and as real child processes.
 
 mod groups;
+mod host;
 mod negotiation;
 mod operations;
 mod places;
@@ -11,6 +12,7 @@ mod subscriptions;
 use crate::wire::checker;
 use serde_json::{Value, json};
 use std::{
+    collections::HashMap,
     future::poll_fn,
     sync::{
         Arc, Mutex,
@@ -153,6 +155,10 @@ impl Fake {
         self.seen.lock().unwrap().iter().map(|(connection, message)| (*connection, name(message))).collect()
     }
 
+    fn first(&self) -> Value {
+        self.seen.lock().unwrap().first().unwrap().1.clone()
+    }
+
     fn last(&self) -> Value {
         self.seen.lock().unwrap().last().unwrap().1.clone()
     }
@@ -167,7 +173,7 @@ struct Shared(Arc<Fake>);
 impl Connector for Shared {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
         let number = self.0.connections.fetch_add(1, Ordering::Relaxed) + 1;
-        let peer = Peer { number, inbox };
+        let peer = Peer { number, inbox, asked: Arc::default() };
         self.0.peers.lock().unwrap().push(peer.clone());
         let link = FakeLink { script: Arc::clone(&self.0.script), seen: Arc::clone(&self.0.seen), peer };
         Box::pin(std::future::ready(Ok(Arc::new(link) as Arc<dyn Link>)))
@@ -183,10 +189,15 @@ impl Connector for Shared {
 struct Peer {
     number: usize,
     inbox: Arc<dyn Inbox>,
+    /// The methods of its requests by their ids, as JSON.
+    asked: Arc<Mutex<HashMap<String, String>>>,
 }
 
 impl Peer {
     fn say(&self, message: Value) {
+        if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
+            self.asked.lock().unwrap().insert(id.to_string(), method.to_owned());
+        }
         self.inbox.message(message.to_string().into());
     }
 
@@ -223,7 +234,7 @@ struct FakeLink {
 impl Link for FakeLink {
     fn send(&self, message: LinkMessage) {
         let message: Value = serde_json::from_slice(&message.bytes).unwrap();
-        check(&message);
+        check(&message, self.peer.asked.lock().unwrap().get(&message["id"].to_string()).cloned());
         self.seen.lock().unwrap().push((self.peer.number, message.clone()));
         let (script, peer) = (Arc::clone(&self.script), self.peer.clone());
         tokio::spawn(async move { (script.lock().unwrap())(&peer, &message) });
@@ -240,15 +251,16 @@ impl Link for FakeLink {
     }
 }
 
-/// Holds a message of ours against the revision that it names, or the newest of the legacy era.
-fn check(message: &Value) {
+/// Holds a message of ours, which may answer a request, against the revision that it names, or the newest of the legacy era.
+fn check(message: &Value, answered: Option<String>) {
     use trunkline_wire::Revision;
     let named = |value: &Value| value.as_str().and_then(Revision::parse);
     let revision = named(&message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"])
         .or_else(|| named(&message["params"]["protocolVersion"]))
         .unwrap_or(Revision::NEWEST_LEGACY);
     let (direction, message) = (Direction::ClientToServer, message.clone());
-    let record = Record { revision, direction, method: Some("ping".into()), extensions: None, message };
+    let method = Some(answered.unwrap_or_else(|| "ping".to_owned()));
+    let record = Record { revision, direction, method, extensions: None, message };
     let violations = checker().check(&record);
     assert!(violations.is_empty(), "{revision}: {}\n{violations:?}", record.message);
 }

@@ -43,11 +43,11 @@ class Icon(TypedDict, total=False):
     """`light` or `dark`: the background that the icon is made for."""
 
 
-DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
-"""The binding of tokens to keys (RFC 9449)."""
-
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """How severe a log message is, least first (RFC 5424)."""
+
+DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
+"""The binding of tokens to keys (RFC 9449)."""
 
 TokenScheme: TypeAlias = Literal["Bearer", "DPoP"]
 """The scheme by which an access token is presented."""

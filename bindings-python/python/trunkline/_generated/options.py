@@ -91,6 +91,18 @@ class ClientOptions(TypedDict, total=False):
     than the other. In seconds. Default: 600.
     """
 
+    input_timeout: float | None
+    """Longest time of a handler that answers a request of the server, for example while the user fills in
+    a form. The time of the call that the request belongs to stands still meanwhile. In seconds.
+    Default: 600.
+    """
+
+    max_input_rounds: int | None
+    """Most rounds of requests for input in one call (2026-07-28). Default: 10."""
+
+    log_level: LoggingLevel | None
+    """The least severe log messages that servers are asked for; without it, their default."""
+
     connect_timeout: float | None
     """Longest time of opening the conversation, all attempts together. In seconds. Default: 30."""
 

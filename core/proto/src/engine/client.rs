@@ -8,15 +8,17 @@ use super::{
 use crate::protocol::{
     Era, Feature, RawJson, RequestId, Revision, RpcError,
     envelope::{self, Message, NoResult, Notification, Request, Response},
+    input::check_received,
     meta,
     method::{self, Kind, Method, Role},
+    model::LoggingLevel,
 };
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     time::{Duration, Instant},
 };
 
@@ -30,7 +32,14 @@ pub struct ClientConversation<T> {
     /// `initialize` is on its way, or answered and not settled yet.
     opening: bool,
     outgoing: Outgoing<Sent<T>>,
+    /// The requests of the server that the host has not answered yet.
+    incoming: HashSet<RequestId>,
+    /// The least severe log messages that requests of the modern era ask for.
+    log_level: Option<LoggingLevel>,
 }
+
+/// The most requests of a server that may wait for their answers; further ones are refused as busy.
+const MAX_INCOMING: usize = 64;
 
 #[derive(Debug)]
 struct Sent<T> {
@@ -62,6 +71,15 @@ pub enum ClientReceived<T> {
         /// The result or the error.
         outcome: Result<RawJson, NoResult>,
     },
+    /// A request is answered by requests for input (MRTR-01).
+    InputRequired {
+        /// The item that travelled with it.
+        item: T,
+        /// Its method.
+        method: Box<str>,
+        /// The result: requests, state, or both.
+        result: RawJson,
+    },
     /// Progress of a request in flight.
     Progress {
         /// The item that travels with it.
@@ -78,22 +96,64 @@ pub enum ClientReceived<T> {
     },
     /// Any other notification.
     Notification(Notification),
-    /// A request of the server, with the answer to send back.
-    Asked(Bytes),
+    /// A request of the server, for the host to answer.
+    Asked(IncomingRequest),
+    /// The server withdrew a request that the host has not answered; no answer is sent (CAN-05).
+    Withdrawn(RequestId),
+    /// A request of the server that the engine answers itself: the response to send.
+    Replied(Bytes),
     /// Nothing; the text says why, for the log.
     Nothing(&'static str),
+}
+
+/// A request of the server for the host: declared, and with parameters that make sense.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IncomingRequest {
+    /// Its id, for [`ClientConversation::answer`].
+    pub id: RequestId,
+    /// Its method.
+    pub method: &'static str,
+    /// Its parameters; an empty object if there were none.
+    pub params: RawJson,
 }
 
 impl<T: Clone> ClientConversation<T> {
     /// A conversation that has not settled on a revision yet.
     pub fn new(identity: ClientIdentity) -> Self {
-        Self { spoken: identity.clone(), identity, revision: None, opening: false, outgoing: Outgoing::default() }
+        Self {
+            spoken: identity.clone(),
+            identity,
+            revision: None,
+            opening: false,
+            outgoing: Outgoing::default(),
+            incoming: HashSet::new(),
+            log_level: None,
+        }
     }
 
     /// The revision that is spoken from now on.
     pub fn settle(&mut self, revision: Revision) {
         self.spoken = self.identity.at(revision);
         self.revision = Some(revision);
+    }
+
+    /// Declares other capabilities: to servers of the modern era with each request from now on, to others when the conversation
+    /// is opened.
+    pub fn declare(&mut self, capabilities: RawJson) {
+        self.identity.capabilities = capabilities;
+        if let Some(revision) = self.revision {
+            self.spoken = self.identity.at(revision);
+        }
+    }
+
+    /// The capabilities in the words of the revision that is spoken.
+    pub fn capabilities(&self) -> &RawJson {
+        &self.spoken.capabilities
+    }
+
+    /// Asks for log messages of this severity at least, with each request of the modern era (LOG-04).
+    pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
+        self.log_level = level;
     }
 
     /// The revision that is spoken.
@@ -110,7 +170,7 @@ impl<T: Clone> ClientConversation<T> {
 
     /// Makes `server/discover` under a revision that is not settled yet.
     pub fn discover(&mut self, now: Instant, timeout: RequestTimeout, revision: Revision, item: T) -> SentRequest {
-        let meta = self.identity.at(revision).meta(revision, None).unwrap_or_default();
+        let meta = self.identity.at(revision).meta(revision, None, None).unwrap_or_default();
         let params = format!(r#"{{"_meta":{{{meta}}}}}"#);
         self.opening = false;
         self.start(now, timeout, Some(revision), method::DISCOVER, params.as_bytes(), item)
@@ -131,7 +191,7 @@ impl<T: Clone> ClientConversation<T> {
     ) -> Result<SentRequest, RpcError> {
         let revision = self.known(method, Kind::Request)?;
         let id = self.outgoing.start(now, timeout, Sent { revision: Some(revision), method: method.into(), item });
-        let meta = self.spoken.meta(revision, with_progress.then_some(&id));
+        let meta = self.spoken.meta(revision, with_progress.then_some(&id), self.log_level);
         match params::sent(method, revision, params, meta.as_deref()) {
             Ok(params) => Ok(SentRequest {
                 message: envelope::encode_request(&id, method, params.as_deref()),
@@ -181,7 +241,7 @@ impl<T: Clone> ClientConversation<T> {
     pub fn receive(&mut self, now: Instant, message: Message) -> ClientReceived<T> {
         match message {
             Message::Response(response) => self.response(response),
-            Message::Request(request) => self.asked(&request),
+            Message::Request(request) => self.asked(request),
             Message::Notification(notification) if &*notification.method == method::PROGRESS => {
                 let Some(params) = notification.params else {
                     return ClientReceived::Nothing("progress without params");
@@ -191,6 +251,15 @@ impl<T: Clone> ClientConversation<T> {
                 match token.and_then(|token| self.outgoing.progress(now, &token)) {
                     Some(sent) => ClientReceived::Progress { item: sent.item.clone(), params },
                     None => ClientReceived::Nothing("progress of no request in flight"),
+                }
+            }
+            Message::Notification(notification) if &*notification.method == method::CANCELLED => {
+                let of = notification.params.as_ref().and_then(|params| params.parse::<CancelledOf<'_>>().ok());
+                // A subscription that has ended with its answer is cancelled, too (CAN-11).
+                match of.and_then(|of| RequestId::from_json(of.request_id.get())).filter(|id| self.incoming.remove(id))
+                {
+                    Some(id) => ClientReceived::Withdrawn(id),
+                    None => ClientReceived::Nothing("a cancellation of no request of the server"),
                 }
             }
             Message::Notification(notification) => self.notified(notification),
@@ -213,27 +282,66 @@ impl<T: Clone> ClientConversation<T> {
         let Some(sent) = response.id.as_ref().and_then(|id| self.outgoing.finish(id)) else {
             return ClientReceived::Nothing("a response that answers no request in flight");
         };
-        let outcome = response.outcome.and_then(|result| check_result(sent.revision, result));
+        let takes_input = |revision| {
+            Method::find(&sent.method, Kind::Request, Role::Client, revision).is_some_and(|method| method.takes_input)
+        };
+        let outcome = match response.outcome.and_then(|result| check_result(sent.revision, result)) {
+            Ok(Checked::Complete(result)) => Ok(result),
+            Ok(Checked::InputRequired(result)) if sent.revision.is_some_and(takes_input) => {
+                return ClientReceived::InputRequired { item: sent.item, method: sent.method, result };
+            }
+            Ok(Checked::InputRequired(_)) => {
+                Err(NoResult::InvalidResponse(format!("{} cannot ask for input (MRTR-01)", sent.method)))
+            }
+            Err(error) => Err(error),
+        };
         ClientReceived::Answered { item: sent.item, method: sent.method, outcome }
     }
 
-    /// Servers of the modern era ask nothing (RPC-31), and what was not declared is refused. One that is being opened by the
-    /// handshake may ping already (LIFE-05, PING-01).
-    fn asked(&self, request: &Request) -> ClientReceived<T> {
-        match self.revision.or_else(|| self.opening.then_some(Revision::LATEST_LEGACY)) {
-            Some(revision) if revision.era() == Era::Legacy => {
-                match Method::find(&request.method, Kind::Request, Role::Server, revision) {
-                    Some(method) if method.name == method::PING => {
-                        ClientReceived::Asked(envelope::encode_result(&request.id, b"{}"))
-                    }
-                    _ => {
-                        let error = RpcError::method_not_found(&request.method);
-                        ClientReceived::Asked(envelope::encode_error(Some(&request.id), &error))
-                    }
-                }
+    /// Servers of the modern era ask nothing (RPC-31), and an undeclared request is refused. One that is being opened by
+    /// `initialize` may ping already (LIFE-05, PING-01).
+    fn asked(&mut self, request: Request) -> ClientReceived<T> {
+        let Some(revision) = self
+            .revision
+            .or_else(|| self.opening.then_some(Revision::LATEST_LEGACY))
+            .filter(|revision| revision.era() == Era::Legacy)
+        else {
+            return ClientReceived::Nothing("a request on a connection whose server may not ask");
+        };
+        let found = Method::find(&request.method, Kind::Request, Role::Server, revision).map(|method| method.name);
+        let checked = match found {
+            Some(method::PING) => return ClientReceived::Replied(envelope::encode_result(&request.id, b"{}")),
+            Some(name) if self.revision.is_some() => self.admit(name, &request, revision),
+            _ => Err(RpcError::method_not_found(&request.method)),
+        };
+        match checked {
+            Ok(method) => {
+                let params = request.params.unwrap_or_else(RawJson::empty_object);
+                ClientReceived::Asked(IncomingRequest { id: request.id, method, params })
             }
-            _ => ClientReceived::Nothing("a request on a connection whose server may not ask"),
+            Err(error) => ClientReceived::Replied(envelope::encode_error(Some(&request.id), &error)),
         }
+    }
+
+    fn admit(&mut self, name: &'static str, request: &Request, revision: Revision) -> Result<&'static str, RpcError> {
+        let read = |json: &RawJson| json.parse::<Value>().map_err(|error| RpcError::invalid_params(error.to_string()));
+        let params = request.params.as_ref().map_or(Ok(Value::Null), read)?;
+        check_received(name, &params, &read(&self.spoken.capabilities)?, revision)?;
+        if self.incoming.len() >= MAX_INCOMING {
+            return Err(RpcError::busy(&format!("{MAX_INCOMING} requests of the server wait for answers")));
+        }
+        if !self.incoming.insert(request.id.clone()) {
+            return Err(RpcError::invalid_request("A request with this id waits for its answer (RPC-05)"));
+        }
+        Ok(name)
+    }
+
+    /// Makes the response of the host to a request of the server. `None`: the server has withdrawn the request.
+    pub fn answer(&mut self, id: &RequestId, outcome: Result<RawJson, RpcError>) -> Option<Bytes> {
+        self.incoming.remove(id).then(|| match outcome {
+            Ok(result) => envelope::encode_result(id, &one_line(result.as_bytes())),
+            Err(error) => envelope::encode_error(Some(id), &error),
+        })
     }
 
     /// Ends a request that is no longer wanted: what travelled with it, and the notification that tells a peer on a pipe.
@@ -260,6 +368,11 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.pause(now, id);
     }
 
+    /// Stops the clocks of all requests in flight, and gives them for [`Self::resume`].
+    pub fn pause_all(&mut self, now: Instant) -> Vec<RequestId> {
+        self.outgoing.pause_all(now)
+    }
+
     /// Lets the clocks of a request run on.
     pub fn resume(&mut self, now: Instant, id: &RequestId) {
         self.outgoing.resume(now, id);
@@ -275,8 +388,9 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.first_due(now).map(|(id, sent, over)| (id, &*sent.method, over))
     }
 
-    /// Ends every request in flight.
+    /// Ends every request in flight, in both directions.
     pub fn drain(&mut self) -> Vec<T> {
+        self.incoming.clear();
         self.outgoing.drain().into_iter().map(|(_, sent)| sent.item).collect()
     }
 
@@ -286,8 +400,14 @@ impl<T: Clone> ClientConversation<T> {
     }
 }
 
+/// A result by its type.
+enum Checked {
+    Complete(RawJson),
+    InputRequired(RawJson),
+}
+
 /// RPC-21: a result type that nobody negotiated is an invalid result; RPC-20: none means complete.
-fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, NoResult> {
+fn check_result(revision: Option<Revision>, result: RawJson) -> Result<Checked, NoResult> {
     #[derive(Deserialize)]
     struct Typed<'a> {
         #[serde(borrow, default, rename = "resultType")]
@@ -299,12 +419,14 @@ fn check_result(revision: Option<Revision>, result: RawJson) -> Result<RawJson, 
         _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
     match typed.result_type.map(RawValue::get) {
-        Some(kind)
-            if revision.is_some_and(|revision| revision.supports(Feature::ResultType)) && kind != "\"complete\"" =>
-        {
-            Err(NoResult::InvalidResponse(format!("the result has the type {kind}, which this client did not ask for")))
-        }
-        _ => Ok(result),
+        Some(kind) if revision.is_some_and(|revision| revision.supports(Feature::ResultType)) => match kind {
+            "\"complete\"" => Ok(Checked::Complete(result)),
+            "\"input_required\"" => Ok(Checked::InputRequired(result)),
+            _ => Err(NoResult::InvalidResponse(format!(
+                "the result has the type {kind}, which this client did not ask for"
+            ))),
+        },
+        _ => Ok(Checked::Complete(result)),
     }
 }
 
@@ -322,6 +444,12 @@ fn subscription_of(params: &RawJson) -> Option<RequestId> {
 struct ProgressOf<'a> {
     #[serde(borrow, rename = "progressToken")]
     progress_token: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct CancelledOf<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request_id: &'a RawValue,
 }
 
 #[cfg(test)]
@@ -488,14 +616,101 @@ mod tests {
         let ping = message(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
         let sampling = message(json!({"jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage", "params": {}}));
         let mut legacy = conversation(Revision::V2025_03_26);
-        let ClientReceived::Asked(answer) = legacy.receive(Instant::now(), ping.clone()) else { panic!() };
+        let ClientReceived::Replied(answer) = legacy.receive(Instant::now(), ping.clone()) else { panic!() };
         assert_eq!(&answer[..], br#"{"jsonrpc":"2.0","id":"p","result":{}}"#);
-        let ClientReceived::Asked(answer) = legacy.receive(Instant::now(), sampling) else { panic!() };
+        let ClientReceived::Replied(answer) = legacy.receive(Instant::now(), sampling) else { panic!() };
         assert_eq!(serde_json::from_slice::<Value>(&answer).unwrap()["error"]["code"], -32601);
         assert!(matches!(
             conversation(Revision::V2026_07_28).receive(Instant::now(), ping),
             ClientReceived::Nothing(_)
         ));
+    }
+
+    fn declaring(revision: Revision, capabilities: Value) -> ClientConversation<&'static str> {
+        let mut conversation = conversation(revision);
+        conversation.declare(RawJson::from_value(&capabilities).unwrap());
+        conversation
+    }
+
+    fn replied(received: ClientReceived<&'static str>) -> Value {
+        let ClientReceived::Replied(answer) = received else { panic!("{received:?}") };
+        serde_json::from_slice(&answer).unwrap()
+    }
+
+    #[test]
+    fn eli_01_a_declared_request_is_the_hosts_to_answer_once() {
+        let ask = json!({"jsonrpc": "2.0", "id": "r", "method": "roots/list"});
+        let mut conversation = declaring(Revision::V2025_06_18, json!({"roots": {}}));
+        let ClientReceived::Asked(request) = conversation.receive(Instant::now(), message(ask.clone())) else {
+            panic!()
+        };
+        assert_eq!((request.method, request.params), (method::ROOTS_LIST, RawJson::empty_object()));
+        let twice = replied(conversation.receive(Instant::now(), message(ask)));
+        assert_eq!(twice["error"]["code"], -32600, "the same id twice");
+        let result = RawJson::from_text("{\n\"roots\":[]}".into()).unwrap();
+        let answer = conversation.answer(&request.id, Ok(result.clone())).unwrap();
+        assert_eq!(&answer[..], br#"{"jsonrpc":"2.0","id":"r","result":{ "roots":[]}}"#, "STD-01");
+        assert_eq!(conversation.answer(&request.id, Ok(result)), None);
+    }
+
+    #[test]
+    fn can_05_a_withdrawn_request_is_not_answered() {
+        let mut conversation = declaring(Revision::V2025_11_25, json!({"roots": {}}));
+        let cancelled = |id: Value| {
+            message(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
+        };
+        let ask = message(json!({"jsonrpc": "2.0", "id": 7, "method": "roots/list"}));
+        assert!(matches!(conversation.receive(Instant::now(), ask), ClientReceived::Asked(_)));
+        assert!(matches!(conversation.receive(Instant::now(), cancelled(json!(8))), ClientReceived::Nothing(_)));
+        assert!(matches!(conversation.receive(Instant::now(), cancelled(json!(7))), ClientReceived::Withdrawn(_)));
+        assert_eq!(conversation.answer(&RequestId::Integer(7), Ok(RawJson::empty_object())), None);
+    }
+
+    #[test]
+    fn requests_of_a_server_that_wait_are_bounded() {
+        let mut conversation = declaring(Revision::V2025_11_25, json!({"roots": {}}));
+        let ask = |id: usize| message(json!({"jsonrpc": "2.0", "id": id, "method": "roots/list"}));
+        for id in 0..MAX_INCOMING {
+            assert!(matches!(conversation.receive(Instant::now(), ask(id)), ClientReceived::Asked(_)));
+        }
+        let refused = replied(conversation.receive(Instant::now(), ask(MAX_INCOMING)));
+        assert_eq!(refused["error"]["data"]["reason"], "busy");
+        conversation.drain();
+        assert!(matches!(conversation.receive(Instant::now(), ask(0)), ClientReceived::Asked(_)));
+    }
+
+    #[test]
+    fn only_three_methods_are_answered_by_requests_for_input() {
+        for (method, takes_input) in
+            [("tools/call", true), ("prompts/get", true), ("resources/read", true), ("tools/list", false)]
+        {
+            let mut conversation = conversation(Revision::V2026_07_28);
+            let now = Instant::now();
+            let sent = conversation.request(now, PATIENCE, method, None, false, "x").unwrap();
+            let result = json!({"resultType": "input_required", "requestState": "s"});
+            match conversation.receive(now, message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}))) {
+                ClientReceived::InputRequired { .. } => assert!(takes_input, "{method}"),
+                ClientReceived::Answered { outcome: Err(NoResult::InvalidResponse(_)), .. } => {
+                    assert!(!takes_input, "{method}");
+                }
+                other => panic!("{method}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn eli_02_smp_02_root_02_capabilities_and_the_log_level_are_in_each_modern_request() {
+        let mut conversation = conversation(Revision::V2026_07_28);
+        let meta = |conversation: &mut ClientConversation<&'static str>| {
+            let sent = conversation.request(Instant::now(), PATIENCE, "tools/list", None, true, "x").unwrap();
+            serde_json::from_slice::<Value>(&sent.message).unwrap()["params"]["_meta"].clone()
+        };
+        assert_eq!(meta(&mut conversation).get(meta::LOG_LEVEL), None);
+        conversation.declare(RawJson::from_value(&json!({"sampling": {}})).unwrap());
+        conversation.set_log_level(Some(LoggingLevel::Warning));
+        let meta = meta(&mut conversation);
+        assert_eq!(meta[meta::CLIENT_CAPABILITIES], json!({"sampling": {}}));
+        assert_eq!(meta[meta::LOG_LEVEL], "warning");
     }
 
     #[test]

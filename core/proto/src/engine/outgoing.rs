@@ -103,6 +103,15 @@ impl<T> Outgoing<T> {
         pending.paused.get_or_insert(Paused { since: now, times: 0 }).times += 1;
     }
 
+    /// Stops the clocks of all requests, and gives them for [`Self::resume`].
+    pub fn pause_all(&mut self, now: Instant) -> Vec<RequestId> {
+        let ids: Vec<_> = self.pending.keys().copied().map(RequestId::Integer).collect();
+        for id in &ids {
+            self.pause(now, id);
+        }
+        ids
+    }
+
     /// Lets the clocks of a request run on: its timeout starts anew, and its hard cap comes later by the pause.
     pub fn resume(&mut self, now: Instant, id: &RequestId) {
         let RequestId::Integer(id) = id else { return };

@@ -4,6 +4,7 @@ use super::outgoing::one_line;
 use crate::protocol::{
     Era, RawJson, RequestId, Revision, RpcError,
     meta::{self, CommonParams},
+    model::LoggingLevel,
     project,
 };
 use indexmap::IndexMap;
@@ -35,7 +36,12 @@ impl ClientIdentity {
     }
 
     /// The members of the `_meta` of a request: in the modern era who asks, too (DISC-06..08).
-    pub(super) fn meta(&self, revision: Revision, token: Option<&RequestId>) -> Option<String> {
+    pub(super) fn meta(
+        &self,
+        revision: Revision,
+        token: Option<&RequestId>,
+        level: Option<LoggingLevel>,
+    ) -> Option<String> {
         let token = token.map(|token| format!(r#""{}":{token}"#, meta::PROGRESS_TOKEN));
         if revision.era() == Era::Legacy {
             return token;
@@ -43,7 +49,8 @@ impl ClientIdentity {
         let (info, capabilities) = (text_of(&self.info), text_of(&self.capabilities));
         let (version, client, can) = (meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES);
         let token = token.map(|token| format!(",{token}")).unwrap_or_default();
-        Some(format!(r#""{version}":"{revision}","{client}":{info},"{can}":{capabilities}{token}"#))
+        let level = level.map(|level| format!(r#","{}":"{level}""#, meta::LOG_LEVEL)).unwrap_or_default();
+        Some(format!(r#""{version}":"{revision}","{client}":{info},"{can}":{capabilities}{level}{token}"#))
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     method::{self, Method, Role},
     model::*,
 };
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// An operation: a request that a program makes by a call.
@@ -278,6 +279,74 @@ pub static HANDLER: &[Operation] = &[
     },
 ];
 
+/// An operation of a host: a request that a server makes of its client, answered by a handler of the program.
+#[derive(Debug)]
+pub struct HostOperation {
+    /// The request, with its parameters and its result.
+    pub operation: Operation,
+    /// The capability that a handler for it declares, as a path in the client's capabilities.
+    pub capability: &'static [&'static str],
+}
+
+/// The operations of a host: what servers ask of a client, and what its handlers answer.
+pub static HOST: &[HostOperation] = &[
+    HostOperation {
+        operation: Operation {
+            name: "elicit",
+            doc: &[" A server asks the user to fill in a form."],
+            params: Params::Of(ElicitFormParams::TYPE),
+            ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
+        },
+        capability: &["elicitation", "form"],
+    },
+    HostOperation {
+        operation: Operation {
+            name: "elicit_url",
+            doc: &[" A server asks the user to open a page; nobody may open it without the user's consent."],
+            params: Params::Of(ElicitUrlParams::TYPE),
+            ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
+        },
+        capability: &["elicitation", "url"],
+    },
+    HostOperation {
+        operation: Operation {
+            name: "sample",
+            doc: &[" A server asks the model to continue a conversation."],
+            params: Params::Of(CreateMessageParams::TYPE),
+            ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
+        },
+        capability: &["sampling"],
+    },
+    HostOperation {
+        operation: Operation {
+            name: "sample_with_tools",
+            doc: &[" A server asks the model to continue a conversation in which it may use tools."],
+            params: Params::Of(CreateMessageParams::TYPE),
+            ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
+        },
+        capability: &["sampling", "tools"],
+    },
+];
+
+impl HostOperation {
+    /// The operation of that name in Rust.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        HOST.iter().find(|host| host.operation.name == name)
+    }
+
+    /// The names of the operations that can answer a request, the best first.
+    pub fn answering(method: &str, params: &Value) -> &'static [&'static str] {
+        let has = |member: &str| params.get(member).is_some();
+        match method {
+            method::ELICITATION_CREATE if params.get("mode").is_some_and(|mode| mode == "url") => &["elicit_url"],
+            method::ELICITATION_CREATE => &["elicit"],
+            method::SAMPLING_CREATE_MESSAGE if has("tools") || has("toolChoice") => &["sample_with_tools"],
+            method::SAMPLING_CREATE_MESSAGE => &["sample", "sample_with_tools"],
+            _ => &[],
+        }
+    }
+}
+
 const MESSAGE: Field = Field {
     name: "message",
     json: "message",
@@ -335,6 +404,21 @@ mod tests {
             assert!(operation.since().is_some(), "{}", operation.name);
             assert_eq!(operation.item.is_some(), operation.list_member().is_some(), "{}", operation.name);
             assert!(!operation.doc.is_empty(), "{}", operation.name);
+        }
+    }
+
+    #[test]
+    fn every_request_for_input_has_the_operation_of_its_capability() {
+        for host in HOST {
+            assert!(method::INPUT_REQUESTS.contains(&host.operation.method), "{}", host.operation.name);
+            let params = match host.capability {
+                [_, "url"] => serde_json::json!({"mode": "url"}),
+                [_, "tools"] => serde_json::json!({"tools": []}),
+                _ => Value::Null,
+            };
+            let answering = HostOperation::answering(host.operation.method, &params);
+            assert_eq!(answering.first(), Some(&host.operation.name));
+            assert_eq!(HostOperation::named(answering[0]).unwrap().capability, host.capability);
         }
     }
 

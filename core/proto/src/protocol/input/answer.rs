@@ -19,6 +19,43 @@ pub enum AnswerError {
     Mismatch(Invalid),
 }
 
+/// Completes the answer of a host to a request for input, whose parameters were these, and checks it: fields of a form that were
+/// not filled in get their defaults (ELI-10), and content is only there where a form was accepted.
+///
+/// # Errors
+///
+/// As for [`check_answer`].
+pub fn complete_answer(method: &str, params: &Value, mut answer: Value) -> Result<Value, AnswerError> {
+    if method == method::ELICITATION_CREATE {
+        complete_content(params, &mut answer);
+    }
+    check_answer(method, params, &answer).map(|()| answer)
+}
+
+fn complete_content(params: &Value, answer: &mut Value) {
+    let Some(answer) = answer.as_object_mut() else { return };
+    let schema = params.get("requestedSchema");
+    let (Some(schema), Some("accept")) = (schema, answer.get("action").and_then(Value::as_str)) else {
+        answer.shift_remove("content");
+        return;
+    };
+    let content = answer.entry("content").or_insert(Value::Null);
+    if content.is_null() {
+        *content = json!({});
+    }
+    let (Some(content), Some(fields)) = (content.as_object_mut(), schema.get("properties").and_then(Value::as_object))
+    else {
+        return;
+    };
+    for (name, field) in fields {
+        if let Some(default) = field.get("default")
+            && !content.contains_key(name)
+        {
+            content.insert(name.clone(), default.clone());
+        }
+    }
+}
+
 /// Checks the answer to a request for input, whose parameters were these.
 ///
 /// # Errors
@@ -80,6 +117,23 @@ mod tests {
         for action in ["decline", "cancel"] {
             assert_eq!(ask(json!({"action": action, "content": {"n": "x"}})), "");
         }
+    }
+
+    #[test]
+    fn eli_10_defaults_fill_the_fields_that_were_left_out() {
+        let fields = json!({"a": {"type": "string", "default": "x"}, "b": {"type": "integer", "default": 3}, "c": {"type": "string"}});
+        let params = json!({"message": "m", "requestedSchema": {"type": "object", "properties": fields}});
+        let complete = |answer| complete_answer(method::ELICITATION_CREATE, &params, answer);
+        assert_eq!(complete(json!({"action": "accept"})).unwrap()["content"], json!({"a": "x", "b": 3}));
+        let given = json!({"action": "accept", "content": {"b": 4, "c": "z"}});
+        assert_eq!(complete(given).unwrap()["content"], json!({"b": 4, "c": "z", "a": "x"}));
+        let declined = json!({"action": "decline", "content": {"b": 4}});
+        assert_eq!(complete(declined).unwrap(), json!({"action": "decline"}));
+        let wrong = json!({"action": "accept", "content": {"b": "four"}});
+        assert!(matches!(complete(wrong), Err(AnswerError::Mismatch(_))), "ELI-11");
+        let url = json!({"mode": "url", "message": "m", "url": "https://a.b/"});
+        let answer = json!({"action": "accept", "content": {"secret": 1}});
+        assert_eq!(complete_answer(method::ELICITATION_CREATE, &url, answer).unwrap(), json!({"action": "accept"}));
     }
 
     #[test]

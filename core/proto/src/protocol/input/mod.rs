@@ -5,11 +5,13 @@ mod answer;
 mod capability;
 mod form;
 mod messages;
+mod received;
 
-pub use answer::{AnswerError, check_answer};
+pub use answer::{AnswerError, check_answer, complete_answer};
 pub use capability::check_capability;
 pub use form::Form;
 pub use messages::check_messages;
+pub use received::check_received;
 
 use super::{
     Revision, method,

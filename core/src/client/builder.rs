@@ -1,0 +1,132 @@
+//! The builder of a client with handlers.
+
+use super::{
+    client::Client,
+    error::ClientError,
+    handler_error::HandlerError,
+    handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest},
+    options::ClientOptions,
+};
+use crate::protocol::model::{CreateMessageResult, ElicitResult, LogMessage, Root, Task};
+use std::future::Future;
+
+/// A client before it connects: its options, and its handlers for what servers ask and report.
+///
+/// ```no_run
+/// use trunkline::{
+///     Client,
+///     client::{ElicitRequest, HandlerError},
+///     protocol::model::{ElicitResult, Root},
+/// };
+///
+/// # async fn run() -> Result<(), trunkline::ClientError> {
+/// let client = Client::builder()
+///     .on_elicit(async |request: ElicitRequest| {
+///         println!("{}", request.message);
+///         Ok::<_, HandlerError>(ElicitResult::decline())
+///     })
+///     .roots([Root::new("file:///work")])
+///     .connect("http://localhost:8000/mcp")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+#[must_use]
+pub struct ClientBuilder {
+    options: ClientOptions,
+    handlers: ClientHandlers,
+    roots: Option<Vec<Root>>,
+    listen: bool,
+}
+
+impl Client {
+    /// A client with handlers.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+}
+
+impl ClientBuilder {
+    /// Sets the options. The handlers of the builder take the place of theirs.
+    pub fn options(self, options: ClientOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// As [`ClientHandlers::on_elicit`].
+    pub fn on_elicit<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.with(|handlers| handlers.on_elicit(handler))
+    }
+
+    /// As [`ClientHandlers::on_elicit_url`].
+    pub fn on_elicit_url<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitUrlRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.with(|handlers| handlers.on_elicit_url(handler))
+    }
+
+    /// As [`ClientHandlers::on_sample`].
+    pub fn on_sample<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.with(|handlers| handlers.on_sample(handler))
+    }
+
+    /// As [`ClientHandlers::on_sample_with_tools`].
+    pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.with(|handlers| handlers.on_sample_with_tools(handler))
+    }
+
+    /// The directories and files that servers may work in; connecting fails if one is no `file://` URI.
+    pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
+        Self { roots: Some(roots.into_iter().collect()), ..self }
+    }
+
+    /// As [`ClientHandlers::on_log`].
+    pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
+        self.with(|handlers| handlers.on_log(handler))
+    }
+
+    /// As [`ClientHandlers::on_list_changed`]; servers of the modern era are asked for these notifications.
+    pub fn on_list_changed(self, handler: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        Self { listen: true, ..self.with(|handlers| handlers.on_list_changed(handler)) }
+    }
+
+    /// As [`ClientHandlers::on_task_status`].
+    pub fn on_task_status(self, handler: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        self.with(|handlers| handlers.on_task_status(handler))
+    }
+
+    fn with(self, register: impl FnOnce(ClientHandlers) -> ClientHandlers) -> Self {
+        Self { handlers: register(self.handlers), ..self }
+    }
+
+    /// The options with the handlers.
+    ///
+    /// # Errors
+    /// As for [`ClientHandlers::roots`].
+    pub fn into_options(self) -> Result<ClientOptions, ClientError> {
+        let handlers = match self.roots {
+            Some(roots) => self.handlers.roots(roots)?,
+            None => self.handlers,
+        };
+        let listen = self.listen || self.options.listen;
+        Ok(self.options.with_handlers(handlers).with_listen(listen))
+    }
+}

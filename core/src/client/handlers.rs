@@ -1,0 +1,293 @@
+//! The host's side of a client: the handlers for what servers ask and report.
+
+use super::{error::ClientError, handler_error::HandlerError};
+use crate::{
+    protocol::{
+        RawJson, RpcError, method,
+        model::{
+            ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult,
+            ElicitUrlParams, Implementation, LogMessage, Root, Task as TaskOfServer,
+        },
+        operation::HostOperation,
+        uri,
+    },
+    runtime::Task,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
+
+/// The handlers of a program for what servers ask of its client and report to it. The capabilities that a client declares follow
+/// from them.
+///
+/// ```
+/// use trunkline::{
+///     client::{ClientHandlers, ElicitRequest, HandlerError},
+///     protocol::model::{ElicitResult, Root},
+/// };
+///
+/// let handlers = ClientHandlers::default()
+///     .on_elicit(async |request: ElicitRequest| {
+///         println!("{}", request.message);
+///         Ok::<_, HandlerError>(ElicitResult::decline())
+///     })
+///     .on_log(|message| eprintln!("{}: {}", message.level, message.data))
+///     .roots([Root::new("file:///work")])?;
+/// # Ok::<(), trunkline::ClientError>(())
+/// ```
+#[derive(Clone, Default)]
+#[must_use]
+pub struct ClientHandlers {
+    answering: BTreeMap<&'static str, RequestHandler>,
+    roots: Option<Vec<Root>>,
+    notified: Vec<NotificationHandler>,
+}
+
+/// A request of a server, for a handler.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerRequest<P> {
+    /// The parameters.
+    pub params: P,
+    /// The name and version of the server that asks, if it gave them (ELI-22).
+    pub server: Option<Implementation>,
+}
+
+/// A form for the user to fill in.
+pub type ElicitRequest = ServerRequest<ElicitFormParams>;
+/// A page for the user to open. Nobody may fetch or open it without the user's consent (ELI-19).
+pub type ElicitUrlRequest = ServerRequest<ElicitUrlParams>;
+/// A conversation for the model to continue.
+pub type SampleRequest = ServerRequest<CreateMessageParams>;
+
+/// Answers one kind of request, as JSON.
+pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> Task<Result<RawJson, RpcError>> + Send + Sync>;
+
+type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
+
+impl ClientHandlers {
+    /// Lets servers ask the user to fill in forms. Fields that the answer leaves out get their defaults; content that does not
+    /// match the form is not sent.
+    pub fn on_elicit<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("elicit", typed(handler))
+    }
+
+    /// Lets servers ask the user to open pages (2025-11-25 and later).
+    pub fn on_elicit_url<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitUrlRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("elicit_url", typed(handler))
+    }
+
+    /// Lets servers ask the model to continue a conversation.
+    pub fn on_sample<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("sample", typed(handler))
+    }
+
+    /// Lets servers ask the model to continue a conversation in which it may use tools (2025-11-25 and later), and one without.
+    pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("sample_with_tools", typed(handler))
+    }
+
+    /// The directories and files that servers may work in.
+    ///
+    /// # Errors
+    /// A URI that does not begin with `file://`, or that climbs with `..` (ROOT-05).
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Result<Self, ClientError> {
+        let roots: Vec<_> = roots.into_iter().collect();
+        check_roots(&roots)?;
+        self.roots = Some(roots);
+        Ok(self)
+    }
+
+    /// Takes the log messages of servers. Must not block.
+    pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, params| {
+            if method == method::LOG_MESSAGE
+                && let Some(message) = read_notification(method, params)
+            {
+                handler(message);
+            }
+        })
+    }
+
+    /// Takes the notification that a list of the server has changed: the method of the list, such as `tools/list`. Must not block.
+    pub fn on_list_changed(self, handler: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, _| match method {
+            method::TOOLS_LIST_CHANGED => handler(method::TOOLS_LIST),
+            method::RESOURCES_LIST_CHANGED => handler(method::RESOURCES_LIST),
+            method::PROMPTS_LIST_CHANGED => handler(method::PROMPTS_LIST),
+            _ => {}
+        })
+    }
+
+    /// Takes the states of tasks that servers report by themselves. Must not block.
+    pub fn on_task_status(self, handler: impl Fn(TaskOfServer) + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, params| {
+            if matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED)
+                && let Some(task) = read_notification(method, params)
+            {
+                handler(task);
+            }
+        })
+    }
+
+    fn on_notification(mut self, handler: impl Fn(&str, Option<&RawJson>) + Send + Sync + 'static) -> Self {
+        self.notified.push(Arc::new(handler));
+        self
+    }
+
+    /// Answers the requests of one operation of [`HOST`](crate::protocol::operation::HOST), by its name.
+    #[doc(hidden)]
+    pub fn answer(mut self, operation: &'static str, handler: RequestHandler) -> Self {
+        self.answering.insert(operation, handler);
+        self
+    }
+
+    /// The roots, if there are any to list.
+    pub(super) fn listed_roots(&self) -> Option<&[Root]> {
+        self.roots.as_deref()
+    }
+
+    /// The handler of a request.
+    pub(super) fn handler_of(&self, method: &str, params: &Value) -> Option<RequestHandler> {
+        HostOperation::answering(method, params).iter().find_map(|name| self.answering.get(name)).cloned()
+    }
+
+    /// Hands a notification to those who take it.
+    pub(super) fn notify(&self, method: &str, params: Option<&RawJson>) {
+        for handler in &self.notified {
+            handler(method, params);
+        }
+    }
+
+    /// The given capabilities, with those of the handlers.
+    pub(super) fn capabilities(&self, given: &ClientCapabilities) -> Value {
+        let mut capabilities = serde_json::to_value(given).unwrap_or_default();
+        for host in self.answering.keys().filter_map(|name| HostOperation::named(name)) {
+            declare(&mut capabilities, host.capability);
+        }
+        if self.roots.is_some() {
+            declare(&mut capabilities, &["roots"]);
+            capabilities["roots"]["listChanged"] = json!(true);
+        }
+        capabilities
+    }
+}
+
+impl fmt::Debug for ClientHandlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.answering.keys().collect();
+        f.debug_struct("ClientHandlers").field("answering", &names).field("roots", &self.roots).finish_non_exhaustive()
+    }
+}
+
+impl<P> Deref for ServerRequest<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        &self.params
+    }
+}
+
+fn declare(capabilities: &mut Value, path: &[&str]) {
+    let mut at = capabilities;
+    for name in path {
+        if !at.is_object() {
+            *at = json!({});
+        }
+        at = &mut at[*name];
+    }
+    if !at.is_object() {
+        *at = Value::Object(Map::new());
+    }
+}
+
+fn typed<P, T, F, R, E>(handler: F) -> RequestHandler
+where
+    P: DeserializeOwned,
+    T: Serialize,
+    F: Fn(ServerRequest<P>) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<T, E>> + Send + 'static,
+    E: Into<HandlerError>,
+{
+    Arc::new(move |request: ServerRequest<RawJson>| {
+        let answer = request.params.read().map(|params| handler(ServerRequest { params, server: request.server }));
+        Box::pin(async move {
+            let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
+            let result = answer.await.map_err(|error| error.into().into_rpc())?;
+            RawJson::from_value(&result).map_err(|error| {
+                tracing::error!(target: "trunkline", "the answer of a handler cannot be JSON: {error}");
+                RpcError::internal()
+            })
+        })
+    })
+}
+
+fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>) -> Option<T> {
+    let read = params.map_or_else(|| Err("there are no params".to_owned()), RawJson::read);
+    read.inspect_err(|problem| tracing::warn!(target: "trunkline", "{method} of the server makes no sense: {problem}"))
+        .ok()
+}
+
+fn check_roots(roots: &[Root]) -> Result<(), ClientError> {
+    for (index, root) in roots.iter().enumerate() {
+        let invalid = |problem: String| ClientError::Invalid(format!("roots/{index}/uri: {problem}"));
+        if !root.uri.starts_with("file://") {
+            return Err(invalid(format!("{:?} must begin with \"file://\"", root.uri)));
+        }
+        uri::check(&root.uri).and_then(|()| uri::check_traversal(&root.uri)).map_err(|e| invalid(e.to_string()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared(handlers: &ClientHandlers) -> Value {
+        handlers.capabilities(&ClientCapabilities::default())
+    }
+
+    #[test]
+    fn eli_03_smp_03_capabilities_follow_from_handlers() {
+        let none = ClientHandlers::default();
+        assert_eq!(declared(&none), json!({}));
+        let form = none.clone().on_elicit(async |_| Ok::<_, HandlerError>(ElicitResult::cancel()));
+        assert_eq!(declared(&form), json!({"elicitation": {"form": {}}}));
+        let both = form.on_elicit_url(async |_| Ok::<_, HandlerError>(ElicitResult::cancel()));
+        assert_eq!(declared(&both), json!({"elicitation": {"form": {}, "url": {}}}));
+        let plain = none.clone().on_sample(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
+        assert_eq!(declared(&plain), json!({"sampling": {}}));
+        let tools = none.clone().on_sample_with_tools(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
+        assert_eq!(declared(&tools), json!({"sampling": {"tools": {}}}));
+        assert_eq!(declared(&none.roots([]).unwrap()), json!({"roots": {"listChanged": true}}));
+    }
+
+    #[test]
+    fn root_05_roots_are_files_that_do_not_climb() {
+        for uri in ["https://a.b/", "/work", "file:/work", "file:///a/../b", "file:///a%2f%2e%2e", "file:///a b"] {
+            let error = ClientHandlers::default().roots([Root::new("file:///a"), Root::new(uri)]).unwrap_err();
+            assert!(error.to_string().starts_with("roots/1/uri: "), "{uri}: {error}");
+        }
+        assert!(ClientHandlers::default().roots([Root::new("file:///C:/work")]).is_ok());
+    }
+}

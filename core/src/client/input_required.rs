@@ -1,0 +1,98 @@
+//! Requests for input in the place of a result (2026-07-28), and the answers to them.
+
+use super::error::ClientError;
+use crate::protocol::RawJson;
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// The most requests of one round.
+const MAX_REQUESTS: usize = 64;
+
+/// The input that a server needs before it has a result. [`InputRequired::answer`] makes the next round of it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct InputRequired {
+    /// The requests by their keys. None: the call is to be made again as it is.
+    pub requests: IndexMap<String, InputRequest>,
+    /// The state of the server, a JSON string that only it can read (MRTR-16).
+    state: Option<RawJson>,
+}
+
+/// One request for input.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct InputRequest {
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// The parameters; an empty object if there were none.
+    pub params: RawJson,
+}
+
+/// The answers of one round, for [`RequestOptions::with_input_responses`](super::RequestOptions::with_input_responses).
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputResponses {
+    responses: IndexMap<String, RawJson>,
+    state: Option<RawJson>,
+}
+
+impl InputRequired {
+    /// Reads the result of a server.
+    pub(super) fn read(result: &RawJson) -> Result<Self, ClientError> {
+        #[derive(Deserialize)]
+        struct Result_<'a> {
+            #[serde(borrow, default, rename = "inputRequests")]
+            requests: Option<IndexMap<String, Request<'a>>>,
+            #[serde(borrow, default, rename = "requestState")]
+            state: Option<&'a RawValue>,
+        }
+        #[derive(Deserialize)]
+        struct Request<'a> {
+            method: String,
+            #[serde(borrow, default)]
+            params: Option<&'a RawValue>,
+        }
+        let invalid = |problem: &str| ClientError::InvalidResponse(format!("input_required: {problem}"));
+        let read: Result_<'_> = result.read().map_err(|problem| invalid(&problem))?;
+        if read.requests.is_none() && read.state.is_none() {
+            return Err(invalid("there are neither inputRequests nor a requestState"));
+        }
+        if read.state.is_some_and(|state| !state.get().starts_with('"')) {
+            return Err(invalid("requestState must be a string"));
+        }
+        let requests = read.requests.unwrap_or_default();
+        if requests.len() > MAX_REQUESTS {
+            return Err(invalid(&format!("{} requests; {MAX_REQUESTS} are the most", requests.len())));
+        }
+        let slice = |raw| RawJson::slice_of(result.buffer(), raw);
+        let request = |Request { method, params }| InputRequest {
+            method,
+            params: params.map_or_else(RawJson::empty_object, slice),
+        };
+        let requests = requests.into_iter().map(|(key, given)| (key, request(given))).collect();
+        Ok(Self { requests, state: read.state.map(slice) })
+    }
+
+    /// The answers to the requests, by their keys, with the state of the server.
+    pub fn answer<K: Into<String>>(self, responses: impl IntoIterator<Item = (K, RawJson)>) -> InputResponses {
+        let responses = responses.into_iter().map(|(key, response)| (key.into(), response)).collect();
+        InputResponses { responses, state: self.state }
+    }
+}
+
+impl InputResponses {
+    /// The parameters of the next round: the original ones, with the answers and the state as it came (MRTR-15, MRTR-17).
+    pub(super) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, ClientError> {
+        let invalid = |error: serde_json::Error| ClientError::Invalid(error.to_string());
+        let mut members: IndexMap<String, &RawValue> =
+            params.map_or(Ok(IndexMap::new()), RawJson::parse).map_err(invalid)?;
+        let responses = to_raw_value(&self.responses).map_err(invalid)?;
+        if !self.responses.is_empty() {
+            members.insert("inputResponses".to_owned(), &responses);
+        }
+        if let Some(state) = &self.state {
+            members.insert("requestState".to_owned(), state.parse().map_err(invalid)?);
+        }
+        RawJson::from_value(&members).map_err(invalid)
+    }
+}
