@@ -1906,6 +1906,27 @@ enum trunkline_result trunkline_client_options_set_max_timeout_ms(struct trunkli
                                                                   uint64_t max_timeout_ms);
 
 /**
+ * Sets the longest time of a handler that answers a request of the server, for example while the
+ * user fills in a form. The time of the call that the request belongs to stands still meanwhile.
+ * In milliseconds. Default 600000.
+ */
+enum trunkline_result trunkline_client_options_set_input_timeout_ms(struct trunkline_client_options *options,
+                                                                    uint64_t input_timeout_ms);
+
+/**
+ * Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
+ */
+enum trunkline_result trunkline_client_options_set_max_input_rounds(struct trunkline_client_options *options,
+                                                                    uint64_t max_input_rounds);
+
+/**
+ * Sets the least severe log messages that servers are asked for; without it, their default.
+ * JSON.
+ */
+enum trunkline_result trunkline_client_options_set_log_level(struct trunkline_client_options *options,
+                                                             struct trunkline_str log_level);
+
+/**
  * Sets the longest time of opening the conversation, all attempts together. In milliseconds.
  * Default 30000.
  */

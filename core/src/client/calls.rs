@@ -64,7 +64,8 @@ impl Client {
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Sent(id)))));
         }
         let flight = InFlight(Arc::new(Mutex::new(Flight::Cancelled)));
-        let given = options.input_responses.as_ref().map(|responses| responses.with_params(params)).transpose()?;
+        let given = options.input_responses.as_ref().map(|responses| responses.with_params(params)).transpose();
+        let given = given.map_err(|error| ClientError::Invalid(error.to_string()))?;
         let (params, options) = (given.or_else(|| params.cloned()), options.clone());
         let call =
             RepeatedCall { method: method.to_owned(), params: params.clone(), options: options.clone(), with_progress };

@@ -1,10 +1,13 @@
 //! A connection to a server, as programs hold it.
 
-use super::{error::ClientError, inner::Inner, server_description::ServerDescription};
-use crate::protocol::{
-    Revision,
-    model::{Implementation, ServerCapabilities},
+use super::{
+    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::Inner, server_description::ServerDescription,
 };
+use crate::protocol::{
+    Era, Revision, method,
+    model::{Implementation, Root, ServerCapabilities},
+};
+use serde_json::Value;
 use std::{
     sync::{Arc, OnceLock, atomic::Ordering},
     time::Duration,
@@ -83,4 +86,52 @@ impl Client {
     pub async fn close(&self) {
         self.close_within(self.inner.options.close_patience).await;
     }
+}
+
+impl Client {
+    /// The handlers as they are now.
+    pub fn handlers(&self) -> ClientHandlers {
+        self.inner.host.handlers()
+    }
+
+    /// Takes other handlers. Servers of the modern era see the capabilities that follow from them with the next request.
+    ///
+    /// # Errors
+    /// In the legacy era, if they need a capability that was not declared when the connection was opened.
+    pub fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
+        let host = &self.inner.host;
+        let needed = host.needed(&handlers);
+        let mut conversation = self.inner.conversation.lock();
+        if conversation.revision().is_some_and(|revision| revision.era() == Era::Modern) {
+            conversation.declare(as_raw(&needed));
+        } else if let Some(missing) = missing(&needed, &self.inner.capabilities.parse().unwrap_or_default()) {
+            let text = format!(
+                "The capability {missing} was not declared when the connection was opened, and this server's revision takes \
+                 no others: register the handler before connecting"
+            );
+            return Err(ClientError::Invalid(text));
+        }
+        host.set_handlers(handlers);
+        Ok(())
+    }
+
+    /// Changes the roots. Servers of the legacy era are notified (ROOT-03); others see the new ones when they ask.
+    ///
+    /// # Errors
+    /// As for [`ClientHandlers::roots`] and [`Client::set_handlers`].
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
+        self.set_handlers(self.handlers().roots(roots)?)?;
+        if self.revision().era() == Era::Legacy {
+            self.notify(method::ROOTS_LIST_CHANGED, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// A member of the first object that the second lacks, as a path.
+fn missing(needed: &Value, declared: &Value) -> Option<String> {
+    needed.as_object()?.iter().find_map(|(name, value)| match declared.get(name) {
+        None => Some(name.clone()),
+        Some(there) => missing(value, there).map(|rest| format!("{name}.{rest}")),
+    })
 }

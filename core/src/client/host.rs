@@ -1,22 +1,9 @@
-//! Requests of servers to the host: each goes to its handler, and its answer is checked before it is sent.
+//! The host of a client: the handlers that it registered, and those that run.
 
-use super::{
-    client::Client,
-    error::ClientError,
-    events::ClientEvents,
-    handlers::{ClientHandlers, ServerRequest},
-    inner::Inner,
-    race::{guarded, unless, until},
-};
+use super::{error::ClientError, events::ClientEvents, handlers::ClientHandlers};
 use crate::{
-    engine::{IncomingRequest, later},
-    protocol::{
-        Era, RawJson, RequestId, RpcError,
-        input::complete_answer,
-        method,
-        model::{ClientCapabilities, Implementation, ListRootsResult, Root},
-    },
-    runtime::{Promise, Task},
+    protocol::{RawJson, RequestId, model::ClientCapabilities},
+    runtime::Promise,
     sync::Mutex,
 };
 use serde_json::Value;
@@ -45,17 +32,6 @@ pub(super) enum Run {
     Round(u64),
 }
 
-/// Why a request of a server has no answer.
-#[derive(Debug, Clone)]
-pub(super) enum Unanswered {
-    /// The handler failed, or there is none.
-    Failed(RpcError),
-    /// The handler's answer cannot be sent: why.
-    Invalid(String),
-    /// The handler took too long.
-    TimedOut,
-}
-
 impl Host {
     pub(super) fn new(capabilities: ClientCapabilities, handlers: ClientHandlers) -> Self {
         let (handlers, running) = (Mutex::new(handlers), Mutex::default());
@@ -66,9 +42,18 @@ impl Host {
         self.handlers.lock().clone()
     }
 
+    pub(super) fn set_handlers(&self, handlers: ClientHandlers) {
+        *self.handlers.lock() = handlers;
+    }
+
     /// The capabilities that the handlers bring, and those that were given.
     pub(super) fn capabilities(&self) -> RawJson {
-        as_raw(&self.handlers.lock().capabilities(&self.capabilities))
+        as_raw(&self.needed(&self.handlers.lock()))
+    }
+
+    /// The capabilities that these handlers bring, and those that were given.
+    pub(super) fn needed(&self, handlers: &ClientHandlers) -> Value {
+        handlers.capabilities(&self.capabilities)
     }
 
     /// Enters handlers that run; they stop when the promise is kept.
@@ -126,126 +111,6 @@ impl Drop for Host {
     }
 }
 
-impl Inner {
-    /// Answers a request of a server of the legacy era. The clocks of our requests stand still meanwhile: the message
-    /// does not name the one that it belongs to.
-    pub(super) fn asked(self: &Arc<Self>, request: IncomingRequest) {
-        let IncomingRequest { id, method, params } = request;
-        let run = Run::Request(id.clone());
-        let stop = self.host.begin(run.clone());
-        let paused = self.conversation.lock().pause_all(self.runtime.now());
-        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params));
-        self.runtime.spawn(Box::pin(async move {
-            let outcome = unless(stop.kept(), answer).await;
-            let Some(client) = client.upgrade() else { return };
-            client.host.done(&run);
-            let message = {
-                let mut conversation = client.conversation.lock();
-                let now = client.runtime.now();
-                for id in &paused {
-                    conversation.resume(now, id);
-                }
-                outcome.and_then(|outcome| conversation.answer(&id, outcome.map_err(Unanswered::into_rpc)))
-            };
-            client.arm_timer();
-            if let Some(message) = message {
-                client.send(message);
-            }
-        }));
-    }
-
-    /// The checked answer of the host to a request. It comes within the time that the options give to handlers.
-    pub(super) fn host_answer(&self, method: &str, params: RawJson) -> Task<Result<RawJson, Unanswered>> {
-        let handlers = self.host.handlers();
-        let given: Value = params.parse().unwrap_or_default();
-        if method == method::ROOTS_LIST {
-            let roots = handlers.listed_roots().map(|roots| roots.iter().cloned().collect::<ListRootsResult>());
-            let answer = roots.ok_or_else(|| Unanswered::Failed(RpcError::internal()));
-            return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
-        }
-        let Some(handler) = handlers.handler_of(method, &given) else {
-            tracing::error!(target: "trunkline", "the client declares that it answers {method}, and has no handler for it");
-            return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
-        };
-        let server = self.server.get().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
-        let (method, runtime) = (method.to_owned(), Arc::clone(&self.runtime));
-        let deadline = later(runtime.now(), self.options.input_timeout);
-        Box::pin(async move {
-            let answer = guarded(async move { handler(ServerRequest { params, server }).await });
-            let answer = match until(&*runtime, deadline, answer).await {
-                Some(Some(answer)) => answer.map_err(Unanswered::Failed)?,
-                Some(None) => return Err(Unanswered::Invalid(format!("the handler of {method} panicked"))),
-                None => return Err(Unanswered::TimedOut),
-            };
-            let answer: Value = answer.parse().map_err(|error| Unanswered::Invalid(error.to_string()))?;
-            let complete = complete_answer(&method, &given, answer);
-            complete.map(|answer| as_raw(&answer)).map_err(|error| Unanswered::Invalid(format!("{method}: {error}")))
-        })
-    }
-}
-
-impl Unanswered {
-    /// The error for a server of the legacy era. A fault on this side is for the log, not for the server.
-    fn into_rpc(self) -> RpcError {
-        match self {
-            Self::Failed(error) => error,
-            Self::Invalid(problem) => {
-                tracing::error!(target: "trunkline", "the answer of a handler was not sent: {problem}");
-                RpcError::internal()
-            }
-            Self::TimedOut => RpcError::new(RpcError::internal().code, "The host did not answer in time"),
-        }
-    }
-}
-
-impl Client {
-    /// The handlers as they are now.
-    pub fn handlers(&self) -> ClientHandlers {
-        self.inner.host.handlers()
-    }
-
-    /// Takes other handlers. Servers of the modern era see the capabilities that follow from them with the next request.
-    ///
-    /// # Errors
-    /// In the legacy era, if they need a capability that was not declared when the connection was opened.
-    pub fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
-        let host = &self.inner.host;
-        let needed = handlers.capabilities(&host.capabilities);
-        let mut conversation = self.inner.conversation.lock();
-        if conversation.revision().is_some_and(|revision| revision.era() == Era::Modern) {
-            conversation.declare(as_raw(&needed));
-        } else if let Some(missing) = missing(&needed, &self.inner.capabilities.parse().unwrap_or_default()) {
-            let text = format!(
-                "The capability {missing} was not declared when the connection was opened, and this server's revision takes \
-                 no others: register the handler before connecting"
-            );
-            return Err(ClientError::Invalid(text));
-        }
-        *host.handlers.lock() = handlers;
-        Ok(())
-    }
-
-    /// Changes the roots. Servers of the legacy era are notified (ROOT-03); others see the new ones when they ask.
-    ///
-    /// # Errors
-    /// As for [`ClientHandlers::roots`] and [`Client::set_handlers`].
-    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
-        self.set_handlers(self.handlers().roots(roots)?)?;
-        if self.revision().era() == Era::Legacy {
-            self.notify(method::ROOTS_LIST_CHANGED, None)?;
-        }
-        Ok(())
-    }
-}
-
-/// A member of the first object that the second lacks, as a path.
-fn missing(needed: &Value, declared: &Value) -> Option<String> {
-    needed.as_object()?.iter().find_map(|(name, value)| match declared.get(name) {
-        None => Some(name.clone()),
-        Some(there) => missing(value, there).map(|rest| format!("{name}.{rest}")),
-    })
-}
-
-fn as_raw(value: &impl serde::Serialize) -> RawJson {
+pub(super) fn as_raw(value: &impl serde::Serialize) -> RawJson {
     RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
 }

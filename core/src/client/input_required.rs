@@ -1,6 +1,5 @@
 //! Requests for input in the place of a result (2026-07-28), and the answers to them.
 
-use super::error::ClientError;
 use crate::protocol::RawJson;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -38,7 +37,7 @@ pub struct InputResponses {
 
 impl InputRequired {
     /// Reads the result of a server.
-    pub(super) fn read(result: &RawJson) -> Result<Self, ClientError> {
+    pub(super) fn read(result: &RawJson) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Result_<'a> {
             #[serde(borrow, default, rename = "inputRequests")]
@@ -52,7 +51,7 @@ impl InputRequired {
             #[serde(borrow, default)]
             params: Option<&'a RawValue>,
         }
-        let invalid = |problem: &str| ClientError::InvalidResponse(format!("input_required: {problem}"));
+        let invalid = |problem: &str| format!("input_required: {problem}");
         let read: Result_<'_> = result.read().map_err(|problem| invalid(&problem))?;
         if read.requests.is_none() && read.state.is_none() {
             return Err(invalid("there are neither inputRequests nor a requestState"));
@@ -82,17 +81,15 @@ impl InputRequired {
 
 impl InputResponses {
     /// The parameters of the next round: the original ones, with the answers and the state as it came (MRTR-15, MRTR-17).
-    pub(super) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, ClientError> {
-        let invalid = |error: serde_json::Error| ClientError::Invalid(error.to_string());
-        let mut members: IndexMap<String, &RawValue> =
-            params.map_or(Ok(IndexMap::new()), RawJson::parse).map_err(invalid)?;
-        let responses = to_raw_value(&self.responses).map_err(invalid)?;
+    pub(super) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, serde_json::Error> {
+        let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
+        let responses = to_raw_value(&self.responses)?;
         if !self.responses.is_empty() {
             members.insert("inputResponses".to_owned(), &responses);
         }
         if let Some(state) = &self.state {
-            members.insert("requestState".to_owned(), state.parse().map_err(invalid)?);
+            members.insert("requestState".to_owned(), state.parse()?);
         }
-        RawJson::from_value(&members).map_err(invalid)
+        RawJson::from_value(&members)
     }
 }

@@ -28,6 +28,7 @@ mod recall;
 pub(crate) mod reply;
 mod rounds;
 mod server_description;
+mod server_requests;
 mod subscription;
 mod timer;
 mod tools;

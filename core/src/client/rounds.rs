@@ -4,12 +4,13 @@ use super::{
     client::Client,
     error::ClientError,
     flight::{Flight, InFlight},
-    host::{Run, Unanswered},
+    host::Run,
     inner::Inner,
     input_required::{InputRequired, InputResponses},
     options::{InputMode, RequestOptions},
     race::{all, unless},
     reply::ReplyTo,
+    server_requests::Unanswered,
 };
 use crate::{
     protocol::{RawJson, input::check_received},
@@ -63,7 +64,7 @@ impl ReplyTo for Rounds {
 impl Rounds {
     /// Starts the handlers of a round; an error ends the call.
     fn next(&self, client: Arc<Inner>, result: &RawJson) -> Result<(), ClientError> {
-        let required = InputRequired::read(result)?;
+        let required = InputRequired::read(result).map_err(ClientError::InvalidResponse)?;
         if self.call.options.input == InputMode::Manual {
             return Err(ClientError::InputRequired(Box::new(required)));
         }
@@ -126,7 +127,7 @@ impl Rounds {
     fn call_again(mut self, client: &Client, responses: &InputResponses) -> Result<(), ClientError> {
         let call = Arc::clone(&self.call);
         let RepeatedCall { method, params, options, with_progress } = &*call;
-        let params = responses.with_params(params.as_ref())?;
+        let params = responses.with_params(params.as_ref()).map_err(|error| ClientError::Invalid(error.to_string()))?;
         let max = client.inner.request_timeout(options).max;
         let left = max.saturating_sub(self.spent);
         if left.is_zero() {

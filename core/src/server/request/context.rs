@@ -218,7 +218,11 @@ impl RequestContext {
     /// Gives the result to its receiver. `false`: it is not wanted any more.
     pub(in crate::server) fn deliver(&self, responder: Responder, result: Result<RawJson, RpcError>) -> bool {
         match responder {
-            Responder::Client => self.connection.answer(self.key, &self.reply, result, &self.info, self.method),
+            Responder::Client => {
+                // Before the client reads the result and goes on with the same state.
+                self.rounds.end();
+                self.connection.answer(self.key, &self.reply, result, &self.info, self.method)
+            }
             Responder::Inside(take) => {
                 take(result);
                 true

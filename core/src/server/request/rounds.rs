@@ -98,6 +98,12 @@ impl Rounds {
         Ok(())
     }
 
+    /// Ends the use of the state that the request came with: another request may come with it.
+    pub(super) fn end(&self) {
+        let resumption = self.state.lock().resumption.take();
+        drop(resumption);
+    }
+
     /// The answer to a request. A used answer is sealed into later rounds, where no client can change it (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
         let mut state = self.state.lock();

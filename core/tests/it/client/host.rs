@@ -2,8 +2,8 @@
 
 use super::*;
 use trunkline::{
+    RevisionChoice,
     client::{ClientBuilder, ElicitRequest, ElicitUrlRequest, HandlerError, InputMode, RequestOptions, SampleRequest},
-    engine::RevisionChoice,
     protocol::model::{CreateMessageResult, ElicitResult, JsonObject, LoggingLevel, Root},
 };
 

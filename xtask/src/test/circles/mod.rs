@@ -30,7 +30,13 @@ const CLUSTERS: &[Cluster] = &[
     },
     Cluster {
         crate_folder: "core/proto/src",
-        modules: &["protocol::input", "protocol::input::answer", "protocol::input::form", "protocol::input::messages"],
+        modules: &[
+            "protocol::input",
+            "protocol::input::answer",
+            "protocol::input::form",
+            "protocol::input::messages",
+            "protocol::input::received",
+        ],
         reason: "the requests for input and the checks of their parts, which fail with one error type",
     },
     Cluster {

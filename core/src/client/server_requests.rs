@@ -1,0 +1,103 @@
+//! Requests of servers to the host: each goes to its handler, and its answer is checked before it is sent.
+
+use super::{
+    handlers::ServerRequest,
+    host::{Run, as_raw},
+    inner::Inner,
+    race::{guarded, unless, until},
+};
+use crate::{
+    engine::{IncomingRequest, later},
+    protocol::{
+        RawJson, RpcError,
+        input::complete_answer,
+        method,
+        model::{Implementation, ListRootsResult},
+    },
+    runtime::Task,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Why a request of a server has no answer.
+#[derive(Debug, Clone)]
+pub(super) enum Unanswered {
+    /// The handler failed, or there is none.
+    Failed(RpcError),
+    /// The handler's answer cannot be sent: why.
+    Invalid(String),
+    /// The handler took too long.
+    TimedOut,
+}
+
+impl Inner {
+    /// Answers a request of a server of the legacy era. The clocks of our requests stand still meanwhile: the message
+    /// does not name the one that it belongs to.
+    pub(super) fn asked(self: &Arc<Self>, request: IncomingRequest) {
+        let IncomingRequest { id, method, params } = request;
+        let run = Run::Request(id.clone());
+        let stop = self.host.begin(run.clone());
+        let paused = self.conversation.lock().pause_all(self.runtime.now());
+        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params));
+        self.runtime.spawn(Box::pin(async move {
+            let outcome = unless(stop.kept(), answer).await;
+            let Some(client) = client.upgrade() else { return };
+            client.host.done(&run);
+            let message = {
+                let mut conversation = client.conversation.lock();
+                let now = client.runtime.now();
+                for id in &paused {
+                    conversation.resume(now, id);
+                }
+                outcome.and_then(|outcome| conversation.answer(&id, outcome.map_err(Unanswered::into_rpc)))
+            };
+            client.arm_timer();
+            if let Some(message) = message {
+                client.send(message);
+            }
+        }));
+    }
+
+    /// The checked answer of the host to a request. It comes within the time that the options give to handlers.
+    pub(super) fn host_answer(&self, method: &str, params: RawJson) -> Task<Result<RawJson, Unanswered>> {
+        let handlers = self.host.handlers();
+        let given: Value = params.parse().unwrap_or_default();
+        if method == method::ROOTS_LIST {
+            let roots = handlers.listed_roots().map(|roots| roots.iter().cloned().collect::<ListRootsResult>());
+            let answer = roots.ok_or_else(|| Unanswered::Failed(RpcError::internal()));
+            return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
+        }
+        let Some(handler) = handlers.handler_of(method, &given) else {
+            tracing::error!(target: "trunkline", "the client declares that it answers {method}, and has no handler for it");
+            return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
+        };
+        let server = self.server.get().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
+        let (method, runtime) = (method.to_owned(), Arc::clone(&self.runtime));
+        let deadline = later(runtime.now(), self.options.input_timeout);
+        Box::pin(async move {
+            let answer = guarded(async move { handler(ServerRequest { params, server }).await });
+            let answer = match until(&*runtime, deadline, answer).await {
+                Some(Some(answer)) => answer.map_err(Unanswered::Failed)?,
+                Some(None) => return Err(Unanswered::Invalid(format!("the handler of {method} panicked"))),
+                None => return Err(Unanswered::TimedOut),
+            };
+            let answer: Value = answer.parse().map_err(|error| Unanswered::Invalid(error.to_string()))?;
+            let complete = complete_answer(&method, &given, answer);
+            complete.map(|answer| as_raw(&answer)).map_err(|error| Unanswered::Invalid(format!("{method}: {error}")))
+        })
+    }
+}
+
+impl Unanswered {
+    /// The error for a server of the legacy era. A fault on this side is for the log, not for the server.
+    fn into_rpc(self) -> RpcError {
+        match self {
+            Self::Failed(error) => error,
+            Self::Invalid(problem) => {
+                tracing::error!(target: "trunkline", "the answer of a handler was not sent: {problem}");
+                RpcError::internal()
+            }
+            Self::TimedOut => RpcError::new(RpcError::internal().code, "The host did not answer in time"),
+        }
+    }
+}
