@@ -112,7 +112,7 @@ typedef enum trunkline_result {
   TRUNKLINE_CLOSED = 4,
   /**
    * The connection could not be made or broke, or the peer's answer is not a result of the
-   * method.
+   * method. `data` has the facts. See `trunkline_error_json`.
    */
   TRUNKLINE_TRANSPORT = 5,
   /**
@@ -1934,6 +1934,13 @@ enum trunkline_result trunkline_client_options_set_connect_timeout_ms(struct tru
                                                                       uint64_t connect_timeout_ms);
 
 /**
+ * Sets whether to make a connection anew that was lost, when the next call needs it. Calls that
+ * were in flight have failed by then. Without it, the client ends with its connection. Default
+ * true.
+ */
+enum trunkline_result trunkline_client_options_set_reconnect(struct trunkline_client_options *options, bool reconnect);
+
+/**
  * Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
  * In milliseconds. Default 5000.
  */
@@ -1961,15 +1968,44 @@ enum trunkline_result trunkline_client_options_set_header(struct trunkline_clien
                                                           struct trunkline_str value);
 
 /**
- * Adds one of the environment variables for the child process. For child processes only.
+ * Sets the certificates in PEM that are trusted beside those of the system, and those of the
+ * files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP only.
+ */
+enum trunkline_result trunkline_client_options_set_ca(struct trunkline_client_options *options,
+                                                      struct trunkline_str ca);
+
+/**
+ * Sets the certificate of the client in PEM, for servers that ask for one, and those of its
+ * issuers. For HTTP only.
+ */
+enum trunkline_result trunkline_client_options_set_client_certificate(struct trunkline_client_options *options,
+                                                                      struct trunkline_str client_certificate);
+
+/**
+ * Sets the private key of that certificate, in PEM. For HTTP only.
+ */
+enum trunkline_result trunkline_client_options_set_client_key(struct trunkline_client_options *options,
+                                                              struct trunkline_str client_key);
+
+/**
+ * Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+ * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP only.
+ */
+enum trunkline_result trunkline_client_options_set_proxy(struct trunkline_client_options *options,
+                                                         struct trunkline_str proxy);
+
+/**
+ * Adds one of the environment variables for the child process, beside those that it inherits.
+ * For child processes only.
  */
 enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_options *options,
                                                        struct trunkline_str name,
                                                        struct trunkline_str value);
 
 /**
- * Sets whether the child process gets the environment of this process too. Without this option,
- * it does. For child processes only.
+ * Sets whether the child process inherits the whole environment of this process, secrets
+ * included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
+ * on Windows those that programs need there. For child processes only.
  */
 enum trunkline_result trunkline_client_options_set_inherit_env(struct trunkline_client_options *options,
                                                                bool inherit_env);

@@ -6,7 +6,7 @@ import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { Implementation, JsonObject } from "./generated/model.js";
 import { ClientOperations, notifications } from "./generated/operations.js";
-import { clientOptionsTimes, type ClientOptions } from "./generated/options.js";
+import { clientOptionsTimes, type ClientOptions, type EndpointOptions } from "./generated/options.js";
 import { inMilliseconds, milliseconds } from "./times.js";
 
 /** A notification from the server. */
@@ -16,9 +16,7 @@ export interface Notification {
 }
 
 /** Options of a connection. All times are in milliseconds. */
-export interface ConnectOptions extends ClientOptions {
-  /** Sent with each HTTP request. */
-  headers?: Readonly<Record<string, string>>;
+export interface ConnectOptions extends ClientOptions, EndpointOptions {
   /**
    * Called when the server's tools have changed. On revision 2026-07-28 and later this subscribes to
    * changes, which over HTTP keeps a stream open.
@@ -58,13 +56,13 @@ export class Client extends ClientOperations<ClientEvents> {
 
   /** Connects and negotiates. */
   static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-    const { headers, onToolsChanged, onNotification, signal, ...rest } = options;
+    const { headers, ca, clientCertificate, clientKey, proxy, onToolsChanged, onNotification, signal, ...rest } = options;
     const connection = new Connection((method, params) => {
       client.#receiveNotification(method, params as JsonObject);
     });
     const client: Client = new Client(connection, onToolsChanged, onNotification);
     const config = { ...inMilliseconds(rest, clientOptionsTimes), listen: onToolsChanged && true };
-    client.#opened = (await connection.connect(target, headers, config, signal)) as Opened;
+    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as Opened;
     return client;
   }
 

@@ -2,7 +2,7 @@
 import { invalid } from "./errors.js";
 import { ClosedError, TransportError } from "./generated/errors.js";
 import type { CallToolResult } from "./generated/model.js";
-import type { ChildOptions } from "./generated/options.js";
+import type { ChildOptions, EndpointOptions } from "./generated/options.js";
 import { OpenHandle } from "./open-handle.js";
 import { port } from "./port.js";
 import type { CallOptions, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
@@ -32,6 +32,9 @@ export interface RemoteServer {
  */
 export type ConnectTarget = string | URL | readonly string[] | Server | ChildProcess | RemoteServer | { mcpServers: Readonly<Record<string, object>> };
 
+/** Options of connections to a URL, each of which may be undefined. */
+type ForUrls = Partial<Record<keyof EndpointOptions, unknown>>;
+
 export class Connection extends OpenHandle implements RequestSender {
   readonly #port = port();
   /** Requests in flight to a server in this process, which waits for them when it closes. */
@@ -40,8 +43,8 @@ export class Connection extends OpenHandle implements RequestSender {
   #closing = false;
 
   /** Connects and negotiates; gives the result of the core. */
-  async connect(target: ConnectTarget, headers: Readonly<Record<string, string>> | undefined, client: object, signal: AbortSignal | undefined): Promise<unknown> {
-    const transport = target instanceof Server ? this.#toServer(target, headers) : transportOf(target, headers);
+  async connect(target: ConnectTarget, http: ForUrls, client: object, signal: AbortSignal | undefined): Promise<unknown> {
+    const transport = target instanceof Server ? this.#toServer(target, http) : transportOf(target, http);
     return this.open({ client, transport }, signal);
   }
 
@@ -82,8 +85,8 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   /** Connects to a server in this process, which closes the connection when it closes. */
-  #toServer(server: Server, headers: object | undefined): object {
-    if (headers) throw onlyForUrls();
+  #toServer(server: Server, http: ForUrls): object {
+    refuse(http);
     this.#inMemory = true;
     const closeWithin = async (deadlineMs: number): Promise<void> => {
       this.#closing = true;
@@ -94,14 +97,15 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 }
 
-function transportOf(target: Exclude<ConnectTarget, Server>, headers: object | undefined): object {
+function transportOf(target: Exclude<ConnectTarget, Server>, http: ForUrls): object {
   const url = typeof target === "string" || target instanceof URL ? String(target) : undefined;
-  if (url !== undefined && (url.includes("://") || !url.endsWith(".json"))) return { type: "http", url, headers };
-  if (headers) throw onlyForUrls();
+  if (url !== undefined && (url.includes("://") || !url.endsWith(".json"))) return { type: "http", url, ...http };
+  refuse(http);
   if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
   return { type: "config", server: target };
 }
 
-function onlyForUrls(): Error {
-  return invalid("headers are for connections to a URL");
+/** Refuses options that are for connections to a URL. */
+function refuse(http: ForUrls): void {
+  for (const [name, value] of Object.entries(http)) if (value !== undefined) throw invalid(`${name}: for connections to a URL only`);
 }

@@ -101,7 +101,7 @@ test("an answer that is larger than the client takes is an error that names the 
 test("nobody there, a path that is no endpoint, and what is no URL", async () => {
   const gone = await server.listen({ port: 0 });
   await gone.close();
-  await assert.rejects(Client.connect(gone.url), { kind: "transport" });
+  await assert.rejects(Client.connect(gone.url), { kind: "transport", reason: "refused", httpStatus: undefined });
   await assert.rejects(Client.connect(listener.url.replace("/mcp", "/nothing"), { revision: "2025-11-25" }), { name: "ProtocolError", message: /nothing at \/nothing/ });
   await assert.rejects(Client.connect("weather.py"), { kind: "invalidArgument", message: /weather\.py/ });
 });

@@ -87,11 +87,19 @@ test("an event loop that is blocked does not stop the reading", options, async (
 });
 
 test("a server that dies during a call fails it", options, async () => {
-  const client = await Client.connect(server);
+  const client = await Client.connect(server, { reconnect: false });
   await handedOver(client);
   const closed = once(client, "close");
   await assert.rejects(client.callTool("die"), { kind: "transport", message: /beans/ });
   assert.equal((await closed)[0].kind, "transport");
+  await client.close();
+});
+
+test("a server that died is started anew by the next call", options, async () => {
+  const client = await Client.connect(server);
+  await handedOver(client);
+  await assert.rejects(client.callTool("die"), { kind: "transport", message: /beans/ });
+  await handedOver(client);
   await client.close();
 });
 

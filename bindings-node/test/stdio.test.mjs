@@ -41,6 +41,19 @@ test("what a server prints does not disturb the protocol", async () => {
   }
 });
 
+test("a server inherits a short list of the environment, or all of it", async () => {
+  process.env.NOISE = "inherited";
+  try {
+    for (const [inheritEnv, heard] of [[undefined, "quiet"], [true, "inherited"]]) {
+      const client = await Client.connect({ command: node, args: [noisy], inheritEnv });
+      assert.equal((await client.callTool("noise")).content[0].text, heard);
+      await client.close();
+    }
+  } finally {
+    delete process.env.NOISE;
+  }
+});
+
 test("a server ends when stdin ends", async () => {
   const child = spawn(node, [fixture, "--stdio"], { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`);
@@ -55,12 +68,13 @@ test("a program that does not exist is a transport error", async () => {
 test("a server that dies is a transport error with its last words", async () => {
   await assert.rejects(Client.connect([node, "-e", 'console.error("out of beans"); process.exit(3)']), (error) => {
     assert.equal(error.kind, "transport", error.message);
+    assert.deepEqual([error.reason, error.exitCode, error.signal, error.stderr], ["exited", 3, undefined, ["out of beans"]]);
     return /out of beans/.test(error.message);
   });
 });
 
 test("a server that dies during a call fails it, and the client hears of it", async () => {
-  const client = await Client.connect([node, noisy]);
+  const client = await Client.connect([node, noisy], { reconnect: false });
   const closed = once(client, "close");
   await assert.rejects(client.callTool("die"), { kind: "transport", message: /beans/ });
   const [error] = await closed;

@@ -7,8 +7,10 @@ import contextlib
 import http.client
 import ipaddress
 import json
+import pickle
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -142,9 +144,12 @@ def test_headers_are_sent() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server:
-            with pytest.raises(TransportError, match="500"):
+            with pytest.raises(TransportError, match="500") as caught:
                 async with Client(f"http://127.0.0.1:{port}/mcp", headers={"X-Test": "value"}):
                     pass
+            copy = pickle.loads(pickle.dumps(caught.value))
+            for error in (caught.value, copy):
+                assert (error.reason, error.http_status, error.challenges) == ("status", 500, None)
 
     run(check())
     assert "x-test: value" in seen[0].lower()
@@ -345,3 +350,61 @@ def test_another_loop_cannot_serve_the_same_server() -> None:
                 await asyncio.to_thread(asyncio.run, again())
 
     run(check())
+
+
+TLS = Path(__file__).parents[2] / "core" / "tests" / "tls"
+
+
+def test_certificates_of_servers_and_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    authority, certificate, key = ((TLS / name).read_text() for name in ("ca.pem", "client.pem", "client.key"))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 500 Reached\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            await writer.drain()
+        writer.close()
+
+    async def outcome(port: int, **options: Any) -> Any:
+        with pytest.raises(TransportError) as caught:
+            async with Client(f"https://localhost:{port}/mcp", **options):
+                pass
+        return caught.value.http_status or caught.value.reason
+
+    async def check(mutual: bool) -> None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(TLS / "ca.pem"))
+        context.load_cert_chain(TLS / "server.pem", TLS / "server.key")
+        context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            if mutual:
+                assert await outcome(port, ca=authority) in ("tls", "broken")
+                assert await outcome(port, ca=authority, client_certificate=certificate, client_key=key) == 500
+                return
+            assert await outcome(port) == "tls"
+            assert await outcome(port, ca=authority) == 500
+            monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(TLS / "missing.pem"))
+            assert await outcome(port) == "tls", "a file that cannot be read is no reason to fail"
+            monkeypatch.delenv("NODE_EXTRA_CA_CERTS")
+            for variable in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
+                with monkeypatch.context() as changed:
+                    changed.setenv(variable, str(TLS / "ca.pem"))
+                    assert await outcome(port) == 500, variable
+
+    run(check(mutual=False))
+    run(check(mutual=True))
+
+
+def test_options_of_urls_are_for_urls() -> None:
+    options: list[dict[str, Any]] = [{"headers": {"a": "b"}}, {"ca": "x"}, {"proxy": "http://127.0.0.1:1"}]
+    for option in options:
+        with pytest.raises(InvalidArgumentError, match=next(iter(option))):
+            Client(["python"], **option)
+    with pytest.raises(InvalidArgumentError, match="certificate"):
+        run(_connect("https://localhost:1/mcp", ca="nonsense"))
+
+
+async def _connect(url: str, **options: Any) -> None:
+    async with Client(url, **options):
+        pass

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,15 +83,21 @@ def test_stray_output_does_not_reach_the_protocol(tmp_path: Path) -> None:
     run(check())
 
 
-def test_the_child_gets_its_environment_and_folder(tmp_path: Path) -> None:
+def test_the_child_gets_its_environment_and_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
 
+    async def seen(name: str, **options: Any) -> str:
+        async with Client(script(tmp_path, ECHO), cwd=folder, **options) as client:
+            return (await client.call_tool("environment", {"name": name})).text
+
     async def check() -> None:
-        env = {**environment(), "TRUNKLINE_TEST": "value"}
-        async with Client(script(tmp_path, ECHO), env=env, inherit_env=False, cwd=folder) as client:
-            result = await client.call_tool("environment", {"name": "TRUNKLINE_TEST"})
-            assert result.text == f"value {folder}"
+        env = {"PYTHONPATH": environment()["PYTHONPATH"]}
+        monkeypatch.setenv("TRUNKLINE_TEST", "inherited")
+        assert await seen("TRUNKLINE_TEST", env=env) == f"None {folder}"
+        assert await seen("PATH", env=env) == f"{os.environ['PATH']} {folder}"
+        assert await seen("TRUNKLINE_TEST", env=env, inherit_env=True) == f"inherited {folder}"
+        assert await seen("TRUNKLINE_TEST", env={**env, "TRUNKLINE_TEST": "value"}) == f"value {folder}"
 
     run(check())
 
@@ -97,10 +105,16 @@ def test_the_child_gets_its_environment_and_folder(tmp_path: Path) -> None:
 def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, ECHO), env=environment()) as client:
-            with pytest.raises((TransportError, ClosedError), match="last words"):
+            with pytest.raises(TransportError, match="last words") as caught:
                 await client.call_tool("die")
-            with pytest.raises(TrunklineError):
-                await client.call_tool("echo", {"message": "x"})
+            assert (caught.value.reason, caught.value.exit_code, caught.value.signal) == ("exited", 3, None)
+            assert caught.value.stderr == ["last words"]
+            # The next call starts it anew; without `reconnect` the client ends with its server.
+            assert (await client.call_tool("echo", {"message": "x"})).text == "x"
+        async with Client(script(tmp_path, ECHO), env=environment(), reconnect=False) as client:
+            for tool in ("die", "echo"):
+                with pytest.raises((TransportError, ClosedError)):
+                    await client.call_tool(tool, {"message": "x"} if tool == "echo" else {})
 
     run(check())
 

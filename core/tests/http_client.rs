@@ -24,7 +24,10 @@ use trunkline::{
     RevisionChoice,
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
-    protocol::{RawJson, Revision, model::ChangeKind},
+    protocol::{
+        RawJson, Revision,
+        model::{ChangeKind, FailureReason},
+    },
     runtime::Task,
     server::{Context, Params, Server, Tool, ToolDefinition},
     transport::HttpOptions,
@@ -810,13 +813,48 @@ async fn failures_to_connect_name_the_url_and_the_cause() {
     let error = Client::connect(url.as_str()).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&url) && error.to_string().to_lowercase().contains("refused"), "{error}");
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::Refused));
     let error = Client::connect("nonsense").await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(error.connection(), None);
     let secret = format!("{}?key=secret", url.replace("http://", "http://user:secret@"));
     for address in [secret.as_str(), "ftp://user:secret@x/?secret", "http://user:secret@a b/"] {
         let error = Client::connect(address).await.err().unwrap().to_string();
         assert!(!error.contains("secret"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn failures_carry_their_facts() {
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/mcp", plain.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = plain.accept().await {
+            let _ = socket.read_buf(&mut Vec::new()).await;
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
+    });
+    let error = Client::connect(url).await.err().unwrap();
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::Tls), "{error}");
+
+    let challenge = "WWW-Authenticate: Bearer realm=\"x\"\r\nWWW-Authenticate: DPoP\r\n";
+    for revision in [RevisionChoice::Auto, RevisionChoice::Legacy] {
+        for (status, text) in [(401, "401"), (403, "403"), (503, "503")] {
+            let page = "\u{1b}[2J<h1>\nno\r\u{7}</h1>";
+            let server = Scripted::new(move |_| (0, http(status, challenge, page))).await;
+            let error = connect(&server, revision).await.err().unwrap();
+            let facts = error.connection().unwrap();
+            assert_eq!((facts.reason, facts.http_status), (Some(FailureReason::Status), Some(status)));
+            assert_eq!(facts.challenges.unwrap(), ["Bearer realm=\"x\"", "DPoP"]);
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+    // In a conversation that is open the text has the start of the page, without what a terminal would obey.
+    let server = Scripted::new(|_| (0, http(503, "", "\u{1b}[2J<h1>\nno\r\u{7}</h1>"))).await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    let error = request(&client, "tools/list").await.unwrap_err();
+    assert_eq!(error.to_string(), "The server answered HTTP 503: <h1> no</h1>");
+    client.close().await;
 }
 
 #[tokio::test]
@@ -829,6 +867,7 @@ async fn redirects_stay_on_the_origin_and_keep_the_message() {
     let text = error.to_string();
     assert!(text.contains("307") && text.contains(&stranger.url) && text.contains("another origin"), "{text}");
     assert_eq!(error.kind(), ErrorKind::Transport);
+    assert_eq!(error.connection().unwrap().http_status, Some(307));
     let error = connect(&server, RevisionChoice::Auto).await.err().unwrap();
     assert!(error.to_string().contains(&stranger.url), "{error}");
     assert!(stranger.seen.lock().unwrap().is_empty());

@@ -23,7 +23,7 @@ pub enum trunkline_result {
     /// The connection, the listener or the port is closed, or was closed while the caller waited.
     TRUNKLINE_CLOSED = 4,
     /// The connection could not be made or broke, or the peer's answer is not a result of the
-    /// method.
+    /// method. `data` has the facts. See `trunkline_error_json`.
     TRUNKLINE_TRANSPORT = 5,
     /// The two sides have no revision of the protocol in common.
     TRUNKLINE_VERSION_MISMATCH = 6,

@@ -577,6 +577,17 @@ pub unsafe extern "C" fn trunkline_client_options_set_connect_timeout_ms(
     set!(options, options.given.put("connectTimeoutMs", connect_timeout_ms))
 }
 
+/// Sets whether to make a connection anew that was lost, when the next call needs it. Calls that
+/// were in flight have failed by then. Without it, the client ends with its connection. Default
+/// true.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_reconnect(
+    options: *mut trunkline_client_options,
+    reconnect: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("reconnect", reconnect))
+}
+
 /// Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
 /// In milliseconds. Default 5000.
 #[unsafe(no_mangle)]
@@ -616,7 +627,47 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
     set!(options, options.endpoint.put_in("headers", text!(name), text!(value))?)
 }
 
-/// Adds one of the environment variables for the child process. For child processes only.
+/// Sets the certificates in PEM that are trusted beside those of the system, and those of the
+/// files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_ca(
+    options: *mut trunkline_client_options,
+    ca: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.endpoint.put("ca", text!(ca)))
+}
+
+/// Sets the certificate of the client in PEM, for servers that ask for one, and those of its
+/// issuers. For HTTP only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_client_certificate(
+    options: *mut trunkline_client_options,
+    client_certificate: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.endpoint.put("clientCertificate", text!(client_certificate)))
+}
+
+/// Sets the private key of that certificate, in PEM. For HTTP only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_client_key(
+    options: *mut trunkline_client_options,
+    client_key: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.endpoint.put("clientKey", text!(client_key)))
+}
+
+/// Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+/// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_proxy(
+    options: *mut trunkline_client_options,
+    proxy: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.endpoint.put("proxy", text!(proxy)))
+}
+
+/// Adds one of the environment variables for the child process, beside those that it inherits.
+/// For child processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_env(
     options: *mut trunkline_client_options,
@@ -626,8 +677,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     set!(options, options.child.put_in("env", text!(name), text!(value))?)
 }
 
-/// Sets whether the child process gets the environment of this process too. Without this option,
-/// it does. For child processes only.
+/// Sets whether the child process inherits the whole environment of this process, secrets
+/// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
+/// on Windows those that programs need there. For child processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,

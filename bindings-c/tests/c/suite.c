@@ -733,6 +733,8 @@ static void die_later(void) {
 
 static void stdio(void) {
   trunkline_str command[2];
+  trunkline_str facts;
+  trunkline_error *detail = NULL;
   trunkline_client *client = NULL;
   trunkline_client_options *options = NULL;
   trunkline_text *text = NULL;
@@ -749,7 +751,10 @@ static void stdio(void) {
 
   client = NULL;
   command[1] = S("--die");
-  FAILS(TRUNKLINE_TRANSPORT, "my last words", trunkline_client_connect_child(command, 2, NULL, &client, &error));
+  CHECK(trunkline_client_connect_child(command, 2, NULL, &client, &detail) == TRUNKLINE_TRANSPORT);
+  CHECK(trunkline_error_json(detail, &facts) == TRUNKLINE_OK);
+  CHECK(contains(facts, "\"reason\":\"exited\"") && contains(facts, "\"stderr\":[\"my last words\"]"));
+  trunkline_error_free(detail);
   OK(trunkline_client_options_new(&options, &error));
   CHECK(trunkline_client_options_set_background(options, true) == TRUNKLINE_OK);
   OK(trunkline_client_connect_child(command, 2, options, &client, &error));
@@ -761,7 +766,10 @@ static void stdio(void) {
   trunkline_client_options_free(options);
 
   command[1] = S("--die-later");
-  OK(trunkline_client_connect_child(command, 2, NULL, &client, &error));
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(!trunkline_client_options_set_reconnect(options, false));
+  OK(trunkline_client_connect_child(command, 2, options, &client, &error));
+  trunkline_client_options_free(options);
   OK(trunkline_client_end(client, &error));
   FAILS(TRUNKLINE_TRANSPORT, "", trunkline_client_call_tool(client, S("die"), S("{}"), NULL, &text, &error));
   while (!trunkline_client_closed(client) && now_ms() < deadline)

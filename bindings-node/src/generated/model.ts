@@ -782,6 +782,24 @@ export interface ElicitationComplete {
   _meta?: JsonObject;
 }
 
+/**
+ * The reason of a failed connection.
+ *
+ * - `notStarted`: The server process could not be started.
+ * - `refused`: Nothing listens at the address.
+ * - `unreachable`: The address was not reached: an unknown name, no route, a proxy that failed, or
+ * no answer in time.
+ * - `tls`: No TLS: a certificate that is not trusted or is for another name, or a server without
+ * TLS.
+ * - `status`: An HTTP status in place of an answer.
+ * - `unauthorized`: The server demands credentials, and there are none.
+ * - `exited`: The server process ended.
+ * - `broken`: The connection broke off, or a message could not be read.
+ * - `sessionLost`: The server does not know the session any more, and did not open another one.
+ * - `invalidResponse`: The answer is not a result of the method.
+ */
+export type FailureReason = "notStarted" | "refused" | "unreachable" | "tls" | "status" | "unauthorized" | "exited" | "broken" | "sessionLost" | "invalidResponse";
+
 /** Parameters of `sample`. */
 export interface SamplingParams {
   /** The most tokens to generate. */

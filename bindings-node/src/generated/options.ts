@@ -210,6 +210,11 @@ export interface ClientOptions {
   /** Longest time of opening the conversation, all attempts together. Default: 30,000 (30 s). */
   connectTimeout?: number;
   /**
+   * Make a connection anew that was lost, when the next call needs it. Calls that were in flight
+   * have failed by then. Without it, the client ends with its connection. Default: true.
+   */
+  reconnect?: boolean;
+  /**
    * Longest silence of a server on a pipe before it is taken for one of the legacy era. Default:
    * 5000 (5 s).
    */
@@ -293,13 +298,36 @@ export interface AuthOptions {
 
 /** A child process that serves its standard input and output: `{"type": "child", …}`. */
 export interface ChildOptions {
-  /** Environment variables for the child process. */
+  /** Environment variables for the child process, beside those that it inherits. */
   env?: Readonly<Record<string, string>>;
   /**
-   * `true` if the child process gets the environment of this process too. Without this option, it
-   * does.
+   * `true` if the child process inherits the whole environment of this process, secrets included;
+   * otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows
+   * those that programs need there.
    */
   inheritEnv?: boolean;
   /** The folder that the child process runs in; this process's own by default. */
   cwd?: string;
+}
+
+/** An HTTP endpoint to connect to: `{"type": "http", …}`. */
+export interface EndpointOptions {
+  /** Headers of each request. */
+  headers?: Readonly<Record<string, string>>;
+  /**
+   * Certificates in PEM that are trusted beside those of the system, and those of the files that
+   * `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
+   */
+  ca?: string;
+  /**
+   * The certificate of the client in PEM, for servers that ask for one, and those of its issuers.
+   */
+  clientCertificate?: string;
+  /** The private key of that certificate, in PEM. */
+  clientKey?: string;
+  /**
+   * The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`, `HTTP_PROXY`,
+   * `ALL_PROXY`, `NO_PROXY`.
+   */
+  proxy?: string;
 }

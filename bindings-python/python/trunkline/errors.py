@@ -81,4 +81,6 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
         return Suspended(message)
     if kind == ProtocolError.kind:
         return ProtocolError(message, -32603 if code is None else code, data)
+    if kind == TransportError.kind:
+        return TransportError(message, data)
     return CLASSES.get(kind, InternalError)(message)

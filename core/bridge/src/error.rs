@@ -4,7 +4,11 @@ use serde::Serialize;
 use serde_json::Value;
 use trunkline::{
     client::{self, ClientError},
-    protocol::RpcError,
+    protocol::{
+        RpcError,
+        describe::{Described, Field, Type},
+        model::ConnectionFailure,
+    },
     server::ClientRequestError,
 };
 
@@ -59,7 +63,7 @@ error_kinds! {
     Cancelled = "cancelled", "CancelledError", 3;
     /// The connection, the listener or the port is closed, or was closed while the caller waited.
     Closed = "closed", "ClosedError", 4;
-    /// The connection could not be made or broke, or the peer's answer is not a result of the method.
+    /// The connection could not be made or broke, or the peer's answer is not a result of the method. `data` has the facts.
     Transport = "transport", "TransportError", 5;
     /// The two sides have no revision of the protocol in common.
     Version = "version", "VersionError", 6;
@@ -75,6 +79,16 @@ error_kinds! {
     Internal = "internal", "InternalError", 11;
     /// The handler of a call asked its client for input and runs again with the answer. Not a failure.
     Suspended = "suspended", "Suspended", 12;
+}
+
+impl ErrorKind {
+    /// The members of `data` that the library itself puts there.
+    pub(crate) fn facts(self) -> &'static [Field] {
+        match (self, &ConnectionFailure::TYPE) {
+            (Self::Transport, Type::Model(object)) => object.fields,
+            _ => &[],
+        }
+    }
 }
 
 impl From<client::ErrorKind> for ErrorKind {
@@ -104,7 +118,7 @@ pub struct BridgeError {
     pub message: String,
     /// The JSON-RPC code, for [`ErrorKind::Protocol`].
     pub code: Option<i64>,
-    /// The JSON-RPC data, for [`ErrorKind::Protocol`].
+    /// The JSON-RPC data, for [`ErrorKind::Protocol`]; a [`ConnectionFailure`], for [`ErrorKind::Transport`].
     pub data: Option<Value>,
 }
 
@@ -148,7 +162,10 @@ impl From<ClientError> for BridgeError {
             Some(RpcError { code, message, data }) => {
                 Self { kind, message: message.clone(), code: Some(*code), data: data.clone() }
             }
-            None => Self::new(kind, error.to_string()),
+            None => {
+                let data = error.connection().and_then(|failure| serde_json::to_value(failure).ok());
+                Self { kind, message: error.to_string(), code: None, data }
+            }
         }
     }
 }

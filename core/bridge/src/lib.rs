@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod auth;
+mod backlog;
 mod body;
 mod calls;
 mod closing;

@@ -89,6 +89,10 @@ impl Connector for Scoped<Arc<dyn Connector>> {
         self.inner.connect(Arc::new(Scoped { queue: Weak::clone(&self.queue), inner: inbox }))
     }
 
+    fn reconnects(&self) -> bool {
+        self.inner.reconnects()
+    }
+
     fn is_pipe(&self) -> bool {
         self.inner.is_pipe()
     }

@@ -357,9 +357,10 @@ message! {
         /// The program and its arguments. No shell reads them.
         command: Vec<String> = "command",
         ;
-        /// Environment variables for the child process.
+        /// Environment variables for the child process, beside those that it inherits.
         env: BTreeMap<String, String> = "env",
-        /// `true` if the child process gets the environment of this process too. Without this option, it does.
+        /// `true` if the child process inherits the whole environment of this process, secrets included; otherwise a short list of
+        /// it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows those that programs need there.
         inherit_env: Option<bool> = "inheritEnv",
         /// The folder that the child process runs in; this process's own by default.
         cwd: Option<String> = "cwd",
@@ -374,6 +375,15 @@ message! {
         ;
         /// Headers of each request.
         headers: BTreeMap<String, String> = "headers",
+        /// Certificates in PEM that are trusted beside those of the system, and those of the files that `NODE_EXTRA_CA_CERTS` and
+        /// `SSL_CERT_FILE` name.
+        ca: Option<String> = "ca",
+        /// The certificate of the client in PEM, for servers that ask for one, and those of its issuers.
+        client_certificate: Option<String> = "clientCertificate",
+        /// The private key of that certificate, in PEM.
+        client_key: Option<String> = "clientKey",
+        /// The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
+        proxy: Option<String> = "proxy",
     }
 }
 

@@ -3,14 +3,12 @@
 use super::{
     auth::authorization,
     description::server_description,
-    entries::{Endpoint, Openable, Waiting},
+    entries::{Endpoint as Entry, Openable, Waiting},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
     host_reads,
     log_scope::Scoped,
-    message::{
-        Child, Configured, Connecting, Endpoint as HttpEndpoint, Listening, Memory, Open, OpenConnection, OpenListener,
-    },
+    message::{Child, Configured, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
     replies, requests,
     slot::Slot,
     state::PortState,
@@ -28,7 +26,7 @@ use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, Connector, ServerEntry},
     protocol::RawJson,
     server::Server,
-    transport::{ChildCommand, HttpConnector, HttpOptions, Listener},
+    transport::{ChildCommand, HttpConnector, HttpEndpoint, HttpOptions, Listener},
 };
 
 pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeError> {
@@ -70,7 +68,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
     let connecting = state.spawn(&process, connect(Arc::clone(state), opening, connector, given.client));
-    if let Some(Endpoint::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
+    if let Some(Entry::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
         *task = Some(connecting.abort_handle());
     }
     Ok(handle)
@@ -100,14 +98,18 @@ fn connector(
             let command = ChildCommand {
                 command,
                 env: env.into_iter().collect(),
-                inherit_env: inherit_env.unwrap_or(true),
+                inherit_env: inherit_env.unwrap_or(false),
                 cwd: cwd.map(Into::into),
                 ..ChildCommand::default()
             };
             Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
         }
-        Connecting::Http(HttpEndpoint { url, headers }) => {
-            let connector = HttpConnector::new(&url, &headers, options.limits());
+        Connecting::Http(Endpoint { url, headers, ca, client_certificate, client_key, proxy }) => {
+            let mut endpoint = HttpEndpoint::new(url);
+            endpoint.headers = headers;
+            (endpoint.ca, endpoint.proxy) = (ca, proxy);
+            (endpoint.client_certificate, endpoint.client_key) = (client_certificate, client_key);
+            let connector = HttpConnector::new(&endpoint, options.limits());
             Ok(Arc::new(connector.map_err(BridgeError::invalid)?.with_auth(options.auth.clone())))
         }
     }
@@ -119,7 +121,7 @@ fn of_entry(server: &Value) -> Result<Connecting, BridgeError> {
         ServerEntry::Command { command, env, cwd, inherit_env } => {
             Connecting::Child(Child { command, env, inherit_env, cwd })
         }
-        ServerEntry::Url { url, headers } => Connecting::Http(HttpEndpoint { url, headers }),
+        ServerEntry::Url { url, headers } => Connecting::Http(Endpoint { url, headers, ..Endpoint::default() }),
         other => return Err(BridgeError::new(ErrorKind::Internal, format!("no transport for {other:?}"))),
     })
 }
@@ -162,9 +164,9 @@ async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<Slot>>,
 fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<Waiting>> {
     let mut tables = state.tables.lock();
     let endpoint = T::table(&mut tables).get_mut(handle)?;
-    let Endpoint::Opening { slot, waiting, .. } = endpoint else { return None };
+    let Entry::Opening { slot, waiting, .. } = endpoint else { return None };
     let (slot, waiting) = (slot.take(), std::mem::take(waiting));
-    *endpoint = Endpoint::Open { thing, slot };
+    *endpoint = Entry::Open { thing, slot };
     Some(waiting)
 }
 
@@ -183,10 +185,10 @@ fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<A
     let mut tables = state.tables.lock();
     let table = T::table(&mut tables);
     let endpoint = table.get_mut(handle)?;
-    let Endpoint::Opening { slot, waiting, .. } = endpoint else { return None };
+    let Entry::Opening { slot, waiting, .. } = endpoint else { return None };
     let taken = (slot.take(), std::mem::take(waiting));
     match &taken.0 {
-        Some(slot) => *endpoint = Endpoint::Failed(Arc::clone(slot)),
+        Some(slot) => *endpoint = Entry::Failed(Arc::clone(slot)),
         None => drop(table.remove(handle)),
     }
     Some(taken)
@@ -226,7 +228,7 @@ fn mount(
 ) -> Result<u64, BridgeError> {
     let server = state.server(server)?;
     let listener = Arc::new(Listener::mounted(&server, state.runtime()?, options, path));
-    let endpoint = Endpoint::Open { thing: listener, slot: slot.clone() };
+    let endpoint = Entry::Open { thing: listener, slot: slot.clone() };
     let handle = state.insert_opening(|tables| tables.listeners.insert(endpoint))?;
     opened(state, handle, slot.as_deref(), Ok(json!({})));
     Ok(handle)
@@ -249,7 +251,7 @@ fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<BridgeError>
     let open = {
         let mut tables = state.tables.lock();
         let table = T::table(&mut tables);
-        let is_open = matches!(table.get(handle), Some(Endpoint::Open { .. }));
+        let is_open = matches!(table.get(handle), Some(Entry::Open { .. }));
         if is_open { table.remove(handle) } else { None }
     };
     if open.is_some() {
@@ -266,9 +268,9 @@ pub(super) async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadlin
         Opening(Option<AbortHandle>),
     }
     let found = match T::table(&mut state.tables.lock()).get(handle) {
-        Some(Endpoint::Open { thing, .. }) => Found::Open(thing.clone()),
-        Some(Endpoint::Opening { task, .. }) => Found::Opening(task.clone()),
-        Some(Endpoint::Failed(_)) | None => return,
+        Some(Entry::Open { thing, .. }) => Found::Open(thing.clone()),
+        Some(Entry::Opening { task, .. }) => Found::Opening(task.clone()),
+        Some(Entry::Failed(_)) | None => return,
     };
     match found {
         Found::Open(thing) => {
@@ -317,7 +319,7 @@ struct Opening<T: Openable> {
 
 impl<T: Openable> Opening<T> {
     fn enter(state: &Arc<PortState>, slot: Option<Arc<Slot>>) -> Result<Self, BridgeError> {
-        let endpoint = Endpoint::opening(slot.clone());
+        let endpoint = Entry::opening(slot.clone());
         let handle = state.insert_opening(|tables| T::table(tables).insert(endpoint))?;
         Ok(Self { handle, state: Arc::clone(state), slot, of: PhantomData })
     }

@@ -1,6 +1,7 @@
 //! The event queue of a port: two lanes, one coalesced bell.
 
 use super::{
+    backlog::Backlog,
     body::{Body, LogRecord},
     event::{Bell, Event, EventKind, Lane},
 };
@@ -11,7 +12,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -35,7 +36,7 @@ pub(super) struct Queue {
     /// The host has taken events of the main lane.
     drained: AtomicBool,
     /// Notifications of peers that wait in the queue.
-    notifications: AtomicUsize,
+    notifications: Backlog,
 }
 
 #[derive(Default)]
@@ -75,8 +76,6 @@ thread_local! {
 const MAX_LOGS: usize = 1000;
 /// How soon a host takes log records.
 const ATTENTIVE: Duration = Duration::from_secs(5);
-/// A peer that sends notifications faster than the host takes them loses the newest beyond this many.
-const MAX_NOTIFICATIONS: usize = 10_000;
 
 impl Queue {
     pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
@@ -90,7 +89,7 @@ impl Queue {
             logs: Mutex::default(),
             refuses_logs: AtomicBool::new(false),
             drained: AtomicBool::new(false),
-            notifications: AtomicUsize::new(0),
+            notifications: Backlog::default(),
         }
     }
 
@@ -125,11 +124,8 @@ impl Queue {
 
     /// Adds a notification of a peer, unless too many wait already.
     pub(super) fn push_notification(&self, event: Event) {
-        if self.notifications.fetch_add(1, Ordering::Relaxed) < MAX_NOTIFICATIONS {
+        if self.notifications.admit(size(&event)) {
             self.push(Lane::Queue, event);
-        } else {
-            self.notifications.fetch_sub(1, Ordering::Relaxed);
-            tracing::debug!(target: "trunkline", "a notification was dropped: the host does not take them");
         }
     }
 
@@ -265,7 +261,10 @@ impl Queue {
         match item {
             Item::Event(event) => {
                 if event.kind == EventKind::Notification {
-                    self.notifications.fetch_sub(1, Ordering::Relaxed);
+                    let dropped = self.notifications.taken(size(&event));
+                    if dropped > 0 {
+                        tracing::warn!(target: "trunkline", "{dropped} notifications were dropped: they came faster than they were taken");
+                    }
                 }
                 event
             }
@@ -289,6 +288,12 @@ impl Queue {
             }
         }
     }
+}
+
+/// The bytes of a notification.
+fn size(event: &Event) -> usize {
+    let body = if let Body::Bytes(body) = &event.body { body.len() } else { 0 };
+    event.name.len() + body
 }
 
 /// Rings a bell. One that panics loses no event and does not unwind into the core.
@@ -368,11 +373,12 @@ mod tests {
     #[test]
     fn notifications_are_bounded() {
         let (queue, _) = queue();
-        let event = Event { kind: EventKind::Notification, ..Event::default() };
-        (0..MAX_NOTIFICATIONS + 5).for_each(|_| queue.push_notification(event.clone()));
-        assert_eq!(queue.drain(Lane::Queue, usize::MAX, Duration::ZERO).len(), MAX_NOTIFICATIONS);
-        queue.push_notification(event);
-        assert_eq!(queue.drain(Lane::Queue, usize::MAX, Duration::ZERO).len(), 1);
+        for (bytes, fit) in [(1, 10_000), (1 << 20, 4), (5 << 20, 1)] {
+            let body = Bytes::from(vec![0; bytes]);
+            let event = Event { kind: EventKind::Notification, body: Body::Bytes(body), ..Event::default() };
+            (0..fit + 5).for_each(|_| queue.push_notification(event.clone()));
+            assert_eq!(queue.drain(Lane::Queue, usize::MAX, Duration::ZERO).len(), fit, "{bytes} bytes each");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{
     client::Client,
     error::ClientError,
     flight::{Flight, InFlight},
+    link::LinkMessage,
     options::RequestOptions,
     recall::Recall,
     reply::{ReplyTo, Waiter},
@@ -16,6 +17,7 @@ use crate::{
         model::LoggingLevel,
     },
     sync::Mutex,
+    wire_log::Direction,
 };
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
@@ -192,7 +194,9 @@ impl Client {
         let notification = self.inner.conversation.lock().notification(method, params);
         let notification = notification.map_err(|error| ClientError::Invalid(error.message))?;
         self.inner.check_size(method, &notification)?;
-        self.inner.send(notification);
+        let revision = self.inner.conversation.lock().revision();
+        self.inner.log(Direction::Sent, revision, "", &notification);
+        self.inner.deliver(LinkMessage { bytes: notification, request: None, alone: false });
         Ok(())
     }
 

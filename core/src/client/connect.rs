@@ -5,9 +5,10 @@ use super::{
     era_cache,
     error::ClientError,
     events::ClientEvents,
+    failure::LinkFailure,
     inbox::ClientInbox,
     inner::Inner,
-    link::{Connector, LinkFailure, LinkMessage, RequestHead},
+    link::{Connector, LinkMessage, RequestHead},
     options::ClientOptions,
     race::until,
     reply::{ReplyTo, Waiter},
@@ -39,14 +40,20 @@ impl Client {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
-        let inner = Inner::new(runtime, connector.transport(), declaring_auth(options), events);
+        let inner = Inner::new(runtime, Arc::clone(&connector), declaring_auth(options), events);
         let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
             Ok(()) => {
                 inner.listen().await;
-                let client = Self { inner };
                 // A connection that ends before it is handed out was never open.
-                client.failure().map_or(Ok(client), Err)
+                let failure = inner.failure.lock().clone();
+                match failure {
+                    Some(failure) => {
+                        inner.closed.store(true, Ordering::Release);
+                        Err(ClientError::Link(failure))
+                    }
+                    None => Ok(Self { inner }),
+                }
             }
             Err(error) => {
                 let error = match error {
@@ -56,7 +63,9 @@ impl Client {
                 inner.closed.store(true, Ordering::Release);
                 let link = inner.link.lock().take();
                 if let Some(link) = link {
-                    link.close(inner.options.close_patience).await;
+                    // For the rest of the time for connecting; then it goes on by itself.
+                    let closing = link.close(inner.options.close_patience);
+                    until(&*inner.runtime, inner.connect_deadline(), closing).await;
                 }
                 Err(error)
             }
@@ -75,7 +84,7 @@ fn declaring_auth(mut options: ClientOptions) -> ClientOptions {
 
 impl Inner {
     /// The error text for a silent peer: its name, the time, and a likely reason.
-    fn silence(&self) -> String {
+    pub(super) fn silence(&self) -> String {
         let (who, words) = match self.link() {
             Some(link) => (link.peer(), link.last_words()),
             None => ("The server".to_owned(), String::new()),
@@ -124,22 +133,30 @@ impl Inner {
     async fn negotiate(self: &Arc<Self>, connector: &dyn Connector, choice: RevisionChoice) -> Result<(), ClientError> {
         self.connect(connector).await?;
         let (mut negotiation, mut step) = Negotiation::start(choice, connector.is_pipe());
+        // Of the last probe, for the facts that its text does not have.
+        let mut failure = None;
         loop {
             match step {
                 Step::Send(probe) => {
                     if matches!(probe, Probe::Initialize { fresh: true, .. }) {
                         self.connect(connector).await?;
                     }
-                    let outcome = self.probe(probe, connector.is_pipe()).await?;
+                    let (outcome, failed) = self.probe(probe, self.connect_deadline(), connector.is_pipe()).await?;
                     step = negotiation.next(outcome);
+                    failure = failed;
                 }
                 Step::Done(negotiated) => return self.settle(negotiated),
-                Step::Fail(error) => return Err(ClientError::Negotiation(error)),
+                Step::Fail(error) => {
+                    return Err(match (error, failure) {
+                        (NegotiationError::Transport(text), Some(failure)) => ClientError::NotOpened { text, failure },
+                        (error, _) => ClientError::Negotiation(error),
+                    });
+                }
             }
         }
     }
 
-    async fn connect(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
+    pub(super) async fn connect(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
         let old = self.link.lock().take();
         if let Some(old) = old {
             old.close(Duration::ZERO).await;
@@ -148,13 +165,23 @@ impl Inner {
         *self.failure.lock() = None;
         let inbox = Arc::new(ClientInbox { client: Arc::downgrade(self), generation });
         let link = connector.connect(inbox).await.map_err(ClientError::Link)?;
-        *self.link.lock() = Some(link);
+        *self.link.lock() = Some(Arc::clone(&link));
+        if self.closed.load(Ordering::Acquire) {
+            // Closed meanwhile, by somebody who saw no link.
+            link.close(Duration::ZERO).await;
+            return Err(ClientError::Closed);
+        }
         Ok(())
     }
 
-    async fn probe(self: &Arc<Self>, probe: Probe, pipe: bool) -> Result<ProbeOutcome, ClientError> {
+    pub(super) async fn probe(
+        self: &Arc<Self>,
+        probe: Probe,
+        deadline: Instant,
+        pipe: bool,
+    ) -> Result<(ProbeOutcome, Option<LinkFailure>), ClientError> {
         let now = self.runtime.now();
-        let left = self.connect_deadline().saturating_duration_since(now);
+        let left = deadline.saturating_duration_since(now);
         let waiter = Arc::new(Waiter::new(None));
         let reply: Arc<dyn ReplyTo> = waiter.clone();
         let (sent, method, revision) = {
@@ -184,7 +211,12 @@ impl Inner {
             self.request_failed(&sent.id, failure);
         }
         self.arm_timer();
-        Ok(match waiter.outcome().await {
+        let outcome = waiter.outcome().await;
+        let failure = match &outcome {
+            Err(ClientError::Link(failure)) => Some(failure.clone()),
+            _ => None,
+        };
+        let outcome = match outcome {
             Ok(result) => ProbeOutcome::Result(result),
             Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
             Err(ClientError::InvalidResponse(text)) => ProbeOutcome::InvalidResponse(text),
@@ -193,7 +225,8 @@ impl Inner {
             Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),
             Err(ClientError::Link(failure)) => ProbeOutcome::Unreachable(failure.to_string()),
             Err(error) => return Err(error),
-        })
+        };
+        Ok((outcome, failure))
     }
 
     fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
@@ -210,7 +243,9 @@ impl Inner {
         }
         let _ = self.server.set(server);
         self.begin_log_level();
-        // A failure from now on ends the connection by itself; one noted before is reported here.
+        self.reconnecting.lock().made(self.runtime.now());
+        self.ready.store(true, Ordering::Release);
+        // A failure from now on is noticed by itself; one noted before is reported here.
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {
             return Err(ClientError::Link(failure));

@@ -1,9 +1,13 @@
 //! Why a client's call failed: the same kinds in every language.
 
-use super::{input_required::InputRequired, link::LinkFailure};
+use super::{failure::LinkFailure, input_required::InputRequired};
 use crate::{
     engine::NegotiationError,
-    protocol::{RpcError, envelope::NoResult},
+    protocol::{
+        RpcError,
+        envelope::NoResult,
+        model::{ConnectionFailure, FailureReason},
+    },
 };
 
 /// Why a client's call failed. Failures on this side are never mixed with errors that the server sent (RPC-29).
@@ -28,6 +32,14 @@ pub enum ClientError {
     /// The conversation could not be opened.
     #[error("{0}")]
     Negotiation(NegotiationError),
+    /// The conversation could not be opened, because the connection failed.
+    #[error("{text}")]
+    NotOpened {
+        /// The text.
+        text: String,
+        /// The failure of the connection.
+        failure: LinkFailure,
+    },
     /// The server answered with what is neither a result nor an error, or with a result that is none of the method.
     #[error("The server's answer makes no sense: {0}")]
     InvalidResponse(String),
@@ -92,6 +104,7 @@ impl ClientError {
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
             Self::Link(_)
+            | Self::NotOpened { .. }
             | Self::InvalidResponse(_)
             | Self::TooManyRounds(_)
             | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::InvalidResponse(_)) => {
@@ -108,6 +121,19 @@ impl ClientError {
         match self {
             Self::Protocol(error) | Self::Negotiation(NegotiationError::Refused(error)) => Some(error),
             _ => None,
+        }
+    }
+
+    /// The facts of the failed connection: of errors of the kind [`ErrorKind::Transport`].
+    pub fn connection(&self) -> Option<ConnectionFailure> {
+        match self {
+            _ if self.kind() != ErrorKind::Transport => None,
+            Self::Link(failure) | Self::NotOpened { failure, .. } => Some(failure.facts()),
+            Self::InvalidResponse(_) | Self::Negotiation(NegotiationError::InvalidResponse(_)) => {
+                let reason = Some(FailureReason::InvalidResponse);
+                Some(ConnectionFailure { reason, ..ConnectionFailure::default() })
+            }
+            _ => Some(ConnectionFailure::default()),
         }
     }
 }

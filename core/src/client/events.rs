@@ -10,7 +10,10 @@ pub trait ClientEvents: Send + Sync + 'static {
         let _ = (method, params);
     }
 
-    /// The connection ended; `None`: by this side.
+    /// A connection that was lost has been made anew: what the server knew of it, such as subscriptions, it knows no more.
+    fn reconnected(&self) {}
+
+    /// The connection ended for good; `None`: by this side.
     fn closed(&self, error: Option<&ClientError>) {
         let _ = error;
     }

@@ -100,6 +100,10 @@ impl ClientEvents for HandledEvents {
         self.events.notification(method, params);
     }
 
+    fn reconnected(&self) {
+        self.events.reconnected();
+    }
+
     fn closed(&self, error: Option<&ClientError>) {
         self.events.closed(error);
     }

@@ -1,11 +1,6 @@
 //! The receiving side of a client: what its link brings.
 
-use super::{
-    error::ClientError,
-    host::Run,
-    inner::Inner,
-    link::{Inbox, LinkFailure},
-};
+use super::{error::ClientError, failure::LinkFailure, host::Run, inner::Inner, link::Inbox};
 use crate::{
     engine::ClientReceived,
     protocol::{
@@ -147,12 +142,17 @@ impl Inner {
         }
     }
 
-    fn link_closed(&self, failure: LinkFailure) {
+    fn link_closed(self: &Arc<Self>, failure: LinkFailure) {
         if self.closed.load(Ordering::Acquire) {
             return;
         }
         *self.failure.lock() = Some(failure.clone());
-        if self.server.get().is_some() {
+        let reconnects = self.options.reconnect && self.connector.reconnects();
+        if reconnects && self.ready.load(Ordering::Acquire) {
+            self.lose(&failure);
+            return self.reconnect_for_subscriptions();
+        }
+        if self.server.get().is_some() && !reconnects {
             self.end(Some(ClientError::Link(failure)));
             // Dropping it ends what is left of it.
             let link = self.link.lock().take();

@@ -3,11 +3,13 @@
 use super::{
     error::ClientError,
     events::ClientEvents,
+    failure::LinkFailure,
     host::{HandledEvents, Host},
-    link::{Link, LinkFailure, LinkMessage, RequestHead},
+    link::{Connector, Link, LinkMessage, RequestHead},
     mirrored::MirroredTools,
     options::{ClientOptions, RequestOptions},
     pauses::Pauses,
+    reconnecting::Reconnecting,
     reply::ReplyTo,
     server_description::ServerDescription,
     subscription::entry::Subscriptions,
@@ -44,7 +46,11 @@ pub(crate) struct Inner {
     pub(super) capabilities: RawJson,
     pub(super) events: Arc<dyn ClientEvents>,
     pub(super) conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
+    pub(super) connector: Arc<dyn Connector>,
     pub(super) link: Mutex<Option<Arc<dyn Link>>>,
+    /// The link is open: messages may be sent.
+    pub(super) ready: AtomicBool,
+    pub(super) reconnecting: Mutex<Reconnecting>,
     /// Messages of an abandoned link carry an older number.
     pub(super) generation: AtomicU64,
     pub(super) timer: Timer,
@@ -63,10 +69,11 @@ pub(crate) struct Inner {
 impl Inner {
     pub(super) fn new(
         runtime: Arc<dyn Runtime>,
-        transport: Transport,
+        connector: Arc<dyn Connector>,
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Arc<Self> {
+        let transport = connector.transport();
         let began = runtime.now();
         let host = Arc::new(Host::new(options.capabilities.clone(), options.handlers.clone()));
         let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
@@ -79,7 +86,10 @@ impl Inner {
             capabilities,
             events,
             conversation: Mutex::new(ClientConversation::new(identity)),
+            connector,
             link: Mutex::new(None),
+            ready: AtomicBool::new(false),
+            reconnecting: Mutex::default(),
             generation: AtomicU64::new(0),
             timer: Timer::default(),
             began,
@@ -140,11 +150,7 @@ impl Inner {
         let name =
             Method::name_parameter(method).zip(params).and_then(|(parameter, params)| string_member(params, parameter));
         let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters };
-        let id = head.id.clone();
-        match self.link() {
-            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone }),
-            None => self.end_request(&id, "", self.gone()),
-        }
+        self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone });
         self.arm_timer();
     }
 
@@ -169,7 +175,9 @@ impl Inner {
     pub(super) fn end_request(&self, id: &RequestId, reason: &str, error: ClientError) {
         let ended = self.conversation.lock().cancel(id, reason);
         let Some((reply, told)) = ended else { return };
-        if let Some(link) = self.link()
+        // While a connection is made anew, requests wait here.
+        if self.ready.load(Ordering::Acquire)
+            && let Some(link) = self.link()
             && !link.abandon(id)
             && let Some(told) = told
         {
@@ -183,6 +191,10 @@ impl Inner {
     pub(super) fn end(&self, error: Option<ClientError>) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
+        }
+        if error.is_none() {
+            // That of a connection which was lost before is over.
+            *self.failure.lock() = None;
         }
         self.timer.end();
         self.host.stop_all();

@@ -1,5 +1,6 @@
 //! The interface between a client and its transport.
 
+use super::failure::LinkFailure;
 use crate::{
     protocol::{RequestId, Revision},
     runtime::Task,
@@ -18,6 +19,10 @@ pub trait Connector: Send + Sync + 'static {
     /// not remember.
     fn identity(&self) -> Option<u64> {
         None
+    }
+    /// Returns whether a connection that was lost may be made anew.
+    fn reconnects(&self) -> bool {
+        true
     }
     /// The name of the transport in records of messages.
     fn transport(&self) -> Transport {
@@ -92,39 +97,4 @@ pub trait Inbox: Send + Sync + 'static {
     fn renewed(&self);
     /// Notifications may have been lost: their stream was open, and is open again without what came between.
     fn missed(&self);
-}
-
-/// Why a transport failed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LinkFailure {
-    /// An HTTP status whose body is no JSON-RPC message.
-    #[error("The server answered HTTP {status}{}", if text.is_empty() { String::new() } else { format!(": {text}") })]
-    Status {
-        /// The status.
-        status: u16,
-        /// The start of the body, if it is text.
-        text: String,
-    },
-    /// The child process ended.
-    #[error("{0}")]
-    Exited(String),
-    /// No connection could be made.
-    #[error("{0}")]
-    Unreachable(String),
-    /// The connection broke, or a message could not be read.
-    #[error("{0}")]
-    Broken(String),
-    /// The server wants credentials, and there are none: why.
-    #[error("{0}")]
-    Unauthorized(String),
-    /// The server does not know the session any more.
-    #[error("The server does not know the session any more")]
-    SessionLost,
-    /// Too much waits to be sent already.
-    #[error("Busy: {0}")]
-    Congested(String),
-    /// Closed from this side.
-    #[error("The connection is closed")]
-    Closed,
 }

@@ -55,6 +55,9 @@ trunkline_proto::options! {
         log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Longest time of opening the conversation, all attempts together.
         connect_timeout: Duration => "connectTimeoutMs" as Millis = Duration::from_secs(30),
+        /// Make a connection anew that was lost, when the next call needs it. Calls that were in flight have failed by then. Without
+        /// it, the client ends with its connection.
+        reconnect: bool => "reconnect" = true,
         /// Longest silence of a server on a pipe before it is taken for one of the legacy era.
         probe_timeout: Duration => "probeTimeoutMs" as Millis = Duration::from_secs(5),
         /// How long a child process may take to go by itself when the client closes.
@@ -94,6 +97,7 @@ trunkline_proto::setters!(ClientOptions {
     value with_max_input_rounds max_input_rounds: usize,
     into with_log_level log_level: Option<LoggingLevel>,
     value with_connect_timeout connect_timeout: Duration,
+    value with_reconnect reconnect: bool,
     value with_probe_timeout probe_timeout: Duration,
     value with_close_patience close_patience: Duration,
     value with_max_in_flight max_in_flight: usize,

@@ -48,7 +48,7 @@ impl Connector for ChildConnector {
         let handoff = self.handoff.clone();
         Box::pin(async move {
             let (process, stdin, stdout) =
-                ChildProcess::spawn(&command).map_err(|error| LinkFailure::Unreachable(error.to_string()))?;
+                ChildProcess::spawn(&command).map_err(|error| LinkFailure::NotStarted(error.to_string()))?;
             let link = Arc::new(ChildLink {
                 process: Arc::new(process),
                 inbox: Arc::clone(&inbox),
@@ -65,7 +65,7 @@ impl Connector for ChildConnector {
                 None => drop(tokio::spawn(reading.in_task(stdout))),
                 Some(handoff) => reading
                     .on_thread(stdout, Arc::clone(&link.round_trips), handoff)
-                    .map_err(|error| LinkFailure::Unreachable(format!("no thread to read: {error}")))?,
+                    .map_err(|error| LinkFailure::NotStarted(format!("no thread to read: {error}")))?,
             }
             Ok(link as Arc<dyn Link>)
         })

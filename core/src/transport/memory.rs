@@ -53,6 +53,11 @@ impl Connector for MemoryConnector {
         Box::pin(std::future::ready(Ok(link)))
     }
 
+    /// A server of this process ends its connections only when it closes.
+    fn reconnects(&self) -> bool {
+        false
+    }
+
     fn is_pipe(&self) -> bool {
         true
     }

@@ -40,7 +40,7 @@ mod wire_file;
 #[cfg(feature = "child-process")]
 pub use child::{ChildCommand, ChildStderr};
 #[cfg(feature = "http-client")]
-pub use http_client::HttpConnector;
+pub use http_client::{HttpConnector, HttpEndpoint};
 #[cfg(feature = "auth")]
 pub use http_fetch::HttpFetch;
 #[cfg(feature = "http-server")]

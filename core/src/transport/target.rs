@@ -5,7 +5,7 @@ use super::MemoryConnector;
 #[cfg(feature = "child-process")]
 use super::{ChildCommand, ChildConnector};
 #[cfg(feature = "http-client")]
-use super::{HttpConnector, config_file::is_file};
+use super::{HttpConnector, HttpEndpoint, config_file::is_file};
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
 };
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -24,6 +23,7 @@ use std::{
 /// | from | is |
 /// | --- | --- |
 /// | `"https://example.com/mcp"`, `"unix:/run/it.sock:/mcp"` | the URL of an HTTP endpoint |
+/// | [`HttpEndpoint`](super::HttpEndpoint) | a URL with headers, certificates and a proxy |
 /// | `["python", "weather.py"]`, [`ChildCommand`](crate::ChildCommand) | a command that serves standard input and output; no shell reads it |
 /// | `&Server` | a server of this process |
 /// | `json!({"command": "python", "args": ["weather.py"]})`, [`ServerEntry`] | an entry of `mcpServers` |
@@ -32,9 +32,9 @@ use std::{
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Target {
-    /// The URL of an HTTP endpoint, with extra headers; `unix:/run/it.sock:/mcp` for one on a Unix socket.
+    /// An HTTP endpoint.
     #[cfg(feature = "http-client")]
-    Http(String, BTreeMap<String, String>),
+    Http(HttpEndpoint),
     /// A command that serves standard input and output.
     #[cfg(feature = "child-process")]
     Child(ChildCommand),
@@ -72,8 +72,8 @@ impl Target {
     ) -> Result<Arc<dyn Connector>, ClientError> {
         Ok(match self {
             #[cfg(feature = "http-client")]
-            Self::Http(url, headers) => {
-                let connector = HttpConnector::new(&url, &headers, options.limits()).map_err(ClientError::Invalid)?;
+            Self::Http(endpoint) => {
+                let connector = HttpConnector::new(&endpoint, options.limits()).map_err(ClientError::Invalid)?;
                 Arc::new(connector.with_auth(options.auth.clone()))
             }
             #[cfg(feature = "child-process")]
@@ -102,7 +102,11 @@ impl Target {
                 }))
             }
             #[cfg(feature = "http-client")]
-            ServerEntry::Url { url, headers } => Ok(Self::Http(url, headers)),
+            ServerEntry::Url { url, headers } => {
+                let mut endpoint = HttpEndpoint::new(url);
+                endpoint.headers = headers;
+                Ok(Self::Http(endpoint))
+            }
             #[cfg(not(all(feature = "child-process", feature = "http-client")))]
             _ => Err(ClientError::Invalid(
                 "This program is built without the transport of the server: enable the feature child-process or http-client of the crate trunkline".to_owned(),
@@ -121,7 +125,14 @@ impl From<&str> for Target {
 #[cfg(feature = "http-client")]
 impl From<String> for Target {
     fn from(place: String) -> Self {
-        if is_file(&place) { Self::File(place.into()) } else { Self::Http(place, BTreeMap::new()) }
+        if is_file(&place) { Self::File(place.into()) } else { Self::Http(HttpEndpoint::new(place)) }
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl From<HttpEndpoint> for Target {
+    fn from(endpoint: HttpEndpoint) -> Self {
+        Self::Http(endpoint)
     }
 }
 

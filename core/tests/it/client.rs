@@ -6,6 +6,7 @@ mod negotiation;
 mod operations;
 mod places;
 mod processes;
+mod reconnecting;
 mod requests;
 mod subscriptions;
 
@@ -23,7 +24,9 @@ use std::{
 };
 use tokio::task::JoinHandle;
 use trunkline::{
-    client::{Client, ClientError, ClientEvents, ClientOptions, Connector, Inbox, Link, LinkFailure, LinkMessage},
+    client::{
+        Client, ClientError, ClientEvents, ClientOptions, Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessEnd,
+    },
     protocol::{RawJson, RequestId, Revision},
     runtime::{Runtime, Task},
     wire_log::WireLog,
@@ -212,7 +215,7 @@ impl Peer {
     }
 
     fn exit(&self) {
-        self.inbox.closed(LinkFailure::Exited("the server process exited with status 3".into()));
+        self.inbox.closed(LinkFailure::Exited(ProcessEnd::new("the server process exited with status 3")));
     }
 
     fn accept(&self, initialize: &Value, revision: &str) {
@@ -278,6 +281,10 @@ impl Heard {
 impl ClientEvents for Heard {
     fn notification(&self, method: &str, _: Option<&RawJson>) {
         self.0.lock().unwrap().push(method.to_owned());
+    }
+
+    fn reconnected(&self) {
+        self.0.lock().unwrap().push("reconnected".to_owned());
     }
 
     fn closed(&self, error: Option<&ClientError>) {

@@ -31,7 +31,6 @@ pub(crate) fn child(role: &str, file: &File) -> ChildCommand {
     ChildCommand {
         command: [program].into_iter().chain(ARGUMENTS.map(str::to_owned)).collect(),
         env: vec![(ROLE.into(), role.into()), (FILE.into(), file.0.to_str().unwrap().into())],
-        inherit_env: true,
         stderr: ChildStderr::Keep,
         ..ChildCommand::default()
     }

@@ -131,6 +131,7 @@ fn errors(kinds: &[ErrorKind]) -> String {
 fn doc_of(kind: &ErrorKind) -> String {
     let more = match kind.kind.as_str() {
         "protocol" => " See `trunkline_error_code`.",
+        "transport" => " See `trunkline_error_json`.",
         "suspended" => " See `trunkline_answer_callback`.",
         _ => "",
     };

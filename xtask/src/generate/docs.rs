@@ -14,6 +14,7 @@ const COLUMNS: usize = 100;
 pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<File>> {
     let page = std::fs::read_to_string(workspace.path(BRIDGE)).with_context(|| BRIDGE.to_owned())?;
     let page = with_part(&page, "errors", &errors(surface))?;
+    let page = with_part(&page, "facts", &facts(surface))?;
     let page = with_part(&page, "events", &events(surface))?;
     let page = with_part(&page, "messages", &messages(surface))?;
     Ok(vec![("docs/options.md".to_owned(), options(surface)), (BRIDGE.to_owned(), page)])
@@ -57,6 +58,15 @@ fn errors(surface: &Surface) -> String {
     let mut table = "| kind | class | number in C | meaning |\n| --- | --- | --- | --- |\n".to_owned();
     for error in &surface.errors {
         table += &format!("| `{}` | `{}` | {} | {} |\n", error.kind, error.class, error.c_code, cell(&error.doc));
+    }
+    table
+}
+
+/// The members of the `data` of errors.
+fn facts(surface: &Surface) -> String {
+    let mut table = "| member | type | meaning |\n| --- | --- | --- |\n".to_owned();
+    for field in surface.errors.iter().flat_map(|error| &error.facts) {
+        table += &format!("| `{}` | {} | {} |\n", field.json, typed(field), cell(&field.doc));
     }
     table
 }

@@ -76,10 +76,11 @@ const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
 
 /// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out because Python
 /// takes them in another way.
-const OPTIONS: [(&str, &str, &[&str]); 5] = [
+const OPTIONS: [(&str, &str, &[&str]); 6] = [
     ("AuthOptions", "AuthOptions", &["resource", "verifier"]),
     ("ChildOptions", "ChildOptions", &["command"]),
     ("ClientOptions", "ClientOptions", &["info", "listen"]),
+    ("EndpointOptions", "EndpointOptions", &["url"]),
     ("HttpOptions", "HttpOptions", &[]),
     ("MountOptions", "HttpOptions", &["host", "port", "unix", "unix_mode", "max_connections"]),
 ];
@@ -231,7 +232,8 @@ fn docstring(indent: &str, text: &str) -> String {
 
 fn errors(surface: &Surface) -> String {
     let mut text = String::from(
-        "import builtins\nfrom typing import ClassVar, Final\n\n\nclass TrunklineError(Exception):\n    \"\"\"The base of \
+        "import builtins\nfrom collections.abc import Mapping, Sequence\nfrom typing import TYPE_CHECKING, Any, ClassVar, Final\n\nif \
+         TYPE_CHECKING:\n    from .models import FailureReason\n\n\nclass TrunklineError(Exception):\n    \"\"\"The base of \
          all errors of this package, except ToolError.\"\"\"\n\n    kind: ClassVar[str] = \"internal\"\n\n    def \
          __init__(self, message: str) -> None:\n        super().__init__(message)\n        self.message = message\n",
     );
@@ -247,6 +249,7 @@ fn errors(surface: &Surface) -> String {
         let _ = write!(text, "\n\nclass {}(TrunklineError{base}):{shadow}\n", error.class);
         text += &docstring("    ", &error.doc);
         let _ = write!(text, "\n    kind = \"{}\"\n", error.kind);
+        text += &facts(&error.facts);
         names.push(error.class.as_str());
     }
     let _ = write!(
@@ -257,12 +260,29 @@ fn errors(surface: &Surface) -> String {
     text
 }
 
+/// The attributes of an error, and the constructor that reads them.
+fn facts(fields: &[Field]) -> String {
+    if fields.is_empty() {
+        return String::new();
+    }
+    let (mut attributes, mut read) = (String::new(), String::new());
+    for field in fields {
+        let _ = write!(attributes, "\n    {}: {} | None\n", field.name, given(&field.ty));
+        attributes += &docstring("    ", &field.doc);
+        let _ = writeln!(read, "        self.{} = facts.get(\"{}\")", field.name, field.json);
+    }
+    format!(
+        "{attributes}\n    def __init__(self, message: str, data: Mapping[str, Any] | None = None) -> None:\n        \
+         super().__init__(message)\n        facts = data or {{}}\n{read}"
+    )
+}
+
 /// Options as keyword arguments: a `TypedDict` with a docstring for each; and apart from those, which nothing imports
 /// when the package runs, tables of the names in JSON.
 fn options(surface: &Surface) -> (String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, ModelPreferences, Tool, ToolAnnotations, ToolChoice)\n",
+        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, Tool, ToolAnnotations, ToolChoice)\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };

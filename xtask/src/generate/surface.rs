@@ -29,6 +29,8 @@ pub(crate) struct ErrorKind {
     pub(crate) class: String,
     pub(crate) c_code: u8,
     pub(crate) doc: String,
+    /// The members of its `data` that the library puts there.
+    pub(crate) facts: Vec<Field>,
     /// `true` if users see it as an error.
     pub(crate) public: bool,
 }

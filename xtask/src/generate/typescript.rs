@@ -48,8 +48,8 @@ const TYPES: [(&str, &str, &str); 14] = [
 ];
 
 /// Options that this package has in another form.
-const OMITTED: [(&str, &str); 3] =
-    [("AuthOptions", "verifier"), ("ChildOptions", "command"), ("ClientOptions", "listen")];
+const OMITTED: [(&str, &str); 4] =
+    [("AuthOptions", "verifier"), ("ChildOptions", "command"), ("ClientOptions", "listen"), ("EndpointOptions", "url")];
 
 pub(crate) fn render(surface: &Surface) -> Vec<File> {
     let file = |name: &str, text: String| (format!("{FOLDER}/{name}.ts"), format!("// {MARK}\n{text}"));
@@ -70,7 +70,9 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
 fn errors(kinds: &[ErrorKind]) -> String {
     let kinds: Vec<&ErrorKind> = kinds.iter().filter(|kind| kind.public).collect();
     let mut text = String::from(
-        "\n/** The kind of an error: the same word in every language of Trunkline. */\nexport type ErrorKind =\n",
+        "import type { FailureReason } from \"./model.js\";
+
+/** The kind of an error: the same word in every language of Trunkline. */\nexport type ErrorKind =\n",
     );
     for (index, kind) in kinds.iter().enumerate() {
         let end = if index + 1 == kinds.len() { ";" } else { "" };
@@ -116,9 +118,32 @@ export abstract class TrunklineError extends Error {
 ",
             );
         }
+        text.push_str(&facts(kind));
         text.push_str("}\n");
     }
     text
+}
+
+/// The members of an error, and the constructor that reads them.
+fn facts(kind: &ErrorKind) -> String {
+    if kind.facts.is_empty() {
+        return String::new();
+    }
+    let (mut members, mut read) = (String::new(), String::new());
+    for field in &kind.facts {
+        members.push_str(&comment("  ", &field.doc));
+        _ = writeln!(members, "  readonly {}: {} | undefined;", field.json, type_of(&field.ty));
+        _ = writeln!(read, "    this.{0} = facts.{0};", field.json);
+    }
+    format!(
+        "{members}
+  constructor(message: string, options: ErrorOptions & {{ data?: unknown }} = {{}}) {{
+    super(message, options);
+    const facts = (options.data ?? {{}}) as Partial<{}>;
+{read}  }}
+",
+        kind.class
+    )
 }
 
 /// A table from kinds to classes, in a file of its own: the other exports of the errors are public.

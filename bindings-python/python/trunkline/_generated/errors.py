@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import builtins
-from typing import ClassVar, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+if TYPE_CHECKING:
+    from .models import FailureReason
 
 
 class TrunklineError(Exception):
@@ -42,9 +46,39 @@ class ClosedError(TrunklineError, ConnectionError):
 
 
 class TransportError(TrunklineError, ConnectionError):
-    """The connection could not be made or broke, or the peer's answer is not a result of the method."""
+    """The connection could not be made or broke, or the peer's answer is not a result of the method.
+    `data` has the facts.
+    """
 
     kind = "transport"
+
+    reason: FailureReason | None
+    """The reason."""
+
+    http_status: int | None
+    """The HTTP status of the answer."""
+
+    challenges: Sequence[str] | None
+    """The values of `WWW-Authenticate` in the answer (RFC 9110 section 11.6.1)."""
+
+    exit_code: int | None
+    """The exit status of the server process."""
+
+    signal: int | None
+    """The number of the signal that ended the server process."""
+
+    stderr: Sequence[str] | None
+    """The last lines that the server process wrote to its standard error."""
+
+    def __init__(self, message: str, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        facts = data or {}
+        self.reason = facts.get("reason")
+        self.http_status = facts.get("httpStatus")
+        self.challenges = facts.get("challenges")
+        self.exit_code = facts.get("exitCode")
+        self.signal = facts.get("signal")
+        self.stderr = facts.get("stderr")
 
 
 class VersionError(TrunklineError):

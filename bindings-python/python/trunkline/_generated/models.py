@@ -2031,3 +2031,18 @@ class ElicitationComplete(Model):
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
+
+
+FailureReason: TypeAlias = Literal[
+    "notStarted",
+    "refused",
+    "unreachable",
+    "tls",
+    "status",
+    "unauthorized",
+    "exited",
+    "broken",
+    "sessionLost",
+    "invalidResponse",
+]
+"""The reason of a failed connection."""

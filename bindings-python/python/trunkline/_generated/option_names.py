@@ -36,9 +36,18 @@ CLIENT_OPTIONS: Final = {
     "max_input_rounds": "maxInputRounds",
     "log_level": "logLevel",
     "connect_timeout": "connectTimeoutMs",
+    "reconnect": "reconnect",
     "probe_timeout": "probeTimeoutMs",
     "max_message_bytes": "maxMessageBytes",
     "max_values": "maxValues",
+}
+
+ENDPOINT_OPTIONS: Final = {
+    "headers": "headers",
+    "ca": "ca",
+    "client_certificate": "clientCertificate",
+    "client_key": "clientKey",
+    "proxy": "proxy",
 }
 
 HTTP_OPTIONS: Final = {

@@ -7,7 +7,17 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-from .models import Annotations, CacheScope, DpopPolicy, Icon, ModelPreferences, Tool, ToolAnnotations, ToolChoice
+from .models import (
+    Annotations,
+    CacheScope,
+    DpopPolicy,
+    Icon,
+    LoggingLevel,
+    ModelPreferences,
+    Tool,
+    ToolAnnotations,
+    ToolChoice,
+)
 
 
 class AuthOptions(TypedDict, total=False):
@@ -66,10 +76,13 @@ class ChildOptions(TypedDict, total=False):
     """A child process that serves its standard input and output: `{"type": "child", …}`."""
 
     env: Mapping[str, str] | None
-    """Environment variables for the child process."""
+    """Environment variables for the child process, beside those that it inherits."""
 
     inherit_env: bool | None
-    """`true` if the child process gets the environment of this process too. Without this option, it does."""
+    """`true` if the child process inherits the whole environment of this process, secrets included;
+    otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows
+    those that programs need there.
+    """
 
     cwd: str | os.PathLike[str] | None
     """The folder that the child process runs in; this process's own by default."""
@@ -106,6 +119,11 @@ class ClientOptions(TypedDict, total=False):
     connect_timeout: float | None
     """Longest time of opening the conversation, all attempts together. In seconds. Default: 30."""
 
+    reconnect: bool | None
+    """Make a connection anew that was lost, when the next call needs it. Calls that were in flight have
+    failed by then. Without it, the client ends with its connection. Default: True.
+    """
+
     probe_timeout: float | None
     """Longest silence of a server on a pipe before it is taken for one of the legacy era. In seconds.
     Default: 5.
@@ -116,6 +134,29 @@ class ClientOptions(TypedDict, total=False):
 
     max_values: int | None
     """JSON values in a message, which cost far more in memory than on the wire. Default: 1000000."""
+
+
+class EndpointOptions(TypedDict, total=False):
+    """An HTTP endpoint to connect to: `{"type": "http", …}`."""
+
+    headers: Mapping[str, str] | None
+    """Headers of each request."""
+
+    ca: str | None
+    """Certificates in PEM that are trusted beside those of the system, and those of the files that
+    `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
+    """
+
+    client_certificate: str | None
+    """The certificate of the client in PEM, for servers that ask for one, and those of its issuers."""
+
+    client_key: str | None
+    """The private key of that certificate, in PEM."""
+
+    proxy: str | None
+    """The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`, `HTTP_PROXY`,
+    `ALL_PROXY`, `NO_PROXY`.
+    """
 
 
 class HttpOptions(TypedDict, total=False):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
 from .._generated import methods
-from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS
+from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
 from ..requests import OnProgress
 
 if TYPE_CHECKING:
-    from .._generated.options import ChildOptions, ClientOptions
+    from .._generated.options import ChildOptions, ClientOptions, EndpointOptions
     from ..server.server import Server
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ CLOSE_DEADLINE: Final = 2.0
 
 if TYPE_CHECKING:
 
-    class ConnectOptions(ClientOptions, ChildOptions, total=False):
+    class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):
         """Options of `Client` and `SyncClient`. Times are in seconds."""
 
         name: str
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
         version: str
         """The version of the program that uses the client."""
-
-        headers: Mapping[str, str]
-        """Sent with every HTTP request."""
 
         on_notification: OnNotification
         """Called with the method and the params of every notification."""
@@ -58,13 +55,11 @@ class Connection:
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         on_notification, on_tools_changed = given.pop("on_notification", None), given.pop("on_tools_changed", None)
         name, version = given.pop("name", None), given.pop("version", None)
-        headers = given.pop("headers", None)
+        endpoint = {name: given.pop(name) for name in ENDPOINT_OPTIONS if name in given}
         child = {name: given.pop(name) for name in CHILD_OPTIONS if name in given}
         self.target = target
         self.server: Server | None = None
-        self.transport = self._describe(
-            target, camel_case(headers=headers and dict(headers)), encoded(CHILD_OPTIONS, child)
-        )
+        self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client's name and version go together")
         revision = given.pop("revision", None)

@@ -7,7 +7,7 @@ use crate::{
     ErrorKind,
     auth::AuthConfig,
     event,
-    message::{self, Child, Request},
+    message::{self, Child, Endpoint, Request},
     verifications::AccessToken,
 };
 use serde_json::{Map, Value, json};
@@ -39,6 +39,7 @@ pub fn surface() -> Value {
         }),
         models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
         models.record("ChildOptions", Child::OBJECT.doc, Child::OBJECT.fields, |_| true),
+        models.record("EndpointOptions", Endpoint::OBJECT.doc, Endpoint::OBJECT.fields, |_| true),
     ];
     let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
     for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
@@ -53,26 +54,16 @@ pub fn surface() -> Value {
     // Subscriptions are no protocol method: each language has a few lines of its own around these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
+    let errors: Vec<Value> = ErrorKind::ALL.into_iter().map(|kind| models.error(kind)).collect();
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
-        "errors": ErrorKind::ALL.map(error),
+        "errors": errors,
         "shapes": event::Shape::ALL.iter().map(shape).collect::<Vec<_>>(),
         "options": options,
         "messages": messages,
         "models": models.all,
         "operations": operations,
         "notifications": notifications,
-    })
-}
-
-fn error(kind: ErrorKind) -> Value {
-    json!({
-        "kind": kind.as_str(),
-        "class": kind.class(),
-        "cCode": kind as u8,
-        "doc": text(kind.doc()),
-        // It ends a handler that will run again, and is not an error of the package.
-        "public": kind != ErrorKind::Suspended,
     })
 }
 
@@ -100,6 +91,18 @@ impl Models {
         let fields: Vec<Value> =
             fields.iter().filter(|field| wanted(field)).map(|field| self.field(field, None)).collect();
         json!({"name": name, "doc": text(doc), "fields": fields})
+    }
+
+    fn error(&mut self, kind: ErrorKind) -> Value {
+        json!({
+            "kind": kind.as_str(),
+            "class": kind.class(),
+            "cCode": kind as u8,
+            "doc": text(kind.doc()),
+            "facts": self.fields(kind.facts(), None),
+            // It ends a handler that will run again, and is not an error of the package.
+            "public": kind != ErrorKind::Suspended,
+        })
     }
 
     fn message(&mut self, message: &'static Object, direction: &str) -> Value {

@@ -221,9 +221,12 @@ impl Negotiation {
             }
             ProbeOutcome::Error(error) if error.is_modern() => Step::Fail(NegotiationError::Refused(error)),
             ProbeOutcome::Error(_) | ProbeOutcome::InvalidResponse(_) => self.handshake(false),
-            ProbeOutcome::Status(401 | 403) => {
-                Step::Fail(NegotiationError::Transport("The server asks for authorization (HTTP 401 or 403)".into()))
+            ProbeOutcome::Status(401) => {
+                Step::Fail(NegotiationError::Transport("The server asks for authorization (HTTP 401)".into()))
             }
+            ProbeOutcome::Status(403) => Step::Fail(NegotiationError::Transport(
+                "The server refuses access (HTTP 403): the credentials, the origin or the host are not allowed".into(),
+            )),
             ProbeOutcome::Status(status @ 500..) => {
                 Step::Fail(NegotiationError::Transport(format!("The server answered HTTP {status}")))
             }

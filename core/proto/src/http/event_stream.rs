@@ -25,6 +25,7 @@ pub struct EventStream {
     next_id: Option<String>,
     last_id: Option<String>,
     retry: Option<Duration>,
+    has_brought: bool,
 }
 
 /// A line or an event is larger than a message may be.
@@ -47,6 +48,7 @@ impl EventStream {
             next_id: None,
             last_id: None,
             retry: None,
+            has_brought: false,
         }
     }
 
@@ -72,6 +74,7 @@ impl EventStream {
                     self.last_id = Some(id);
                 }
                 if !std::mem::take(&mut self.other_type) && !data.is_empty() {
+                    self.has_brought = true;
                     return Ok(Some(data));
                 }
             } else {
@@ -84,6 +87,11 @@ impl EventStream {
     /// The id of the last complete event that had one: an event that was cut off is asked for again.
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
+    }
+
+    /// Returns whether this connection has brought a message.
+    pub fn has_brought(&self) -> bool {
+        self.has_brought
     }
 
     /// How long the server wants a client to wait before it connects again, within reason.

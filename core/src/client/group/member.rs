@@ -197,6 +197,13 @@ impl ClientEvents for MemberEvents {
         }
     }
 
+    /// Another process, or another session: its lists may be others, too.
+    fn reconnected(&self) {
+        if let Some(changes) = self.changes.upgrade() {
+            changes.lists_changed();
+        }
+    }
+
     fn closed(&self, error: Option<&ClientError>) {
         let (Some(error), Some(changes), Some(member)) = (error, self.changes.upgrade(), self.member.upgrade()) else {
             return;

@@ -88,6 +88,10 @@ impl Subscriptions {
         removed.is_some()
     }
 
+    pub(in crate::client) fn is_empty(&self) -> bool {
+        self.open.lock().is_empty()
+    }
+
     /// The open ones, for use with no lock held.
     pub(super) fn all(&self) -> Vec<Arc<Entry>> {
         self.open.lock().values().cloned().collect()

@@ -1,5 +1,6 @@
 //! The command of a child process, and the reason if it could not be run.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,9 +10,10 @@ use std::path::{Path, PathBuf};
 pub struct ChildCommand {
     /// The program and its arguments. No shell reads them.
     pub command: Vec<String>,
-    /// Environment variables for it.
+    /// Environment variables for it, beside those that it inherits.
     pub env: Vec<(String, String)>,
-    /// `true` if it gets the environment of this process too.
+    /// `true` if it inherits the whole environment of this process, secrets included; otherwise a short list of it:
+    /// `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows those that programs need there.
     pub inherit_env: bool,
     /// The folder it runs in; this process's own if `None`.
     pub cwd: Option<PathBuf>,
@@ -42,9 +44,9 @@ pub struct SpawnError {
 }
 
 impl ChildCommand {
-    /// A program and its arguments, with the environment of this process.
+    /// A program and its arguments.
     pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { command: command.into_iter().map(Into::into).collect(), inherit_env: true, ..Self::default() }
+        Self { command: command.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
     pub(super) fn to_tokio(&self) -> Result<tokio::process::Command, SpawnError> {
@@ -54,7 +56,7 @@ impl ChildCommand {
         let mut command = tokio::process::Command::new(resolved(program));
         command.args(arguments);
         if !self.inherit_env {
-            command.env_clear();
+            command.env_clear().envs(inherited(|name| std::env::var_os(name)));
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.cwd {
@@ -70,9 +72,6 @@ impl ChildCommand {
             (Some(folder), _) if !folder.is_dir() => format!("there is no folder {}", folder.display()),
             (_, io::ErrorKind::NotFound) if Path::new(program).components().count() > 1 => {
                 "there is no such file, or the interpreter that its first line names is missing".to_owned()
-            }
-            (_, io::ErrorKind::NotFound) if !self.inherit_env => {
-                "no such program; the environment is not inherited, so set PATH or give the full path".to_owned()
             }
             (_, io::ErrorKind::NotFound) => {
                 "no such program on the PATH; check the spelling, or give the full path".to_owned()
@@ -90,6 +89,34 @@ impl ChildCommand {
     pub(super) fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
     }
+}
+
+/// The variables that a server inherits by default: those of the official SDKs, for the environment of a host holds secrets that
+/// are none of its servers' business.
+const INHERITED: &[&str] = if cfg!(windows) {
+    &[
+        "APPDATA",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "USERNAME",
+        "USERPROFILE",
+    ]
+} else {
+    &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"]
+};
+
+fn inherited(value: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (&'static str, OsString)> {
+    // A value that begins so is an exported function of a shell, which a shell among the servers would run.
+    let is_function = |value: &OsString| value.as_encoded_bytes().starts_with(b"()");
+    INHERITED.iter().filter_map(move |name| Some((*name, value(name).filter(|value| !is_function(value))?)))
 }
 
 #[cfg(not(windows))]
@@ -132,5 +159,16 @@ mod tests {
         assert_eq!(found("npx.cmd", &["a/npx.cmd"]), None);
         assert_eq!(found("./npx", &["a/npx.cmd"]), None);
         assert_eq!(found("npx", &[]), None);
+    }
+
+    #[test]
+    fn a_short_list_of_the_environment_is_inherited_without_functions_of_a_shell() {
+        let value = |name: &str| match name {
+            "PATH" => Some("/bin".into()),
+            "TERM" | "TEMP" => Some("() { :; }; echo".into()),
+            "API_KEY" => Some("secret".into()),
+            _ => None,
+        };
+        assert_eq!(inherited(value).collect::<Vec<_>>(), [("PATH", "/bin".into())]);
     }
 }

@@ -8,6 +8,7 @@ pub use command::{ChildCommand, ChildStderr, SpawnError};
 pub use stdin::ChildStdin;
 pub use tokio::process::ChildStdout;
 
+use crate::client::ProcessEnd;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -161,7 +162,7 @@ impl ChildProcess {
     /// One text about why the connection to it was lost, for an error: how it ended and its last lines of standard error.
     ///
     /// Waits a moment for both, since a pipe closes before its process ends. `closed`: which pipe showed it, if the process goes on.
-    pub async fn obituary(&self, closed: &str) -> String {
+    pub async fn obituary(&self, closed: &str) -> ProcessEnd {
         let ended = timeout(STDERR_DEADLINE, self.ended()).await;
         let text = match ended {
             Err(_) => format!("the server process \"{}\" closed its {closed}", self.program),
@@ -171,7 +172,13 @@ impl ChildProcess {
         if let (Ok(_), Some(tail)) = (&ended, &self.tail) {
             tail.settle(STDERR_DEADLINE).await;
         }
-        text + &self.last_words()
+        let mut end = ProcessEnd::new(text + &self.last_words());
+        end.lives = ended.is_err();
+        let status = ended.ok().flatten();
+        end.exit_code = status.and_then(|status| status.code());
+        end.signal = status.and_then(signal);
+        end.stderr = self.tail.as_ref().map(Tail::lines).unwrap_or_default();
+        end
     }
 
     /// Ends the process and its group: closes its standard input, waits, asks it to terminate, waits, kills it (STD-13).
@@ -294,9 +301,18 @@ impl Drop for Group {
     }
 }
 
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
 fn how(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+    if let Some(signal) = signal(status) {
         return format!("was ended by signal {signal}");
     }
     match status.code() {
@@ -423,7 +439,9 @@ mod tests {
         let (process, _stdin, mut lines) =
             start("i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo \"line $i\" >&2; done; printf last >&2; exit 1");
         assert!(timeout(Duration::from_secs(5), lines.next_line()).await.unwrap().unwrap().is_none());
-        let text = process.obituary("standard output").await;
+        let end = process.obituary("standard output").await;
+        assert_eq!((end.lives, end.exit_code, end.signal, end.stderr.len()), (false, Some(1), None, 20));
+        let text = end.text;
         assert!(
             text.starts_with("the server process \"sh\" exited with status 1; its last stderr lines:\nline 32\n"),
             "{text}"
@@ -431,15 +449,15 @@ mod tests {
         assert!(text.ends_with("line 50\nlast"), "{text}");
 
         let (process, _stdin, _lines) = start("kill -9 $$");
-        let text = process.obituary("standard output").await;
-        assert_eq!(text, "the server process \"sh\" was ended by signal 9 and wrote nothing to its standard error");
+        let end = process.obituary("standard output").await;
+        assert_eq!((end.lives, end.exit_code, end.signal), (false, None, Some(9)));
+        assert_eq!(end.text, "the server process \"sh\" was ended by signal 9 and wrote nothing to its standard error");
 
-        let (process, _stdin, mut lines) = start("exec >&-; echo why >&2; sleep 60");
+        let (process, _stdin, mut lines) = start("exec >&-; printf 'w\\033[31mhy\\n' >&2; sleep 60");
         assert!(lines.next_line().await.unwrap().is_none());
-        assert_eq!(
-            process.obituary("standard output").await,
-            "the server process \"sh\" closed its standard output; its last stderr lines:\nwhy"
-        );
+        let end = process.obituary("standard output").await;
+        assert_eq!(end.text, "the server process \"sh\" closed its standard output; its last stderr lines:\nwhy");
+        assert_eq!((end.lives, end.stderr), (true, vec!["why".to_owned()]));
     }
 
     #[tokio::test]
@@ -486,14 +504,18 @@ mod tests {
 
     #[tokio::test]
     async fn environment_and_folder_are_what_was_asked_for() {
-        let script = "echo \"$A-$CARGO_MANIFEST_DIR-$(pwd)\"";
-        let command = ChildCommand {
-            env: vec![("A".into(), "1".into()), ("PATH".into(), std::env::var("PATH").unwrap())],
-            inherit_env: false,
-            cwd: Some("/".into()),
-            ..shell(script)
-        };
-        let (_process, _stdin, stdout) = ChildProcess::spawn(&command).unwrap();
-        assert_eq!(line(&mut BufReader::new(stdout).lines()).await, "1--/");
+        let here = env!("CARGO_MANIFEST_DIR");
+        assert_eq!(std::env::var("CARGO_MANIFEST_DIR").unwrap(), here, "a variable that is not on the short list");
+        for (inherit_env, seen) in [(false, "1--/"), (true, &*format!("1-{here}-/"))] {
+            let command = ChildCommand {
+                env: vec![("A".into(), "1".into())],
+                inherit_env,
+                cwd: Some("/".into()),
+                ..shell("echo \"$A-$CARGO_MANIFEST_DIR-$(pwd)\"; test -n \"$PATH\"")
+            };
+            let (process, _stdin, stdout) = ChildProcess::spawn(&command).unwrap();
+            assert_eq!(line(&mut BufReader::new(stdout).lines()).await, seen);
+            assert_eq!(process.ended().await, Some(ExitStatus::from_raw(0)), "PATH is on the short list");
+        }
     }
 }

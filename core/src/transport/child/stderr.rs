@@ -1,5 +1,6 @@
 //! The standard error of a child process: passed on, and its last lines kept for the error message if the process dies.
 
+use crate::printable::printable;
 use crate::sync::Mutex;
 use std::collections::VecDeque;
 use std::io::Write;
@@ -79,7 +80,7 @@ async fn pass(chunk: Vec<u8>) -> bool {
 }
 
 fn keep(lines: &Mutex<VecDeque<String>>, line: &mut Vec<u8>) {
-    let text = String::from_utf8_lossy(line).trim_end().to_owned();
+    let text = printable(&String::from_utf8_lossy(line)).trim_end().to_owned();
     line.clear();
     let mut lines = lines.lock();
     if lines.len() == LINES {

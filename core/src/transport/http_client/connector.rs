@@ -1,17 +1,17 @@
 //! Connections to the server behind a URL.
 
-use super::{failure, link::HttpLink};
+use super::{endpoint::HttpEndpoint, failure, link::HttpLink, tls::Security};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
     client_auth::ClientAuth,
     engine::Limits,
     http::guard::is_loopback,
+    printable::printable,
     runtime::Task,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use reqwest::{Client, Response, Url, redirect};
 use std::{
-    collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -37,16 +37,17 @@ pub struct HttpConnector {
     headers: HeaderMap,
     limits: Limits,
     auth: Option<Arc<dyn ClientAuth>>,
+    security: Security,
     client: OnceLock<Result<Client, String>>,
 }
 
 impl HttpConnector {
-    /// The server at `url`; `headers` go with every request. A server on a Unix socket is found at `unix:/run/it.sock`, or
-    /// `unix:/run/it.sock:/path` if its endpoint is not `/mcp`.
+    /// The server at an endpoint.
     ///
     /// # Errors
-    /// If the URL is not an absolute one with `http`, `https` or `unix`, or a header is malformed; the text says which.
-    pub fn new(url: &str, headers: &BTreeMap<String, String>, limits: Limits) -> Result<Self, String> {
+    /// If the URL is not an absolute one with `http`, `https` or `unix`, or something else is malformed; the text says which.
+    pub fn new(endpoint: &HttpEndpoint, limits: Limits) -> Result<Self, String> {
+        let url = &*endpoint.url;
         let (parsed, socket) = match url.strip_prefix(UNIX) {
             Some(place) => behind_socket(place)?,
             None => (Url::parse(url).map_err(|error| format!("{:?} is no URL: {error}", failure::shown(url)))?, None),
@@ -55,8 +56,8 @@ impl HttpConnector {
             let schemes = "it must start with http:// or https://, or unix: for a socket";
             return Err(format!("{:?} is no URL of an HTTP server: {schemes}", failure::shown(url)));
         }
-        let mut checked = HeaderMap::with_capacity(headers.len());
-        for (name, value) in headers {
+        let mut checked = HeaderMap::with_capacity(endpoint.headers.len());
+        for (name, value) in &endpoint.headers {
             let name = HeaderName::try_from(name).map_err(|_| format!("{name:?} is no name of a header"))?;
             let mut value = HeaderValue::try_from(value)
                 .map_err(|_| format!("The header {name} has a value that no header can carry"))?;
@@ -64,7 +65,11 @@ impl HttpConnector {
             value.set_sensitive(true);
             checked.insert(name, value);
         }
-        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, client: OnceLock::new() })
+        let security = Security::of(endpoint)?;
+        if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
+            return Err(format!("{:?} is reached without TLS: certificates are for https", failure::shown(url)));
+        }
+        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, client: OnceLock::new() })
     }
 
     /// Gives requests their credentials.
@@ -80,13 +85,16 @@ impl HttpConnector {
                 .connect_timeout(CONNECT_DEADLINE)
                 .pool_idle_timeout(POOL_IDLE)
                 .tcp_nodelay(true);
-            if self.url.host_str().is_some_and(is_loopback) {
+            if self.url.host_str().is_some_and(is_loopback) && !self.security.has_proxy() {
                 builder = builder.no_proxy();
             }
+            builder = self.security.with_proxy(builder);
             if self.url.scheme() == "http" {
                 // No TLS without a redirect, and none leads to another origin: the system's certificates, which take
                 // longer to load than everything else, are not needed.
                 builder = builder.tls_certs_only([]);
+            } else {
+                builder = self.security.with_certificates(builder);
             }
             #[cfg(unix)]
             if let Some(socket) = &self.socket {
@@ -146,10 +154,11 @@ pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
     };
     let target = failure::shown(&target.map_or(location, String::from));
     let from = failure::shown(from.as_str());
-    Some(LinkFailure::Unreachable(format!(
-        "{from} redirects to {target} (HTTP {}), which is not followed: {why}. If the server is there, connect to that URL",
-        status.as_u16()
-    )))
+    let status = status.as_u16();
+    let text = format!(
+        "{from} redirects to {target} (HTTP {status}), which is not followed: {why}. If the server is there, connect to that URL"
+    );
+    Some(LinkFailure::Redirected { status, text: printable(&text) })
 }
 
 fn keeps_body(status: StatusCode) -> bool {
@@ -184,7 +193,7 @@ mod tests {
     #[test]
     fn wrong_urls_and_headers_are_named() {
         let connector = |url: &str, name: &str, value: &str| {
-            HttpConnector::new(url, &BTreeMap::from([(name.into(), value.into())]), Limits::default()).err()
+            HttpConnector::new(&HttpEndpoint::new(url).with_header(name, value), Limits::default()).err()
         };
         assert_eq!(connector("http://localhost:1/mcp", "X-A", "b"), None);
         for (url, name, value, text) in [
@@ -196,6 +205,26 @@ mod tests {
             ("http://x/", "a", "b\n", "header a"),
         ] {
             assert!(connector(url, name, value).unwrap().contains(text), "{url} {name}");
+        }
+    }
+
+    #[test]
+    fn wrong_certificates_and_proxies_are_named_without_their_secrets() {
+        let https = || HttpEndpoint::new("https://x/");
+        let problem = |endpoint: &HttpEndpoint| HttpConnector::new(endpoint, Limits::default()).err();
+        assert_eq!(problem(&https().with_proxy("http://user:secret@proxy:1")), None);
+        let mut alone = https();
+        alone.client_key = Some("secret".into());
+        for (endpoint, text) in [
+            (https().with_ca("secret"), "ca has no certificate"),
+            (https().with_client_certificate("secret", "secret"), "no PEM"),
+            (alone, "go together"),
+            (https().with_proxy("http://user:secret@a b"), "no URL of a proxy"),
+            (HttpEndpoint::new("http://x/").with_ca(include_str!("../../../tests/tls/ca.pem")), "without TLS"),
+        ] {
+            let problem = problem(&endpoint).unwrap();
+            assert!(problem.contains(text) && !problem.contains("secret"), "{problem}");
+            assert!(!format!("{endpoint:?}").contains("secret"));
         }
     }
 }

@@ -1,21 +1,56 @@
 //! Failures in words.
 
-use crate::client::LinkFailure;
+use crate::{client::LinkFailure, printable::printable};
+use http::{StatusCode, header};
 use reqwest::Response;
-use std::error::Error;
+use std::{error::Error, io};
 
 /// How much of an error page is repeated.
 const EXCERPT: usize = 300;
+/// How many challenges are kept.
+const MAX_CHALLENGES: usize = 8;
 
 /// A request that got no response, or a response that broke off.
 pub(super) fn of_reqwest(place: &str, error: reqwest::Error) -> LinkFailure {
     // reqwest's own words name the whole URL.
     let error = error.without_url();
     let cause = causes(&error);
-    if error.is_connect() {
-        return LinkFailure::Unreachable(format!("Cannot connect to {place}: {cause}"));
+    if !error.is_connect() {
+        return LinkFailure::Broken(format!("The connection to {place} broke: {cause}"));
     }
-    LinkFailure::Broken(format!("The connection to {place} broke: {cause}"))
+    let text = format!("Cannot connect to {place}: {cause}");
+    match below(&error) {
+        Some(Below::Refused) => LinkFailure::Refused(text),
+        Some(Below::Tls) => LinkFailure::Tls(text),
+        None => LinkFailure::Unreachable(text),
+    }
+}
+
+/// The layer that refused a connection.
+enum Below {
+    Refused,
+    Tls,
+}
+
+fn below(error: &(dyn Error + 'static)) -> Option<Below> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<rustls::Error>() {
+            return Some(Below::Tls);
+        }
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            // No such socket, for those of Unix.
+            if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) {
+                return Some(Below::Refused);
+            }
+            // The error in it is not its source, but stands for it.
+            if let Some(found) = error.get_ref().and_then(|inner| below(inner)) {
+                return Some(found);
+            }
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// A URL as errors and logs may show it: user, password, query and fragment can be secrets. The fragment of ours that names a
@@ -49,9 +84,25 @@ fn causes(error: &reqwest::Error) -> String {
 }
 
 /// An answer that is none: its status and the start of its body.
-pub(super) fn of_status(status: http::StatusCode, body: &[u8]) -> LinkFailure {
-    let text: String = String::from_utf8_lossy(body).split_whitespace().collect::<Vec<_>>().join(" ");
-    LinkFailure::Status { status: status.as_u16(), text: text.chars().take(EXCERPT).collect() }
+pub(super) fn of_answer(answer: Answer, body: &[u8]) -> LinkFailure {
+    let text = printable(&String::from_utf8_lossy(body)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let Answer { status, challenges } = answer;
+    LinkFailure::Status { status: status.as_u16(), text: text.chars().take(EXCERPT).collect(), challenges }
+}
+
+/// The head of an answer, as far as failures need it.
+pub(super) struct Answer {
+    status: StatusCode,
+    challenges: Vec<String>,
+}
+
+impl Answer {
+    pub(super) fn of(response: &Response) -> Self {
+        let challenges = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
+        let challenges =
+            challenges.take(MAX_CHALLENGES).map(|value| printable(&String::from_utf8_lossy(value.as_bytes())));
+        Self { status: response.status(), challenges: challenges.collect() }
+    }
 }
 
 /// The body of a response, of at most `max` bytes.

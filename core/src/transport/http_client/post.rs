@@ -1,6 +1,14 @@
 //! One message on its way, and what comes back.
 
-use super::{authorized::Outgoing, connector::not_followed, failure, heads, link::Shared, stream::FIRST_PAUSE};
+use super::{
+    authorized::Outgoing,
+    connector::not_followed,
+    failure::{self, Answer},
+    heads,
+    link::Shared,
+    pauses::Pauses,
+    stream::FIRST_PAUSE,
+};
 use crate::{
     client::{LinkFailure, LinkMessage, RequestHead},
     http::{
@@ -113,11 +121,12 @@ impl Shared {
             return Ok(self.events(response, message.request.as_ref(), session).await?);
         }
         let is_json = content::is_type(response.headers(), &JSON);
+        let answer = Answer::of(&response);
         let body = failure::read(&self.place, response, self.limits.max_message_bytes).await?;
         if is_json && !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
-            return Err(failure::of_status(status, &body).into());
+            return Err(failure::of_answer(answer, &body).into());
         }
         Ok(())
     }
@@ -131,12 +140,14 @@ impl Shared {
         session: Option<HeaderValue>,
     ) -> Result<(), LinkFailure> {
         let mut stream = EventStream::new(self.limits.max_message_bytes);
+        let mut pauses = Pauses::default();
         loop {
             let broke = match self.read_events(&mut stream, response, request).await? {
                 End::Answered => return Ok(()),
                 End::Early(broke) => broke,
             };
-            response = match self.resume(&mut stream, request, session.as_ref()).await {
+            let pause = pauses.after(&stream).unwrap_or(FIRST_PAUSE);
+            response = match self.resume(&mut stream, request, session.as_ref(), pause).await {
                 Some(resumed) => resumed,
                 None => return broke.map_or(Ok(()), Err),
             };
@@ -174,10 +185,11 @@ impl Shared {
         stream: &mut EventStream,
         request: Option<&RequestHead>,
         session: Option<&HeaderValue>,
+        pause: Duration,
     ) -> Option<Response> {
         let (request, session) = (request?, session?);
         let id = HeaderValue::from_str(stream.last_id().filter(|id| !id.is_empty())?).ok()?;
-        tokio::time::sleep(stream.retry().unwrap_or(FIRST_PAUSE)).await;
+        tokio::time::sleep(pause).await;
         if !self.inbox.awaits(&request.id) {
             return None;
         }
@@ -216,6 +228,7 @@ impl Shared {
         response: Response,
         request: Option<&RequestHead>,
     ) -> Result<(), LinkFailure> {
+        let answer = Answer::of(&response);
         let max = self.limits.max_message_bytes.min(MAX_ERROR_BYTES);
         let body = failure::read(&self.place, response, max).await.unwrap_or_default();
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
@@ -224,8 +237,8 @@ impl Shared {
                 self.inbox.message(envelope::encode_error(Some(&request.id), &error));
                 Ok(())
             }
-            (_, Some(error)) => Err(failure::of_status(status, error.message.as_bytes())),
-            (_, None) => Err(failure::of_status(status, &body)),
+            (_, Some(error)) => Err(failure::of_answer(answer, error.message.as_bytes())),
+            (_, None) => Err(failure::of_answer(answer, &body)),
         }
     }
 }

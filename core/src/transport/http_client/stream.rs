@@ -1,6 +1,6 @@
 //! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30, HTTP-31).
 
-use super::{authorized::Outgoing, link::Shared};
+use super::{authorized::Outgoing, link::Shared, pauses::Pauses};
 use crate::http::{
     content::{self, EVENT_STREAM},
     event_stream::{EventStream, LONGEST_PAUSE},
@@ -34,7 +34,7 @@ impl Shared {
     /// Keeps the stream open as long as the link lives. Servers need not have one: then nothing happens.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
         headers.insert(header::ACCEPT, EVENT_STREAM);
-        let (mut pause, mut was_open) = (FIRST_PAUSE, false);
+        let (mut pause, mut pauses, mut was_open) = (FIRST_PAUSE, Pauses::default(), false);
         loop {
             let opened = Instant::now();
             let end = self.read_stream(headers.clone(), was_open).await;
@@ -60,7 +60,7 @@ impl Shared {
                 End::Unreachable => {}
                 End::Over(stream) => {
                     // HTTP-28, HTTP-38
-                    wait = stream.retry().unwrap_or(pause);
+                    wait = pauses.after(&stream).unwrap_or(pause);
                     if let Some(id) = stream.last_id().and_then(|id| HeaderValue::from_str(id).ok()) {
                         headers.insert(headers::LAST_EVENT_ID, id);
                     }

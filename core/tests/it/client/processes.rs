@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use trunkline::{
     RevisionChoice,
     client::{Client, ClientError, ClientOptions, ErrorKind, RequestOptions},
-    protocol::{RawJson, Revision},
+    protocol::{RawJson, Revision, model::FailureReason},
     transport::ChildCommand,
 };
 
@@ -61,9 +61,8 @@ async fn disc_22_a_server_that_was_found_to_be_legacy_is_not_probed_again() {
 async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
     let file = File::new();
     let heard = Heard::default();
-    let client = soon(Client::connect_with(child("script mortal", &file), ClientOptions::default(), heard.clone()))
-        .await
-        .unwrap();
+    let options = ClientOptions::default().with_reconnect(false);
+    let client = soon(Client::connect_with(child("script mortal", &file), options, heard.clone())).await.unwrap();
     let options = RequestOptions::default();
     let waiting = client.request("tools/list", None, &options);
     let (list, call) = soon(async { tokio::join!(waiting, client.call_tool("any", json!({}))) }).await;
@@ -72,6 +71,9 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
         let text = error.to_string();
         assert!(text.contains("exited with status 7") && text.ends_with("line 29\nfatal: out of cheese"), "{text}");
         assert!(!text.contains("line 3\n"), "the last lines only: {text}");
+        let facts = error.connection().unwrap();
+        assert_eq!((facts.reason, facts.exit_code, facts.signal), (Some(FailureReason::Exited), Some(7), None));
+        assert_eq!(facts.stderr.unwrap().last().unwrap(), "fatal: out of cheese");
     }
     assert_eq!(heard.all().len(), 1);
     // A later call gets the reason as well.
@@ -84,7 +86,8 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
 /// A client of a program that is no server, spoken to without a probe.
 #[cfg(unix)]
 async fn of_program(script: &str) -> Client {
-    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28));
+    let options =
+        ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28)).with_reconnect(false);
     connect(ChildCommand::new(["sh", "-c", script]), options).await.unwrap()
 }
 
@@ -144,6 +147,23 @@ async fn what_was_sent_last_arrives_whole() {
 }
 
 #[tokio::test]
+async fn a_server_that_died_is_started_anew_for_the_next_call() {
+    let (file, heard) = (File::new(), Heard::default());
+    let client = soon(Client::connect_with(child("script mortal", &file), legacy(), heard.clone())).await.unwrap();
+    for lives in 1..=3 {
+        let error = soon(client.call_tool("any", json!({}))).await.unwrap_err();
+        assert_eq!(error.connection().unwrap().exit_code, Some(7), "{error}");
+        let (seen, processes) = diary(&file);
+        assert_eq!(processes, lives);
+        assert_eq!(seen[seen.len() - 4..], ["starts", "initialize", "notifications/initialized", "tools/call"]);
+    }
+    assert_eq!(heard.all(), ["reconnected"; 2], "the client goes on");
+    soon(client.close()).await;
+    assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), ClientError::Closed);
+    assert_eq!(diary(&file).1, 3);
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_is_a_transport_error() {
     let error = connect(ChildCommand::new(["no-such-program-here"]), ClientOptions::default()).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Transport);
@@ -188,7 +208,7 @@ async fn a_connection_attempt_that_is_given_up_leaves_no_process_behind() {
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(text.starts_with("The server process ") && text.contains("within 1s"), "{text}");
     assert!(text.ends_with("last stderr lines:\nstill loading"), "{text}");
-    assert_eq!(diary(&file).0.last().map(String::as_str), Some("ends"));
+    eventually("the server has ended by itself", || diary(&file).0.last().map(String::as_str) == Some("ends"));
 }
 
 #[cfg(unix)]
@@ -220,6 +240,18 @@ mod stubborn {
         assert!(!runs(&file));
     }
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_time_for_connecting_is_the_limit_and_the_end_goes_on_behind_it() {
+        let file = File::new();
+        let script = format!("trap '' TERM; echo $$ >'{}'; while :; do sleep 0.05; done", file.path());
+        let options = legacy().with_connect_timeout(ms(500)).with_close_patience(ms(2_000));
+        let started = Instant::now();
+        let error = connect(ChildCommand::new(["sh", "-c", &script]), options).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        assert!(started.elapsed() < ms(1_900), "{:?}", started.elapsed());
+        eventually("the process is gone", || !runs(&file));
+    }
+
     #[tokio::test]
     async fn everyone_who_closes_waits_for_the_end_and_the_least_patient_decides_when() {
         let file = File::new();
@@ -242,7 +274,7 @@ mod stubborn {
     async fn a_server_that_closes_its_output_is_ended() {
         let (file, heard) = (File::new(), Heard::default());
         let command = shell(&file, "read line; exec >&-; while read line; do :; done");
-        let client = soon(Client::connect_with(command, legacy(), heard.clone())).await.unwrap();
+        let client = soon(Client::connect_with(command, legacy().with_reconnect(false), heard.clone())).await.unwrap();
         eventually("the end was told", || heard.all().len() == 1);
         assert!(heard.all()[0].contains("closed its standard output"), "{:?}", heard.all());
         eventually("the process is gone", || !runs(&file));

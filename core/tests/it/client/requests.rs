@@ -130,7 +130,8 @@ async fn can_05_a_request_whose_future_is_dropped_is_cancelled() {
 #[tokio::test]
 async fn requests_in_flight_fail_when_the_connection_breaks_and_later_ones_are_refused() {
     let (fake, heard) = (silent(), Heard::default());
-    let client = fake.open_with(pinned(Revision::V2025_06_18), heard.clone()).await.unwrap().unwrap();
+    let options = pinned(Revision::V2025_06_18).with_reconnect(false);
+    let client = fake.open_with(options, heard.clone()).await.unwrap().unwrap();
     let answers: Vec<_> = (0..10).map(|_| request(&client, RequestOptions::default())).collect();
     settle().await;
     fake.peer().exit();

@@ -328,14 +328,30 @@ async fn a_stream_without_an_acknowledgement_fails_in_time_and_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_connection_that_fails_ends_its_subscriptions_with_the_reason() {
+async fn a_connection_that_is_not_made_anew_ends_its_subscriptions_with_the_reason() {
     for (fake, choice) in [(legacy(), RevisionChoice::Legacy), (modern(), RevisionChoice::Modern)] {
-        let client = fake.connect(choose(choice)).await;
+        let client = fake.connect(choose(choice).with_reconnect(false)).await;
         let mut changes = client.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
         fake.peer().exit();
         let error = changes.next().await.unwrap().unwrap_err();
         assert_eq!(error.to_string(), "the server process exited with status 3", "{choice:?}");
         assert_eq!(changes.next().await, None);
+    }
+}
+
+#[tokio::test]
+async fn the_subscriptions_of_a_lost_connection_are_opened_again_by_themselves() {
+    for (fake, choice) in [(legacy(), RevisionChoice::Legacy), (modern(), RevisionChoice::Modern)] {
+        let client = fake.connect(choose(choice)).await;
+        let mut changes = client.subscribe("a:1").await.unwrap();
+        let opened = |fake: &Arc<Fake>| asked(fake).len() + listens(fake).len();
+        let before = opened(&fake);
+        fake.peer().exit();
+        settle().await;
+        fake.clock.advance(Duration::from_secs(1)).await;
+        assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());
+        settle().await;
+        assert_eq!(opened(&fake), before + 1, "{choice:?}");
     }
 }
 

@@ -73,7 +73,8 @@ impl Reader {
 
     /// A connection to a server process whose pipe is handed over.
     fn handed_over(&self, role: &str, file: &File) -> u64 {
-        let connection = self.open(json!({"client": {"revision": "2025-06-18"}, "transport": process(role, file)}));
+        let client = json!({"revision": "2025-06-18", "reconnect": false});
+        let connection = self.open(json!({"client": client, "transport": process(role, file)}));
         let reads = self.reads();
         eventually("the host reads", || {
             assert_eq!(text(&self.host.result(connection, "echo", json!({"message": "x"}))), "x");

@@ -211,7 +211,8 @@ fn a_whole_life_with_a_child_process() {
 #[test]
 fn a_child_process_that_dies_ends_its_requests_and_then_its_connection() {
     let host = Host::new();
-    let (connection, _) = host.opened(json!({"client": {}, "transport": process("script mortal", &File::new())}));
+    let client = json!({"reconnect": false});
+    let (connection, _) = host.opened(json!({"client": client, "transport": process("script mortal", &File::new())}));
     let call = host.call(connection, "t", json!({}));
     let failure = host.failure(call);
     assert_eq!(failure["kind"], "transport");

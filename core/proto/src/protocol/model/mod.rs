@@ -6,6 +6,7 @@
 mod object;
 mod capabilities;
 mod completion;
+mod connection_failure;
 mod content;
 mod elicitation;
 mod form;
@@ -28,6 +29,7 @@ pub use completion::{
     CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, PromptReference, Reference,
     ResourceTemplateReference,
 };
+pub use connection_failure::{ConnectionFailure, FailureReason};
 pub use content::{
     Annotations, AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent, ResourceContents,
     ResourceLink, Role, TextContent, TextResourceContents,

@@ -1,0 +1,122 @@
+//! The failures of a connection, told apart.
+
+use crate::protocol::model::{ConnectionFailure, FailureReason};
+use std::fmt;
+
+/// Why a transport failed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkFailure {
+    /// An HTTP status whose body is no JSON-RPC message.
+    #[error("The server answered HTTP {status}{}", if text.is_empty() { String::new() } else { format!(": {text}") })]
+    Status {
+        /// The status.
+        status: u16,
+        /// The start of the body, if it is text.
+        text: String,
+        /// The values of `WWW-Authenticate`.
+        challenges: Vec<String>,
+    },
+    /// A redirect that is not followed.
+    #[error("{text}")]
+    Redirected {
+        /// The HTTP status.
+        status: u16,
+        /// The text: from where, where to, and why not.
+        text: String,
+    },
+    /// The child process could not be started.
+    #[error("{0}")]
+    NotStarted(String),
+    /// The child process ended, or closed its end of a pipe.
+    #[error("{0}")]
+    Exited(ProcessEnd),
+    /// Nothing listens at the address.
+    #[error("{0}")]
+    Refused(String),
+    /// TLS failed.
+    #[error("{0}")]
+    Tls(String),
+    /// No connection could be made, for another reason.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The connection broke, or a message could not be read.
+    #[error("{0}")]
+    Broken(String),
+    /// The server wants credentials, and there are none: why.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The server does not know the session any more.
+    #[error("The server does not know the session any more")]
+    SessionLost,
+    /// Too much waits to be sent already.
+    #[error("Busy: {0}")]
+    Congested(String),
+    /// Closed from this side.
+    #[error("The connection is closed")]
+    Closed,
+}
+
+/// The end of a child process, or of a pipe to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProcessEnd {
+    /// The text: how it ended, and its last lines of standard error.
+    pub text: String,
+    /// `true` if only a pipe ended and the process went on.
+    pub lives: bool,
+    /// Its exit status, if it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<i32>,
+    /// Its last lines of standard error.
+    pub stderr: Vec<String>,
+}
+
+impl ProcessEnd {
+    /// The end of a process of which only a text is known.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl fmt::Display for ProcessEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl LinkFailure {
+    /// The facts as data; the text is that of the error.
+    pub fn facts(&self) -> ConnectionFailure {
+        let mut facts = ConnectionFailure { reason: Some(self.reason()), ..ConnectionFailure::default() };
+        match self {
+            Self::Status { status, challenges, .. } => {
+                facts.http_status = Some(*status);
+                facts.challenges = Some(challenges.clone()).filter(|challenges| !challenges.is_empty());
+            }
+            Self::Redirected { status, .. } => facts.http_status = Some(*status),
+            Self::Exited(end) => {
+                facts.exit_code = end.exit_code.map(i64::from);
+                facts.signal = end.signal.map(i64::from);
+                facts.stderr = Some(end.stderr.clone());
+            }
+            _ => {}
+        }
+        facts
+    }
+
+    fn reason(&self) -> FailureReason {
+        match self {
+            Self::Status { .. } | Self::Redirected { .. } => FailureReason::Status,
+            Self::NotStarted(_) => FailureReason::NotStarted,
+            Self::Exited(end) if !end.lives => FailureReason::Exited,
+            Self::Refused(_) => FailureReason::Refused,
+            Self::Tls(_) => FailureReason::Tls,
+            Self::Unreachable(_) => FailureReason::Unreachable,
+            Self::Unauthorized(_) => FailureReason::Unauthorized,
+            Self::SessionLost => FailureReason::SessionLost,
+            Self::Exited(_) | Self::Broken(_) | Self::Congested(_) | Self::Closed => FailureReason::Broken,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Texts of peers as terminals and logs may show them.
+
+/// The text without terminal escapes, control characters (tabs and line breaks stay), and characters that reorder others.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        match character {
+            '\u{1b}' => match rest.next() {
+                Some('[') => skip_sequence(&mut rest),
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
+                _ => {}
+            },
+            '\u{9b}' => skip_sequence(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
+            '\n' | '\t' => shown.push(character),
+            // Marks of direction (UAX 9): they make a text look like another one.
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            _ if character.is_control() => {}
+            _ => shown.push(character),
+        }
+    }
+    shown
+}
+
+/// Skips a control sequence to its final byte (ECMA-48 section 5.4).
+fn skip_sequence(rest: &mut std::str::Chars<'_>) {
+    for character in rest.by_ref() {
+        if matches!(character, '@'..='~') {
+            return;
+        }
+    }
+}
+
+/// Skips a control string to its terminator, which xterm lets BEL be (ECMA-48 section 5.6).
+fn skip_string(rest: &mut std::str::Chars<'_>) {
+    while let Some(character) = rest.next() {
+        match character {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' => {
+                rest.next();
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn escapes_and_control_characters_do_not_reach_a_terminal() {
+        for (text, shown) in [
+            ("größe\tof\nit 🎉", "größe\tof\nit 🎉"),
+            ("\u{1b}[2J\u{1b}[31;1mred\u{1b}[0m", "red"),
+            ("\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\b", "ab"),
+            ("\u{9b}31mred\u{9d}x\u{9c}", "red"),
+            ("a\rb\u{8}c\0\u{7f}", "abc"),
+            ("a\u{202e}b\u{2066}c", "abc"),
+            ("end\u{1b}", "end"),
+            ("end\u{1b}[31", "end"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
+    }
+}

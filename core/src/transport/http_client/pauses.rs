@@ -1,0 +1,51 @@
+//! Pauses before a stream is opened again.
+
+use crate::http::event_stream::{EventStream, LONGEST_PAUSE};
+use std::time::Duration;
+
+/// A server that asks for less than this, and sends nothing, gets longer pauses each time.
+const PATIENT: Duration = Duration::from_secs(1);
+
+/// The pauses of one stream.
+#[derive(Default)]
+pub(super) struct Pauses {
+    /// The connections in a row that have brought no message.
+    barren: u32,
+}
+
+impl Pauses {
+    /// The pause after a connection that ended, if the server has asked for one (HTTP-28, HTTP-38).
+    pub(super) fn after(&mut self, stream: &EventStream) -> Option<Duration> {
+        self.barren = if stream.has_brought() { 0 } else { self.barren.saturating_add(1) };
+        let retry = stream.retry()?;
+        if retry >= PATIENT {
+            return Some(retry);
+        }
+        // The first two are the server's own: one to prime the stream, and one that found nothing yet.
+        let doublings = self.barren.saturating_sub(2).min(16);
+        Some(retry.saturating_mul(1 << doublings).min(LONGEST_PAUSE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn http_28_a_server_that_wants_no_pause_and_sends_nothing_gets_longer_ones() {
+        let ended = |text: &str| {
+            let mut stream = EventStream::new(1_000);
+            stream.push(text.as_bytes());
+            while stream.next_message().unwrap().is_some() {}
+            stream
+        };
+        let ms = |pauses: &mut Pauses, text| pauses.after(&ended(text)).map(|pause| pause.as_millis());
+        let mut pauses = Pauses::default();
+        let first: Vec<_> = (0..6).map(|_| ms(&mut pauses, "retry: 0\n\n").unwrap()).collect();
+        assert_eq!(first, [100, 100, 200, 400, 800, 1_600]);
+        assert_eq!((0..50).filter_map(|_| ms(&mut pauses, "retry: 0\n\n")).max(), Some(30_000));
+        assert_eq!(ms(&mut pauses, "retry: 0\ndata: {}\n\n"), Some(100), "a message");
+        assert!((0..9).all(|_| ms(&mut pauses, "retry: 1000\n\n") == Some(1_000)), "what the server asks for");
+        assert_eq!(ms(&mut pauses, ": nothing\n\n"), None);
+    }
+}
