@@ -1838,7 +1838,9 @@ enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_h
 
 /**
  * Sets the size of all bodies that are being read or served, never less than one message may
- * have. A request for which there is no room is refused as busy. In bytes. Default 268435456.
+ * have. A request for which there is no room is refused as busy. One client may use a quarter of
+ * it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
+ * second. In bytes. Default 268435456.
  */
 enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
                                                                 uint64_t max_body_bytes);

@@ -427,7 +427,9 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
 }
 
 /// Sets the size of all bodies that are being read or served, never less than one message may
-/// have. A request for which there is no room is refused as busy. In bytes. Default 268435456.
+/// have. A request for which there is no room is refused as busy. One client may use a quarter of
+/// it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
+/// second. In bytes. Default 268435456.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     options: *mut trunkline_http_options,

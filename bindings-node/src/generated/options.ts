@@ -171,7 +171,9 @@ export interface HttpOptions {
   maxRequests?: number;
   /**
    * Size of all bodies that are being read or served, never less than one message may have. A
-   * request for which there is no room is refused as busy. Default: 268,435,456 (256 MiB).
+   * request for which there is no room is refused as busy. One client may use a quarter of it, the
+   * last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second.
+   * Default: 268,435,456 (256 MiB).
    */
   maxBodyBytes?: number;
 }

@@ -4,7 +4,7 @@ use super::Refusal;
 use http::{HeaderMap, header};
 
 /// Longer tokens are refused unread.
-const MAX_TOKEN: usize = 64 * 1024;
+const MAX_TOKEN: usize = 8 * 1024;
 
 /// How a token is presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

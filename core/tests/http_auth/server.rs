@@ -592,6 +592,8 @@ async fn verifiers_may_answer_later_and_their_failures_let_nobody_in() {
     let answer = fixture.call("who", &[("authorization", "Bearer scope")]).await;
     assert_eq!(answer.status(), 403);
     assert!(challenges(&answer)[0].contains(r#"scope="more""#));
+    let long = format!("Bearer {}", "a".repeat(8 * 1024 + 1));
+    assert_eq!(fixture.call("who", &[("authorization", &long)]).await.status(), 400);
 }
 
 #[tokio::test]

@@ -231,7 +231,8 @@ class HttpOptions(TypedDict, total=False):
 
     max_body_bytes: int | None
     """Size of all bodies that are being read or served, never less than one message may have. A request
-    for which there is no room is refused as busy. Default: 256 MiB.
+    for which there is no room is refused as busy. One client may use a quarter of it, the last 16 MiB
+    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Default: 256 MiB.
     """
 
 
@@ -286,7 +287,8 @@ class MountOptions(TypedDict, total=False):
 
     max_body_bytes: int | None
     """Size of all bodies that are being read or served, never less than one message may have. A request
-    for which there is no room is refused as busy.
+    for which there is no room is refused as busy. One client may use a quarter of it, the last 16 MiB
+    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second.
     """
 
 

@@ -15,32 +15,39 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+use tokio::sync::Semaphore;
 
 /// How long a verifier may take.
 const DEADLINE: Duration = Duration::from_secs(30);
+/// How many tokens may wait for a verifier: they come from anybody.
+const MAX_ASKED: usize = 1024;
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// The authorization of an endpoint, if it has one.
-pub(super) struct AccessControl(Option<Authorization>);
+pub(super) struct AccessControl {
+    authorization: Option<Authorization>,
+    /// Tokens that a verifier may be asked about at once.
+    asked: Semaphore,
+}
 
 impl AccessControl {
     pub(super) fn of(options: &HttpOptions) -> Self {
-        Self(options.auth.clone())
+        Self { authorization: options.auth.clone(), asked: Semaphore::new(MAX_ASKED) }
     }
 
     /// Finds the sender of a request, as [`Caller::of`].
     pub(super) async fn caller(&self, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
-        Caller::of(self.0.as_ref(), parts, runtime).await
+        Caller::of(self, parts, runtime).await
     }
 
     /// Returns whether the metadata document is at this path.
     pub(super) fn has_metadata(&self, path: &str, endpoint: Option<&str>) -> bool {
-        self.0.as_ref().is_some_and(|authorization| authorization.metadata(path, endpoint).is_some())
+        self.authorization.as_ref().is_some_and(|authorization| authorization.metadata(path, endpoint).is_some())
     }
 
     /// The metadata document (RFC 9728), which needs no token, if the request is for it.
     pub(super) fn metadata(&self, parts: &Parts, endpoint: Option<&str>) -> Option<Response<HttpBody>> {
-        let document = self.0.as_ref()?.metadata(parts.uri.path(), endpoint)?;
+        let document = self.authorization.as_ref()?.metadata(parts.uri.path(), endpoint)?;
         if !matches!(parts.method, Method::GET | Method::HEAD) {
             return Some(reply::not_allowed("This document is read with GET", "GET, HEAD, OPTIONS"));
         }
@@ -54,7 +61,7 @@ impl AccessControl {
 
     /// Tells the nonce for the next proof, with every response long before the old one ends (XAU-67, XAU-69).
     pub(super) fn add_nonce(&self, response: &mut Response<HttpBody>) {
-        let nonce = self.0.as_ref().and_then(|authorization| authorization.nonce(now()));
+        let nonce = self.authorization.as_ref().and_then(|authorization| authorization.nonce(now()));
         if let Some(nonce) = nonce.and_then(|nonce| HeaderValue::try_from(nonce).ok()) {
             response.headers_mut().insert(NONCE, nonce);
         }
@@ -78,18 +85,19 @@ impl Caller {
     /// # Errors
     /// If the request has no good token, or if it is not a POST, which may need more, and the token does not grant what
     /// everything needs.
-    async fn of(
-        authorization: Option<&Authorization>,
-        parts: &Parts,
-        runtime: &Arc<dyn Runtime>,
-    ) -> Result<Self, Rejection> {
-        let Some(authorization) = authorization else { return Ok(Self(None)) };
+    async fn of(access: &AccessControl, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
+        let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
         let refuse = |refused: Refused| rejection(authorization, None, &refused);
         let now = now();
         let (request, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
-        let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request));
-        let late = || Err(Refusal::Unavailable("the verifier did not answer in time".into()));
-        let answer = answer.await.unwrap_or_else(|_| late());
+        let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
+        let answer = match access.asked.try_acquire() {
+            Ok(_asked) => {
+                let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request)).await;
+                answer.unwrap_or_else(|_| unavailable("the verifier did not answer in time"))
+            }
+            Err(_) => unavailable("too many tokens wait for the verifier"),
+        };
         let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
         let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
         let caller = Self(Some(Arc::new(Known { authorization, scheme, identity, json })));
@@ -181,4 +189,35 @@ fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused
 /// In seconds since 1970, as dates in tokens are.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{auth::Verification, transport::TokioRuntime};
+    use std::{future::poll_fn, pin::pin, task::Poll};
+
+    #[tokio::test]
+    async fn no_more_tokens_wait_for_a_verifier_than_may() {
+        let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let seen = Arc::clone(&kept);
+        let verifier = move |verification: Verification| seen.lock().unwrap().push(verification);
+        let authorization = Authorization::builder("https://api.example/mcp", Arc::new(verifier))
+            .authorization_server("https://auth.example")
+            .build()
+            .unwrap();
+        let access = AccessControl { authorization: Some(authorization), asked: Semaphore::new(1) };
+        let request = http::Request::post("/mcp").header(header::AUTHORIZATION, "Bearer invented").body(()).unwrap();
+        let (parts, ()) = request.into_parts();
+        let runtime = TokioRuntime::current();
+        {
+            let mut first = pin!(access.caller(&parts, &runtime));
+            assert!(poll_fn(|context| Poll::Ready(first.as_mut().poll(context).is_pending())).await);
+            assert_eq!(access.caller(&parts, &runtime).await.err().unwrap().status, 503);
+            assert_eq!(kept.lock().unwrap().len(), 1);
+        }
+        let mut next = pin!(access.caller(&parts, &runtime));
+        assert!(poll_fn(|context| Poll::Ready(next.as_mut().poll(context).is_pending())).await);
+        assert_eq!(kept.lock().unwrap().len(), 2, "the place of a request that was given up");
+    }
 }

@@ -66,10 +66,10 @@ impl Shared {
         }
         let version = mirror::version(headers);
         let version = version.as_deref();
-        let mut permit = self.gate.permit();
+        let mut permit = self.gate.permit(caller.principal());
         match self.named_session(headers, caller).filter(|_| !classify::has_modern_version(version)) {
             Some(session) => drop(session?),
-            None => permit.take_place(caller.principal()).map_err(busy)?,
+            None => permit.take_place().map_err(busy)?,
         }
         let frame = self.read(body, &mut permit).await?;
         let posted = classify::classify(&frame, version)?;
@@ -101,7 +101,7 @@ impl Shared {
             let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
             return Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, id, &error));
         }
-        let place = post.permit.take_place(post.caller.principal());
+        let place = post.permit.take_place();
         let place = if streams { place.and_then(|()| post.permit.becomes_stream()) } else { place };
         place.map_err(|full| Rejection::busy(id, full))?;
         post.accepts.events &= streams || !self.json;

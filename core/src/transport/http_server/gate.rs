@@ -10,10 +10,16 @@ use std::{
     },
 };
 
+/// Bodies beyond this are large: they have a share per principal, and leave room for small ones.
+const SMALL_BODY: usize = 64 << 10;
+/// The room that large bodies leave, at most; a sixteenth of all where that is less.
+const ROOM_FOR_SMALL: usize = 16 << 20;
+
 /// The reason of a refusal: the room that is missing.
 pub(super) type Full = &'static str;
 
 const TOO_MUCH: Full = "too much is being sent and served";
+const TOO_MUCH_OF_ONE: Full = "too much of this client is being sent and served";
 
 /// How much may be open at once.
 #[derive(Debug, Clone)]
@@ -26,11 +32,27 @@ pub(super) struct Bounds {
     pub(super) of_principal: usize,
     /// Bytes of bodies, from their first one until their call has ended.
     pub(super) bytes: usize,
+    /// Bytes of one body.
+    pub(super) body: usize,
+}
+
+impl Bounds {
+    /// Bytes of all bodies while a large one asks for more.
+    fn bytes_for_large(&self) -> usize {
+        (self.bytes - ROOM_FOR_SMALL.min(self.bytes / 16)).max(self.body)
+    }
+
+    /// Bytes of the large bodies of one principal.
+    fn large_of_principal(&self) -> usize {
+        (self.bytes / 4).max(self.body)
+    }
 }
 
 pub(super) struct Gate {
     bounds: Bounds,
     bytes: AtomicUsize,
+    /// Bytes of large bodies, by principal.
+    large: Mutex<HashMap<Arc<str>, usize>>,
     places: Mutex<Places>,
 }
 
@@ -78,24 +100,26 @@ impl Count {
 /// The room that one message takes up. It is kept with the call and ends with it, whatever has become of the response.
 pub(super) struct Permit {
     gate: Arc<Gate>,
+    principal: Option<Arc<str>>,
     bytes: usize,
+    /// The bytes that count for the share of the principal.
+    large: usize,
     place: Option<Place>,
 }
 
 struct Place {
     number: u64,
-    principal: Option<Arc<str>>,
     streams: bool,
 }
 
 impl Gate {
     pub(super) fn new(bounds: Bounds) -> Arc<Self> {
-        Arc::new(Self { bounds, bytes: AtomicUsize::new(0), places: Mutex::default() })
+        Arc::new(Self { bounds, bytes: AtomicUsize::new(0), large: Mutex::default(), places: Mutex::default() })
     }
 
-    /// For a message that takes nothing up yet.
-    pub(super) fn permit(self: &Arc<Self>) -> Permit {
-        Permit { gate: Arc::clone(self), bytes: 0, place: None }
+    /// For a message of that principal, which takes nothing up yet.
+    pub(super) fn permit(self: &Arc<Self>, principal: Option<&str>) -> Permit {
+        Permit { gate: Arc::clone(self), principal: principal.map(Arc::from), bytes: 0, large: 0, place: None }
     }
 
     /// The conversations of requests without a session.
@@ -112,25 +136,24 @@ impl Gate {
 
 impl Permit {
     /// Takes a place among the requests without a session, if it has none.
-    pub(super) fn take_place(&mut self, principal: Option<&str>) -> Result<(), Full> {
+    pub(super) fn take_place(&mut self) -> Result<(), Full> {
         if self.place.is_some() {
             return Ok(());
         }
-        let principal = principal.map(Arc::from);
         let Bounds { requests, of_principal, .. } = self.gate.bounds;
         let mut places = self.gate.places.lock();
-        if !places.requests.enter(principal.as_ref(), requests, of_principal) {
+        if !places.requests.enter(self.principal.as_ref(), requests, of_principal) {
             return Err("too many requests are being served");
         }
         places.next += 1;
-        self.place = Some(Place { number: places.next, principal, streams: false });
+        self.place = Some(Place { number: places.next, streams: false });
         Ok(())
     }
 
     /// Its place is among the streams from now on.
     pub(super) fn becomes_stream(&mut self) -> Result<(), Full> {
         let Some(place) = self.place.as_mut().filter(|place| !place.streams) else { return Ok(()) };
-        let principal = place.principal.as_ref();
+        let principal = self.principal.as_ref();
         let Bounds { streams, of_principal, .. } = self.gate.bounds;
         let mut places = self.gate.places.lock();
         if !places.streams.enter(principal, streams, of_principal) {
@@ -155,7 +178,14 @@ impl Permit {
     /// Returns whether so many bytes more could be held now.
     pub(super) fn check_room(&self, bytes: u64) -> Result<(), Full> {
         let held = self.gate.bytes.load(Ordering::Relaxed) as u64;
-        if held.saturating_add(bytes) > self.gate.bounds.bytes as u64 { Err(TOO_MUCH) } else { Ok(()) }
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if held.saturating_add(bytes as u64) > self.bound_for(bytes) as u64 { Err(TOO_MUCH) } else { Ok(()) }
+    }
+
+    /// The bytes of all bodies that this one may find and make, with so many of its own.
+    fn bound_for(&self, own: usize) -> usize {
+        let bounds = &self.gate.bounds;
+        if own <= SMALL_BODY { bounds.bytes } else { bounds.bytes_for_large() }
     }
 
     /// Holds so many bytes more. They count as they come, and not as they are announced: who announces much and sends nothing
@@ -163,21 +193,47 @@ impl Permit {
     pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Full> {
         let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
-        if held.saturating_add(bytes) > self.gate.bounds.bytes {
+        if held.saturating_add(bytes) > self.bound_for(self.bytes) {
             return Err(TOO_MUCH);
         }
-        Ok(())
+        if self.is_large() { self.count_large() } else { Ok(()) }
+    }
+
+    /// Returns whether it holds more than a small body.
+    pub(super) fn is_large(&self) -> bool {
+        self.bytes > SMALL_BODY
+    }
+
+    fn count_large(&mut self) -> Result<(), Full> {
+        let Some(principal) = &self.principal else { return Ok(()) };
+        let more = self.bytes - std::mem::replace(&mut self.large, self.bytes);
+        let mut large = self.gate.large.lock();
+        let of_principal = large.entry(Arc::clone(principal)).or_default();
+        *of_principal += more;
+        if *of_principal > self.gate.bounds.large_of_principal() { Err(TOO_MUCH_OF_ONE) } else { Ok(()) }
+    }
+
+    fn forget_large(&self) {
+        let Some(principal) = self.principal.as_ref().filter(|_| self.large > 0) else { return };
+        let mut large = self.gate.large.lock();
+        if let Some(of_principal) = large.get_mut(principal) {
+            *of_principal -= self.large;
+            if *of_principal == 0 {
+                large.remove(principal);
+            }
+        }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        if let Some(Place { number, principal, streams }) = self.place.take() {
+        self.forget_large();
+        if let Some(Place { number, streams }) = self.place.take() {
             let mut places = self.gate.places.lock();
             let Places { requests, streams: open, served, .. } = &mut *places;
             let count = if streams { open } else { requests };
-            count.leave(principal.as_ref());
+            count.leave(self.principal.as_ref());
             served.remove(&number);
         }
     }
@@ -188,12 +244,12 @@ mod tests {
     use super::*;
 
     fn gate() -> Arc<Gate> {
-        Gate::new(Bounds { requests: 3, streams: 2, of_principal: 2, bytes: 10 })
+        Gate::new(Bounds { requests: 3, streams: 2, of_principal: 2, bytes: 10, body: 10 })
     }
 
     fn enter(gate: &Arc<Gate>, principal: Option<&str>) -> Option<Permit> {
-        let mut permit = gate.permit();
-        permit.take_place(principal).ok().map(|()| permit)
+        let mut permit = gate.permit(principal);
+        permit.take_place().ok().map(|()| permit)
     }
 
     #[test]
@@ -205,7 +261,7 @@ mod tests {
         assert!(enter(&gate, None).is_none());
         drop(b);
         let mut d = enter(&gate, Some("ada")).unwrap();
-        d.take_place(Some("ada")).unwrap();
+        d.take_place().unwrap();
         assert!(enter(&gate, None).is_none(), "one place for one message");
         drop(d);
         assert!(enter(&gate, None).is_some());
@@ -229,7 +285,7 @@ mod tests {
     #[test]
     fn bytes_are_held_until_the_message_is_done() {
         let gate = gate();
-        let (mut a, mut b) = (gate.permit(), gate.permit());
+        let (mut a, mut b) = (gate.permit(None), gate.permit(None));
         a.hold(6).unwrap();
         assert!(b.check_room(4).is_ok() && b.check_room(5).is_err());
         b.hold(4).unwrap();
@@ -238,6 +294,22 @@ mod tests {
         assert!(a.check_room(4).is_ok());
         drop(a);
         assert_eq!(gate.bytes.load(Ordering::Relaxed), 0);
-        assert!(gate.permit().check_room(10).is_ok());
+        assert!(gate.permit(None).check_room(10).is_ok());
+    }
+
+    #[test]
+    fn large_bodies_leave_room_for_small_ones_and_have_a_share_for_each_principal() {
+        const MIB: usize = 1 << 20;
+        let gate = Gate::new(Bounds { requests: 9, streams: 9, of_principal: 9, bytes: 64 * MIB, body: 16 * MIB });
+        let mut ada: Vec<_> = (0..2).map(|_| gate.permit(Some("ada"))).collect();
+        ada[0].hold(10 * MIB).unwrap();
+        assert_eq!(ada[1].hold(10 * MIB), Err(TOO_MUCH_OF_ONE), "a quarter of all");
+        drop(ada);
+        assert!(gate.large.lock().is_empty());
+        let mut held: Vec<_> = (0..4).map(|_| gate.permit(None)).collect();
+        held.iter_mut().for_each(|permit| permit.hold(15 * MIB).unwrap());
+        assert_eq!(gate.permit(None).check_room(MIB as u64), Err(TOO_MUCH));
+        assert_eq!(gate.permit(None).hold(MIB), Err(TOO_MUCH));
+        gate.permit(Some("bob")).hold(SMALL_BODY).unwrap();
     }
 }

@@ -65,7 +65,7 @@ impl Shared {
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
         let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
-        let mut permit = self.gate.permit();
+        let mut permit = self.gate.permit(caller.principal());
         let frame = self.read(body, &mut permit).await?;
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,

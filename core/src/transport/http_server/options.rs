@@ -62,7 +62,8 @@ trunkline_proto::options! {
         /// 2026-07-28, and all of a stateless server. Further ones are refused as busy.
         max_requests: usize => "maxRequests" = 4096,
         /// Size of all bodies that are being read or served, never less than one message may have. A request for which there
-        /// is no room is refused as busy.
+        /// is no room is refused as busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
+        /// larger ones must arrive at 4 KiB a second.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
         /// Which access tokens requests need.
         auth: Option<Authorization> = None,

@@ -7,9 +7,13 @@ use http::StatusCode;
 use http_body::Body;
 use http_body_util::BodyExt;
 use std::{pin::pin, time::Duration};
+use tokio::time::Instant;
 
 /// How long a client may pause within a body.
 const PAUSE: Duration = Duration::from_secs(30);
+/// The least of a large body that comes within each [`WINDOW`], while there is more to come: 4 KiB a second.
+const LEAST: usize = 40 << 10;
+const WINDOW: Duration = Duration::from_secs(10);
 /// How long a body may take however it trickles.
 const DEADLINE: Duration = Duration::from_secs(600);
 
@@ -39,7 +43,15 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
     permit.check_room(announced).map_err(busy)?;
     let mut body = pin!(body);
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
+    let (mut window, mut within) = (Instant::now(), 0);
     loop {
+        // A large body that is slow holds the room of others.
+        if permit.is_large() && window.elapsed() >= WINDOW {
+            if within < LEAST {
+                return Err(too_late());
+            }
+            (window, within) = (Instant::now(), 0);
+        }
         let frame = match tokio::time::timeout(PAUSE, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(_))) => return Err(Rejection::of_http(StatusCode::BAD_REQUEST, "The body broke off")),
@@ -51,6 +63,7 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
             return Err(too_large());
         }
         permit.hold(data.remaining()).map_err(busy)?;
+        within += data.remaining();
         // Most bodies come in one piece, which is kept as it is.
         if first.is_empty() && rest.is_empty() {
             first = data.copy_to_bytes(data.remaining());
@@ -81,21 +94,21 @@ mod tests {
     use std::{convert::Infallible, task::Poll};
 
     async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
-        let bounds = Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20 };
-        super::read(body, max, &mut Gate::new(bounds).permit()).await
+        let bounds = Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20, body: 1 << 20 };
+        super::read(body, max, &mut Gate::new(bounds).permit(None)).await
     }
 
     #[tokio::test]
     async fn a_body_without_room_is_refused_at_once_or_where_the_room_ends() {
-        let gate = Gate::new(Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 4 });
-        let mut other = gate.permit();
+        let gate = Gate::new(Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 4, body: 4 });
+        let mut other = gate.permit(None);
         other.hold(1).unwrap();
         let announced = Full::new(Bytes::from_static(b"abcd"));
-        assert_eq!(super::read(announced, 9, &mut gate.permit()).await.unwrap_err().status, 503);
+        assert_eq!(super::read(announced, 9, &mut gate.permit(None)).await.unwrap_err().status, 503);
         let body = || StreamBody::new(Pieces(vec![b"ab", b"cd"]));
-        assert_eq!(super::read(body(), 9, &mut gate.permit()).await.unwrap_err().status, 503);
+        assert_eq!(super::read(body(), 9, &mut gate.permit(None)).await.unwrap_err().status, 503);
         drop(other);
-        assert_eq!(super::read(body(), 9, &mut gate.permit()).await.unwrap(), "abcd");
+        assert_eq!(super::read(body(), 9, &mut gate.permit(None)).await.unwrap(), "abcd");
     }
 
     #[tokio::test]
@@ -103,6 +116,40 @@ mod tests {
         assert_eq!(read(Full::new(Bytes::from_static(b"abc")), 3).await.unwrap(), "abc");
         assert_eq!(read(Full::new(Bytes::new()), 3).await.unwrap(), "");
         assert_eq!(read(Full::new(Bytes::from_static(b"abcd")), 3).await.unwrap_err().status, 413);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_body_that_trickles_is_given_up_and_a_small_one_is_not() {
+        async fn trickling(first: usize) -> Result<Bytes, Rejection> {
+            let (sender, pieces) = tokio::sync::mpsc::channel(1);
+            let sending = tokio::spawn(async move {
+                let _ = sender.send(Bytes::from(vec![b' '; first])).await;
+                for _ in 0..5 {
+                    tokio::time::sleep(Duration::from_secs(20)).await;
+                    let _ = sender.send(Bytes::from_static(b" ")).await;
+                }
+            });
+            let outcome = read(StreamBody::new(Received(pieces)), 1 << 20).await;
+            sending.abort();
+            outcome
+        }
+        let (began, outcome) = (Instant::now(), trickling(100 << 10).await);
+        assert_eq!(outcome.unwrap_err().status, 408);
+        assert!(began.elapsed() < Duration::from_secs(45));
+        assert_eq!(trickling(1 << 10).await.unwrap().len(), (1 << 10) + 5);
+    }
+
+    struct Received(tokio::sync::mpsc::Receiver<Bytes>);
+
+    impl futures_core::Stream for Received {
+        type Item = Result<http_body::Frame<Bytes>, Infallible>;
+
+        fn poll_next(
+            mut self: std::pin::Pin<&mut Self>,
+            context: &mut std::task::Context<'_>,
+        ) -> Poll<Option<Self::Item>> {
+            self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(http_body::Frame::data(piece))))
+        }
     }
 
     struct Pieces(Vec<&'static [u8]>);

@@ -80,6 +80,7 @@ impl HttpService {
             streams: max_sessions,
             of_principal: limits.max_running.max(1).saturating_add(limits.max_waiting),
             bytes: options.max_body_bytes.max(limits.max_message_bytes),
+            body: limits.max_message_bytes,
         };
         Self {
             shared: Arc::new(Shared {
