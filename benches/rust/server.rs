@@ -31,8 +31,8 @@ fn server(generated: usize) -> Server {
     builder.build()
 }
 
-// One thread: with one call in flight it takes half the CPU of two, over HTTP a fifth less. Only with many calls in flight on one
-// pipe are two threads faster, by a tenth.
+// One thread: with one call in flight it takes half the CPU of two, over HTTP a fifth less. Only
+// with many calls in flight on one pipe are two threads faster, by a tenth.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -295,8 +295,9 @@ typedef enum trunkline_limit {
 
 /**
  * A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`,
- * `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give `TRUNKLINE_DONE`. A call that
- * is let go of without an answer, and without having asked for anything, fails. Its functions may be used on any thread.
+ * `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give
+ * `TRUNKLINE_DONE`. A call that is let go of without an answer, and without having asked for
+ * anything, fails. Its functions may be used on any thread.
  */
 typedef struct trunkline_call trunkline_call;
 
@@ -308,8 +309,8 @@ typedef struct trunkline_client trunkline_client;
 
 /**
  * Options of a client. Made by `trunkline_client_options_new`, read by the
- * `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that is not
- * set keeps its default.
+ * `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that
+ * is not set keeps its default.
  */
 typedef struct trunkline_client_options trunkline_client_options;
 
@@ -347,21 +348,22 @@ typedef struct trunkline_port trunkline_port;
 
 /**
  * Options of a request. Made by `trunkline_request_options_new`, freed by
- * `trunkline_request_options_free`. An option that is not set is the client's; for a request to the client of
- * a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
+ * `trunkline_request_options_free`. An option that is not set is the client's; for a request to
+ * the client of a call, 60 s and 10 minutes, or for input the server's
+ * `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
  */
 typedef struct trunkline_request_options trunkline_request_options;
 
 /**
- * A server: one set of tools, resources and prompts, reachable over any number of transports. Freed with
- * `trunkline_server_free`.
+ * A server: one set of tools, resources and prompts, reachable over any number of transports.
+ * Freed with `trunkline_server_free`.
  */
 typedef struct trunkline_server trunkline_server;
 
 /**
  * Options of a server. Made by `trunkline_server_options_new`, read by
- * `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set keeps its
- * default.
+ * `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set
+ * keeps its default.
  */
 typedef struct trunkline_server_options trunkline_server_options;
 
@@ -377,8 +379,8 @@ typedef struct trunkline_text trunkline_text;
 typedef struct trunkline_tool_options trunkline_tool_options;
 
 /**
- * UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final NUL
- * byte and is only read during the call. Text from the library is followed by a NUL byte that
+ * UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final
+ * NUL byte and is only read during the call. Text from the library is followed by a NUL byte that
  * `len` does not count (slices of your own text excepted).
  */
 typedef struct trunkline_str {
@@ -408,9 +410,10 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
- * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
- * against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
- * the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+ * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
+ * tool the arguments, valid against its input schema, for everything else as
+ * `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
+ * `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
  */
 typedef void (*trunkline_call_callback)(struct trunkline_call *call, struct trunkline_str arguments, void *user_data);
 
@@ -451,16 +454,19 @@ typedef void (*trunkline_http_end_callback)(enum trunkline_result result,
                                             void *user_data);
 
 /**
- * Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback returns.
+ * Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback
+ * returns.
  */
 typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *user_data);
 
 /**
- * The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with its error. All of it is
- * borrowed until the callback returns: answer the call, ask again, or keep it with `trunkline_call_retain`.
+ * The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with
+ * its error. All of it is borrowed until the callback returns: answer the call, ask again, or keep
+ * it with `trunkline_call_retain`.
  *
- * `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from the top with the answer, as
- * a new call. Free what you have and return; what this call is answered with, if at all, is dropped.
+ * `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from
+ * the top with the answer, as a new call. Free what you have and return; what this call is
+ * answered with, if at all, is dropped.
  */
 typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
                                           enum trunkline_result result,
@@ -597,7 +603,8 @@ enum trunkline_result trunkline_json_string(struct trunkline_str text,
                                             struct trunkline_error **error);
 
 /**
- * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is yours: `trunkline_text_free`.
+ * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is
+ * yours: `trunkline_text_free`.
  */
 enum trunkline_result trunkline_json_base64(const void *data,
                                             size_t len,
@@ -621,15 +628,15 @@ enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
                                          struct trunkline_error **error);
 
 /**
- * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and on
- * Unix inside a signal handler.
+ * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and
+ * on Unix inside a signal handler.
  */
 enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
 
 /**
- * The object that an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
- * handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
- * not read, reset or close it. -1 for NULL.
+ * The object that an event loop can wait on: on Unix a file descriptor that is readable, on
+ * Windows an event handle that is signalled, when `trunkline_dispatch` has something to do. Owned
+ * by the port: do not read, reset or close it. -1 for NULL.
  */
 ptrdiff_t trunkline_port_descriptor(const struct trunkline_port *port);
 
@@ -656,19 +663,21 @@ enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server
                                                          uint64_t value);
 
 /**
- * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default "/sse" and "/messages"; an empty
- * `stream`: they are not served.
+ * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default
+ * "/sse" and "/messages"; an empty `stream`: they are not served.
  */
 enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_options *options,
                                                      struct trunkline_str stream,
                                                      struct trunkline_str messages);
 
 /**
- * Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
- * "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
- * The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",
- * "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the
- * place of the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
+ * Lets in only who has an access token: a JSON object such as
+ * `{"resource": "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
+ * `resource` is the public URL of the endpoint, which tokens must be for. The others:
+ * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop`
+ * ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and
+ * `verifier`: the registration of what judges tokens in the place of the built-in check of JWTs
+ * (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
  */
 enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
                                                       struct trunkline_str auth);
@@ -706,13 +715,13 @@ enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
                                                 struct trunkline_error **error);
 
 /**
- * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks. A process can do this once: on
- * Unix, descriptor 1 points at stderr and descriptor 0 at the null device from now on, so that stray prints cannot touch the
- * protocol; on Windows they stay as they are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
+ * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
+ * A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
+ * device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
+ * are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
  * deadline after `trunkline_server_stop`.
  */
-enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server,
-                                                 struct trunkline_error **error);
+enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server, struct trunkline_error **error);
 
 /**
  * Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
@@ -733,10 +742,10 @@ enum trunkline_result trunkline_server_listen_http(struct trunkline_server *serv
 
 /**
  * Mounts the server in a web server of the program's own: no socket is opened, requests come with
- * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a path
- * every path is served. Only requests that name this machine in their Host header are answered unless
- * others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as with
- * `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
+ * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a
+ * path every path is served. Only requests that name this machine in their Host header are
+ * answered unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls
+ * run as with `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
  */
 enum trunkline_result trunkline_server_mount_http(struct trunkline_server *server,
                                                   const struct trunkline_http_options *options,
@@ -762,35 +771,46 @@ enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
 struct trunkline_port *trunkline_server_port(const struct trunkline_server *server);
 
 /**
- * Frees a server: closes its listeners without waiting and removes what it offers. Also inside callbacks: the function that
- * runs them ends. Not while another thread uses the server. Calls that were kept with
- * `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
+ * Frees a server: closes its listeners without waiting and removes what it offers. Also inside
+ * callbacks: the function that runs them ends. Not while another thread uses the server. Calls
+ * that were kept with `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`.
+ * NULL is allowed.
  */
 void trunkline_server_free(struct trunkline_server *server);
 
 /**
- * Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
- * the specification's objects of the newest revision. The arguments of `callback`, and the answers that it may give,
- * (`trunkline_call_return_json` has the shapes):
+ * Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object;
+ * descriptors in it are the specification's objects of the newest revision. The arguments of
+ * `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
  *
- * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the arguments.
+ * - "tool":
+ *   `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the
+ *   arguments.
  * - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
- * - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`; `{"uri", "variables": {name: text}}`.
+ * - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`;
+ *   `{"uri", "variables": {name: text}}`.
  * - "prompt": `{"prompt": Prompt}`; the arguments.
- * - "completion": `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`; `{"ref", "argument":
- *   {"name", "value"}, "context"}`, answered with a value: an array of texts, or `{"values", "total", "hasMore"}`.
- * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that are not registered;
- *   `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or
- *   URI that is not registered, answered as the thing would be; the value `null` says that there is none.
- * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost; `{"method", "params"}`, see
- *   `trunkline_call_next`; answered with a full result.
- * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`); `{"token", "scheme", "method", "url", "resource"}`, answered
- *   with the value `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is not known.
- * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls, `callback` is NULL.
+ * - "completion":
+ *   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
+ *   `{"ref", "argument": {"name", "value"}, "context"}`, answered with a value: an array of texts,
+ *   or `{"values", "total", "hasMore"}`.
+ * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that
+ *   are not registered; `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`,
+ *   or `{"get": {the request's params}}` for a name or URI that is not registered, answered as the
+ *   thing would be; the value `null` says that there is none.
+ * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
+ *   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
+ * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
+ *   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
+ *   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
+ *   not known.
+ * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
+ *   `callback` is NULL.
  *
- * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a
- * schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
- * `user_data` any more, or at once if this function fails.
+ * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
+ * `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is wrong. `destructor` fires exactly
+ * once: when the thing is removed or the server freed and no call uses `user_data` any more, or at
+ * once if this function fails.
  */
 enum trunkline_result trunkline_server_add(struct trunkline_server *server,
                                            struct trunkline_str kind,
@@ -802,8 +822,8 @@ enum trunkline_result trunkline_server_add(struct trunkline_server *server,
                                            struct trunkline_error **error);
 
 /**
- * Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not disturbed.
- * `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+ * Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not
+ * disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
  */
 enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
                                               uint64_t registration,
@@ -821,21 +841,24 @@ enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *se
                                                      struct trunkline_error **error);
 
 /**
- * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until the listener is freed.
+ * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until
+ * the listener is freed.
  */
 struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
 
 /**
- * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is allowed.
+ * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is
+ * allowed.
  */
 void trunkline_listener_free(struct trunkline_listener *listener);
 
 /**
- * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is what the
- * request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
- * end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
- * `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
- * `trunkline_http_exchange_free`. An invalid HTTP request is answered with status 400.
+ * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
+ * what the request line says, such as "/mcp?a=b". The response comes to the callbacks: the head,
+ * chunks, the end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is
+ * over or freed. `end_of_request`: it has no body; otherwise that follows with
+ * `trunkline_http_body`. `exchange` is yours: `trunkline_http_exchange_free`. An invalid HTTP
+ * request is answered with status 400.
  */
 enum trunkline_result trunkline_http_request(struct trunkline_listener *listener,
                                              struct trunkline_str method,
@@ -852,9 +875,10 @@ enum trunkline_result trunkline_http_request(struct trunkline_listener *listener
                                              struct trunkline_error **error);
 
 /**
- * Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0). They are
- * copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they are not if the
- * body is too long or the request was refused already. The response comes all the same.
+ * Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0).
+ * They are copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they
+ * are not if the body is too long or the request was refused already. The response comes all the
+ * same.
  */
 enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchange,
                                           const void *data,
@@ -864,32 +888,34 @@ enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchan
                                           struct trunkline_error **error);
 
 /**
- * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant the
- * length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+ * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant
+ * the length of each chunk once it was passed on: a client that reads slowly then costs no memory.
  */
 enum trunkline_result trunkline_http_credit(struct trunkline_http_exchange *exchange, size_t len);
 
 /**
- * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An exchange
- * that is over is left as it is.
+ * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An
+ * exchange that is over is left as it is.
  */
 enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exchange);
 
 /**
- * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May be
- * called inside its callbacks. NULL is allowed.
+ * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May
+ * be called inside its callbacks. NULL is allowed.
  */
 void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
 
 /**
- * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for NULL.
+ * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for
+ * NULL.
  */
 struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
 
 /**
- * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
- * the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
- * round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
+ * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`,
+ * `meta`, `progress` (whether the caller asked for it), `auth` (who the caller is, an object with
+ * at least `principal`), `inputResponses` and `state` (what the round before brought:
+ * `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
  * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
  */
 enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
@@ -897,23 +923,25 @@ enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
                                            struct trunkline_error **error);
 
 /**
- * The member of this description at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
- * and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+ * The member of this description at a JSON pointer: "/auth/principal", "/state",
+ * "/inputResponses/user_name/content/name". `value` is JSON and yours: `trunkline_text_free`.
+ * `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
  */
 enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
                                           struct trunkline_str pointer,
                                           struct trunkline_text **value);
 
 /**
- * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
- * tools that work in small steps. `false` for NULL.
+ * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
+ * or it is answered already. For tools that work in small steps. `false` for NULL.
  */
 bool trunkline_call_cancelled(const struct trunkline_call *call);
 
 /**
- * Runs `callback` once when the call is no longer wanted, also if that already happened: like all callbacks, inside
- * `trunkline_dispatch` or another blocking function of the port, and not any more once the call was let go of. A second callback
- * replaces the first. `destructor` fires exactly once, whether or not the callback ran.
+ * Runs `callback` once when the call is no longer wanted, also if that already happened: like all
+ * callbacks, inside `trunkline_dispatch` or another blocking function of the port, and not any
+ * more once the call was let go of. A second callback replaces the first. `destructor` fires
+ * exactly once, whether or not the callback ran.
  */
 enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
                                                trunkline_cancel_callback callback,
@@ -942,16 +970,16 @@ enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
                                                  struct trunkline_error **error);
 
 /**
- * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a JSON-RPC error as it came,
- * anything else as `trunkline_call_fail` does. Does no harm after `TRUNKLINE_SUSPENDED`.
+ * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a
+ * JSON-RPC error as it came, anything else as `trunkline_call_fail` does. Does no harm after
+ * `TRUNKLINE_SUSPENDED`.
  */
-enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
-                                               const struct trunkline_error *failure);
+enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call, const struct trunkline_error *failure);
 
 /**
- * Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped; `total` of
- * 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
- * Never waits.
+ * Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped;
+ * `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did
+ * not ask. Never waits.
  */
 enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
                                               double progress,
@@ -959,16 +987,16 @@ enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
                                               struct trunkline_str message);
 
 /**
- * Sends a log message to the client of the call, if it wants messages of that level: "debug", "info", "notice", "warning",
- * "error", "critical", "alert" or "emergency". Never waits.
+ * Sends a log message to the client of the call, if it wants messages of that level: "debug",
+ * "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never waits.
  */
 enum trunkline_result trunkline_call_log(struct trunkline_call *call,
                                          struct trunkline_str level,
                                          struct trunkline_str message);
 
 /**
- * Sends a log message with any JSON as data and the name of a logger, which may be empty. Otherwise
- * as `trunkline_call_log`.
+ * Sends a log message with any JSON as data and the name of a logger, which may be empty.
+ * Otherwise as `trunkline_call_log`.
  */
 enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
                                               struct trunkline_str level,
@@ -977,8 +1005,9 @@ enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
                                               struct trunkline_error **error);
 
 /**
- * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
- * is asked for input is done once, and its outcome kept under a name. The runs that follow find it with `trunkline_call_once`.
+ * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has
+ * an effect before the client is asked for input is done once, and its outcome kept under a name.
+ * The runs that follow find it with `trunkline_call_once`.
  */
 enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
                                               struct trunkline_str name,
@@ -986,25 +1015,29 @@ enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
                                               struct trunkline_error **error);
 
 /**
- * The value that this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
- * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
+ * The value that this run or one before has kept under that name with `trunkline_call_set_once`.
+ * `value` is JSON and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has
+ * to be done.
  */
 enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
                                           struct trunkline_str name,
                                           struct trunkline_text **value);
 
 /**
- * Makes any request to the client of the call. The outcome comes to `callback`, inside `trunkline_dispatch` or another blocking
- * function of the port; the call lives until then. Input of the user, samples and roots have functions of their own, and work on
- * every revision; other requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code
- * -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback` may be NULL.
+ * Makes any request to the client of the call. The outcome comes to `callback`, inside
+ * `trunkline_dispatch` or another blocking function of the port; the call lives until then. Input
+ * of the user, samples and roots have functions of their own, and work on every revision; other
+ * requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL`
+ * with the code -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback`
+ * may be NULL.
  *
- * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
- * it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. Effects before the request are kept with
- * `trunkline_call_set_once`.
+ * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the
+ * answer if the client has given it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
+ * it. Effects before the request are kept with `trunkline_call_set_once`.
  *
- * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
- * with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
+ * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function
+ * itself fails if an argument is wrong, or with `TRUNKLINE_CLOSED` if the call is not wanted any
+ * more. `destructor` fires exactly once, also then.
  */
 enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
                                                    struct trunkline_str method,
@@ -1016,9 +1049,10 @@ enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
                                                    struct trunkline_error **error);
 
 /**
- * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty, as it came. The outcome comes
- * to `callback`, which answers the call, most often with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL
- * callback answers it with the outcome as it is.
+ * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
+ * as it came. The outcome comes to `callback`, which answers the call, most often with
+ * `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback answers it with
+ * the outcome as it is.
  */
 enum trunkline_result trunkline_call_next(struct trunkline_call *call,
                                           struct trunkline_str params,
@@ -1116,7 +1150,8 @@ struct trunkline_port *trunkline_client_port(const struct trunkline_client *clie
 
 /**
  * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
- * more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
+ * more, their destructors do. Also inside callbacks, not while another thread uses the client.
+ * NULL is allowed.
  */
 void trunkline_client_free(struct trunkline_client *client);
 

@@ -109,7 +109,8 @@ impl Platform {
     }
 
     fn fill(&self, template: &str, prefix: &Path) -> String {
-        // Plain names, which CMake writes as the linker at hand wants them: that of MSVC knows no `-l`.
+        // Plain names, which CMake writes as the linker at hand wants them: that of MSVC knows no
+        // `-l`.
         let cmake_libs = self.native_libs.replace(" -", ";-").replace("-l", "");
         template
             .replace("@PREFIX@", &prefix.display().to_string().replace('\\', "/"))
@@ -133,8 +134,8 @@ fn write(to: &Path, text: &str) -> Result<(), Box<dyn Error>> {
     replace(to, |new| fs::write(new, text)).map_err(|reason| format!("cannot write {}: {reason}", to.display()).into())
 }
 
-/// Makes a file under another name in the same folder and renames it. Programs that run with a library keep the file
-/// that they have mapped: writing over it would end them with SIGBUS.
+/// Makes a file under another name in the same folder and renames it. Programs that run with a
+/// library keep the file that they have mapped: writing over it would end them with SIGBUS.
 fn replace(file: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a file in no folder"));

@@ -15,20 +15,22 @@ use crate::edge::user_data::Callback;
 use crate::json;
 use crate::port::{Port, Receiver};
 
-/// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a tool the arguments, valid
-/// against its input schema, for everything else as `trunkline_server_add` says) are borrowed until the callback returns; keep
-/// the call with `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+/// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
+/// tool the arguments, valid against its input schema, for everything else as
+/// `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
+/// `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
 pub type trunkline_call_callback =
     Option<unsafe extern "C" fn(call: *mut trunkline_call, arguments: trunkline_str, user_data: *mut c_void)>;
 
-/// Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback returns.
+/// Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback
+/// returns.
 pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: trunkline_str, user_data: *mut c_void)>;
 
 pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void)>;
 pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(trunkline_str, *mut c_void)>;
 
-/// Something of a server, or a hook. Shared by the port's table and by each call that was started, so that `user_data`
-/// outlives calls that are answered later.
+/// Something of a server, or a hook. Shared by the port's table and by each call that was started,
+/// so that `user_data` outlives calls that are answered later.
 pub(crate) struct Registered {
     pub(crate) server: u64,
     /// `None`: the core answers everything.
@@ -36,8 +38,9 @@ pub(crate) struct Registered {
 }
 
 /// A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`,
-/// `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give `TRUNKLINE_DONE`. A call that
-/// is let go of without an answer, and without having asked for anything, fails. Its functions may be used on any thread.
+/// `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give
+/// `TRUNKLINE_DONE`. A call that is let go of without an answer, and without having asked for
+/// anything, fails. Its functions may be used on any thread.
 pub struct trunkline_call {
     pub(crate) port: Arc<Port>,
     pub(crate) ticket: u64,
@@ -67,7 +70,8 @@ impl Receiver for Registered {
         }
         let call = trunkline_call::begin(port, self.clone(), event);
         if let Some(Callback { function, data }) = &self.callback {
-            // SAFETY: the host's function with the host's data; both arguments live until it returns.
+            // SAFETY: the host's function with the host's data; both arguments live until it
+            // returns.
             unsafe { function(call.as_raw(), call.arguments.lend(), data.pointer()) }
         }
         true
@@ -135,7 +139,8 @@ impl trunkline_call {
         };
         if let Some(Callback { function, data }) = callback {
             let reason = Text::copy(&reason);
-            // SAFETY: the host's function with the host's data; the argument lives until it returns.
+            // SAFETY: the host's function with the host's data; the argument lives until it
+            // returns.
             unsafe { function(reason.lend(), data.pointer()) }
         }
     }
@@ -159,7 +164,8 @@ impl trunkline_call {
         self.fail(failing(FailKind::Internal, message))
     }
 
-    /// Answers with the failure of something else: a JSON-RPC error as it came, anything else as an internal one.
+    /// Answers with the failure of something else: a JSON-RPC error as it came, anything else as an
+    /// internal one.
     pub(crate) fn fail_with(&self, error: &BridgeError) -> Result<(), Failure> {
         let BridgeError { kind, message, code, data } = error;
         match kind {

@@ -74,7 +74,8 @@ impl Connection {
         Request { method, params, all: false, options }.run(&self.port, self.handle)
     }
 
-    /// Lists everything, page by page, and blocks until the whole is there: the items at `pointer` in the result.
+    /// Lists everything, page by page, and blocks until the whole is there: the items at `pointer`
+    /// in the result.
     pub(crate) fn list(
         &self,
         method: &str,
@@ -86,7 +87,8 @@ impl Connection {
         Ok(Text::copy(find(listed, pointer)?.as_bytes()))
     }
 
-    /// Sends a request whose outcome goes to a callback; `ticket` gets its number before any callback runs.
+    /// Sends a request whose outcome goes to a callback; `ticket` gets its number before any
+    /// callback runs.
     pub(crate) fn start(
         &self,
         method: &str,

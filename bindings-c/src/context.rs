@@ -1,4 +1,5 @@
-//! The context of a handler: what its call reports and keeps, and the requests that it makes to its client.
+//! The context of a handler: what its call reports and keeps, and the requests that it makes to its
+//! client.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -18,11 +19,13 @@ use crate::edge::user_data::Callback;
 use crate::json::raw;
 use crate::requests::{Completion, Outcome, Request, trunkline_request_options};
 
-/// The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with its error. All of it is
-/// borrowed until the callback returns: answer the call, ask again, or keep it with `trunkline_call_retain`.
+/// The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with
+/// its error. All of it is borrowed until the callback returns: answer the call, ask again, or keep
+/// it with `trunkline_call_retain`.
 ///
-/// `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from the top with the answer, as
-/// a new call. Free what you have and return; what this call is answered with, if at all, is dropped.
+/// `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from
+/// the top with the answer, as a new call. Free what you have and return; what this call is
+/// answered with, if at all, is dropped.
 pub type trunkline_answer_callback = Option<
     unsafe extern "C" fn(
         call: *mut trunkline_call,
@@ -72,14 +75,16 @@ impl trunkline_call {
         self.request(method, raw("params", params)?, Some(&options), self.answer_with(Some(callback)))
     }
 
-    /// The completion of a request whose outcome goes to a callback. The call lives at least until it has run.
+    /// The completion of a request whose outcome goes to a callback. The call lives at least until
+    /// it has run.
     pub(crate) fn answer_with(self: &Arc<Self>, callback: Option<AnswerCallback>) -> Completion {
         let call = self.clone();
         Box::new(move |outcome| {
             let Some(Callback { function, data }) = callback else { return };
             let outcome = Outcome::of(outcome);
             let (body, error) = (outcome.body.lend(), outcome.error());
-            // SAFETY: the host's function with the host's data; all arguments live until it returns.
+            // SAFETY: the host's function with the host's data; all arguments live until it
+            // returns.
             unsafe { function(call.as_raw(), outcome.result(), body, error, data.pointer()) }
         })
     }

@@ -15,13 +15,15 @@ pub type trunkline_log_callback = Option<
 
 pub(crate) type LogCallback = Callback<unsafe extern "C" fn(trunkline_str, trunkline_str, trunkline_str, *mut c_void)>;
 
-/// Reports log records. Without a callback, errors and warnings go to stderr: a failing tool must not be silent.
+/// Reports log records. Without a callback, errors and warnings go to stderr: a failing tool must
+/// not be silent.
 pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
     for LogRecord { level, target, message } in records {
         match callback {
             Some(Callback { function, data }) => {
                 let [level, target, message] = [level, &target, &message].map(|text| Text::copy(text.as_bytes()));
-                // SAFETY: the host's function with the host's data; all arguments live until it returns.
+                // SAFETY: the host's function with the host's data; all arguments live until it
+                // returns.
                 unsafe { function(level.lend(), target.lend(), message.lend(), data.pointer()) }
             }
             None if level == "error" || level == "warn" => eprintln!("trunkline: {level}: {target}: {message}"),

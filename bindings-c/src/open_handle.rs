@@ -50,11 +50,13 @@ impl Receiver for OpenHandle {
         match (event.kind, &self.notification) {
             (EventKind::Notification, Some(callback)) => {
                 let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(&event.body.into_bytes()));
-                // SAFETY: the host's function with the host's data; both arguments live until it returns.
+                // SAFETY: the host's function with the host's data; both arguments live until it
+                // returns.
                 unsafe { (callback.function)(method.lend(), params.lend(), callback.data.pointer()) }
                 return true;
             }
-            // A connection that was opened in the background and could not be made ends with a `Reply`.
+            // A connection that was opened in the background and could not be made ends with a
+            // `Reply`.
             (EventKind::Closed | EventKind::Reply, _) if event.kind == EventKind::Closed || !event.ok() => {
                 self.end(port, event.body.into_outcome().map(drop).map_err(Failure::from));
             }
@@ -64,8 +66,8 @@ impl Receiver for OpenHandle {
     }
 }
 
-/// Closes listeners or connections, all of them at once, and runs callbacks until they have ended. The first failure does not
-/// keep the others open.
+/// Closes listeners or connections, all of them at once, and runs callbacks until they have ended.
+/// The first failure does not keep the others open.
 pub(crate) fn close<'a>(
     port: &Arc<Port>,
     handles: impl IntoIterator<Item = (u64, &'a Arc<OpenHandle>)>,

@@ -9,8 +9,8 @@ use crate::open_handle::NotificationCallback;
 use crate::port::Port;
 
 /// Options of a server. Made by `trunkline_server_options_new`, read by
-/// `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set keeps its
-/// default.
+/// `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set
+/// keeps its default.
 #[derive(Default)]
 pub struct trunkline_server_options {
     pub(crate) port: Option<Arc<Port>>,
@@ -40,8 +40,8 @@ pub struct trunkline_http_options {
 }
 
 /// Options of a client. Made by `trunkline_client_options_new`, read by the
-/// `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that is not
-/// set keeps its default.
+/// `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that
+/// is not set keeps its default.
 #[derive(Default)]
 pub struct trunkline_client_options {
     pub(crate) port: Option<Arc<Port>>,

@@ -1,9 +1,11 @@
-//! The port: the core's event queue, the threads that wait on it, and the one place where callbacks run.
+//! The port: the core's event queue, the threads that wait on it, and the one place where callbacks
+//! run.
 //!
-//! Any thread inside a blocking function may take the turn: it then takes one event after the other from the core and runs
-//! what belongs to it. While one thread has the turn, events stay in the core, within the core's bounds; the replies that the
-//! other threads wait for reach them all the same. So callbacks of a port never run at the same time, and no thread waits for
-//! the callbacks of another one.
+//! Any thread inside a blocking function may take the turn: it then takes one event after the other
+//! from the core and runs what belongs to it. While one thread has the turn, events stay in the
+//! core, within the core's bounds; the replies that the other threads wait for reach them all the
+//! same. So callbacks of a port never run at the same time, and no thread waits for the callbacks
+//! of another one.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -38,14 +40,16 @@ pub struct trunkline_port {
     pub(crate) port: Arc<Port>,
 }
 
-/// A receiver of events: something registered, an open listener or connection, a request, an exchange, a call.
+/// A receiver of events: something registered, an open listener or connection, a request, an
+/// exchange, a call.
 pub(crate) trait Receiver: Send + Sync {
     /// The handle whose end takes this receiver away; 0 if there is none.
     fn owner(&self) -> u64 {
         0
     }
 
-    /// Handles an event, on the thread that has the turn. Returns whether it counts as a callback that ran.
+    /// Handles an event, on the thread that has the turn. Returns whether it counts as a callback
+    /// that ran.
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool;
 }
 
@@ -71,7 +75,8 @@ pub(crate) struct Port {
     running: AtomicBool,
     /// A thread has found progress to report, but not the turn.
     progress_waits: AtomicBool,
-    /// The number of listeners and connections that have ended: a dispatch returns for them without a callback.
+    /// The number of listeners and connections that have ended: a dispatch returns for them without
+    /// a callback.
     ends: AtomicUsize,
     dispatch_must_return: AtomicBool,
 }
@@ -118,7 +123,8 @@ pub(crate) struct Look {
     has_turn: bool,
 }
 
-/// The alarm of the host's event loop. Until the host asks for its descriptor, nothing is written to it.
+/// The alarm of the host's event loop. Until the host asks for its descriptor, nothing is written
+/// to it.
 struct HostAlarm {
     alarm: Alarm,
     is_watched: AtomicBool,
@@ -193,8 +199,8 @@ impl Port {
         if self.pid == std::process::id() { Ok(()) } else { Err(Failure::forked()) }
     }
 
-    /// Makes something in the core whose events go to `receiver`. No event of it is handled before `made` has returned, which
-    /// gets its number.
+    /// Makes something in the core whose events go to `receiver`. No event of it is handled before
+    /// `made` has returned, which gets its number.
     pub(crate) fn make(
         &self,
         receiver: Arc<dyn Receiver>,
@@ -209,7 +215,8 @@ impl Port {
         Ok(number)
     }
 
-    /// Lets a receiver get the events of a number. The one that got them before is returned, to be dropped with no lock held.
+    /// Lets a receiver get the events of a number. The one that got them before is returned, to be
+    /// dropped with no lock held.
     pub(crate) fn attach(
         &self,
         number: u64,
@@ -280,7 +287,8 @@ impl Port {
         self.waiting.wake();
     }
 
-    /// Runs callbacks until some ran, a listener or connection ended, `end_dispatch` or the deadline. Returns how many ran.
+    /// Runs callbacks until some ran, a listener or connection ended, `end_dispatch` or the
+    /// deadline. Returns how many ran.
     pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
         self.check_may_wait()?;
         let (ends, most) = (self.ends.load(Ordering::SeqCst), self.pending().max(1));
@@ -292,7 +300,8 @@ impl Port {
             }
             is_over.then_some(look.ran)
         });
-        // Only dispatching lowers the descriptor; the turn of another thread raises it again when it ends.
+        // Only dispatching lowers the descriptor; the turn of another thread raises it again when
+        // it ends.
         self.alarm.clear();
         let is_due = self.is_pending() && !self.running.load(Ordering::SeqCst);
         if is_due || self.dispatch_must_return.load(Ordering::SeqCst) {
@@ -301,8 +310,9 @@ impl Port {
         Ok(ran?.unwrap_or(0))
     }
 
-    /// Runs callbacks until the reply of a ticket is there, which was asked for with `wait`. The core sees to it that it
-    /// comes: every request has a timeout. `report` takes progress; it runs as a callback does.
+    /// Runs callbacks until the reply of a ticket is there, which was asked for with `wait`. The
+    /// core sees to it that it comes: every request has a timeout. `report` takes progress; it runs
+    /// as a callback does.
     pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
         let reply = self.run_until(None, |look| self.look_for(ticket, report, look.has_turn).transpose())?;
         reply.ok_or_else(|| Failure::internal("the wait for a reply ended without one"))?
@@ -321,14 +331,16 @@ impl Port {
         }
     }
 
-    /// Refuses to wait on a thread that is inside a callback of this port. To be asked before anything is sent.
+    /// Refuses to wait on a thread that is inside a callback of this port. To be asked before
+    /// anything is sent.
     pub(crate) fn check_may_wait(&self) -> Result<(), Failure> {
         self.check_process()?;
         let inside = INSIDE.with_borrow(|inside| inside.contains(&std::ptr::from_ref(self)));
         if inside { Err(Failure::blocking()) } else { Ok(()) }
     }
 
-    /// Runs callbacks, one event after the other, until `done` has an answer or the deadline passes.
+    /// Runs callbacks, one event after the other, until `done` has an answer or the deadline
+    /// passes.
     pub(crate) fn run_until<T>(
         self: &Arc<Self>,
         deadline: Option<Instant>,
@@ -362,7 +374,8 @@ impl Port {
         }
     }
 
-    /// Runs what is next: a job or an event. Returns whether it counts as a callback; `None` if there is nothing.
+    /// Runs what is next: a job or an event. Returns whether it counts as a callback; `None` if
+    /// there is nothing.
     fn run_next(self: &Arc<Self>) -> Result<Option<bool>, Failure> {
         let job = self.state.lock().jobs.pop_front();
         if let Some(job) = job {
@@ -380,7 +393,8 @@ impl Port {
             _ if event.ticket != 0 => event.ticket,
             _ => event.handle,
         };
-        // The reply to an open has the handle as its ticket; a good one is followed by other events.
+        // The reply to an open has the handle as its ticket; a good one is followed by other
+        // events.
         let (is_open, ticket) = (event.ticket == event.handle && event.ok(), event.ticket);
         let is_last = match event.kind {
             EventKind::Reply => !is_open,

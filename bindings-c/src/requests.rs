@@ -38,8 +38,9 @@ pub(crate) type ReplyCallback =
     Callback<unsafe extern "C" fn(trunkline_result, trunkline_str, *const trunkline_error, *mut c_void)>;
 
 /// Options of a request. Made by `trunkline_request_options_new`, freed by
-/// `trunkline_request_options_free`. An option that is not set is the client's; for a request to the client of
-/// a call, 60 s and 10 minutes, or for input the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
+/// `trunkline_request_options_free`. An option that is not set is the client's; for a request to
+/// the client of a call, 60 s and 10 minutes, or for input the server's
+/// `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
 #[derive(Default)]
 pub struct trunkline_request_options {
     /// The message, of which only options are set.
@@ -56,7 +57,8 @@ impl trunkline_request_options {
     }
 }
 
-/// A request that can be sent. It needs the host's options no more: a callback may free them while the request waits.
+/// A request that can be sent. It needs the host's options no more: a callback may free them while
+/// the request waits.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Option<&'a RawValue>,
@@ -90,8 +92,8 @@ impl Request<'_> {
         port.wait_for(ticket, report.as_ref().map(|report| report as &Report))
     }
 
-    /// Sends the request to `target`; its outcome goes to `completion`. `ticket` gets its number before any callback runs
-    /// that may need it.
+    /// Sends the request to `target`; its outcome goes to `completion`. `ticket` gets its number
+    /// before any callback runs that may need it.
     pub(crate) fn start(
         self,
         port: &Arc<Port>,
@@ -105,7 +107,8 @@ impl Request<'_> {
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
-    /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision or the client too.
+    /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision
+    /// or the client too.
     pub(crate) fn start_for_call(
         self,
         port: &Arc<Port>,

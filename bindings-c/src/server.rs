@@ -13,8 +13,8 @@ use crate::open_handle;
 use crate::options::{Given, trunkline_server_options};
 use crate::port::{Port, trunkline_port};
 
-/// A server: one set of tools, resources and prompts, reachable over any number of transports. Freed with
-/// `trunkline_server_free`.
+/// A server: one set of tools, resources and prompts, reachable over any number of transports.
+/// Freed with `trunkline_server_free`.
 pub struct trunkline_server {
     pub(crate) port: trunkline_port,
     /// The named features that were added and not removed, by kind and name.
@@ -91,7 +91,8 @@ impl Server {
 
 impl Drop for trunkline_server {
     fn drop(&mut self) {
-        // In a forked child there is nothing to close, and the locks may be held by threads that do not exist there.
+        // In a forked child there is nothing to close, and the locks may be held by threads that do
+        // not exist there.
         if self.port().check_process().is_err() {
             return;
         }

@@ -1,8 +1,9 @@
 //! The threads that wait on a port, and the one way in which they are woken.
 //!
-//! One of them, the leader, sleeps on a descriptor that only the leader empties; the others sleep on a condition variable. A
-//! signal handler can only write to a descriptor, so without the leader nothing could wake the threads then. The descriptor
-//! that the host's event loop watches is another one: a dispatch on a third thread must not swallow the news of a sleeper.
+//! One of them, the leader, sleeps on a descriptor that only the leader empties; the others sleep
+//! on a condition variable. A signal handler can only write to a descriptor, so without the leader
+//! nothing could wake the threads then. The descriptor that the host's event loop watches is
+//! another one: a dispatch on a third thread must not swallow the news of a sleeper.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,8 @@ use crate::edge::failure::Failure;
 pub(crate) struct Waiting {
     threads: Mutex<Threads>,
     changed: Condvar,
-    /// Raised by everything that may concern a sleeper. Lowered by the leader, which looks again afterwards.
+    /// Raised by everything that may concern a sleeper. Lowered by the leader, which looks again
+    /// afterwards.
     leader: Alarm,
 }
 
@@ -51,7 +53,8 @@ impl Waiting {
         self.leader.set();
     }
 
-    /// Sleeps until something changes, unless that happened after `seen` was read. Also returns without a change.
+    /// Sleeps until something changes, unless that happened after `seen` was read. Also returns
+    /// without a change.
     pub(crate) fn sleep(&self, seen: u64, timeout: Duration) {
         let mut threads = self.threads.lock();
         if threads.changes != seen {

@@ -2,8 +2,8 @@
 //! handled without waking another thread (see `docs/bridge.md`).
 //!
 //! An optimization that everything works without, with its switch in `src/handoff.ts`. JavaScript
-//! cannot watch a descriptor that somebody else reads, so this calls libuv, whose functions it looks
-//! up in the process by name. In a runtime without libuv no pipe is watched.
+//! cannot watch a descriptor that somebody else reads, so this calls libuv, whose functions it
+//! looks up in the process by name. In a runtime without libuv no pipe is watched.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
@@ -134,7 +134,8 @@ impl Watch {
 /// Reads what has come. Called by libuv when the pipe is readable or broken.
 unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
     let Some(uv) = Libuv::get() else { return };
-    // SAFETY: the data is the `Watch`, alive until `closed`. JavaScript runs without a reference to it.
+    // SAFETY: the data is the `Watch`, alive until `closed`. JavaScript runs without a reference to
+    // it.
     unsafe {
         let watch: *mut Watch = (uv.get_data)(handle).cast();
         let (port, pipe, env, on_read) = (&(*watch).port, (*watch).pipe, (*watch).env, (*watch).on_read);
@@ -147,8 +148,8 @@ unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
     }
 }
 
-/// Busy-polls for the next message, which may come sooner than a sleeping core wakes. Called by libuv
-/// before the loop polls; a message that has come is found by that poll.
+/// Busy-polls for the next message, which may come sooner than a sleeping core wakes. Called by
+/// libuv before the loop polls; a message that has come is found by that poll.
 unsafe extern "C" fn before_sleep(handle: Handle) {
     let Some(uv) = Libuv::get() else { return };
     // SAFETY: as in `readable`. The loop is alive while it runs.
@@ -162,7 +163,8 @@ unsafe extern "C" fn before_sleep(handle: Handle) {
 
 unsafe extern "C" fn closed(handle: Handle) {
     let Some(uv) = Libuv::get() else { return };
-    // SAFETY: the last handle frees the `Watch`. The hook keeps the environment and is removed last.
+    // SAFETY: the last handle frees the `Watch`. The hook keeps the environment and is removed
+    // last.
     unsafe {
         let watch = (uv.get_data)(handle).cast::<Watch>();
         (*watch).open_handles -= 1;
@@ -205,8 +207,8 @@ mod libuv {
 
             impl Libuv {
                 fn find() -> Option<Self> {
-                    // SAFETY: the names end in a zero byte. A function has the same signature in every
-                    // version 1 of libuv, and a null pointer is `None`.
+                    // SAFETY: the names end in a zero byte. A function has the same signature in
+                    // every version 1 of libuv, and a null pointer is `None`.
                     Some(Self { $($field: unsafe {
                         let symbol = libc::dlsym(libc::RTLD_DEFAULT, $name.as_ptr());
                         std::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>(symbol)?

@@ -1,5 +1,5 @@
-//! The native half of the npm package: the waist as one JavaScript class, [`Port`]. It moves values and
-//! lifetimes and knows no protocol word. `docs/bridge.md` describes the functions.
+//! The native half of the npm package: the waist as one JavaScript class, [`Port`]. It moves values
+//! and lifetimes and knows no protocol word. `docs/bridge.md` describes the functions.
 
 mod bell;
 #[cfg(unix)]
@@ -15,8 +15,8 @@ use trunkline_bridge::{self as bridge, Body, Lane, Shape};
 use crate::bell::{Bell, BellFunction};
 use crate::value::{Field, Result, fields, invalid, number, text, thrown};
 
-/// A queue of events for one JavaScript thread. Functions that fail throw an `Error` whose `code` is
-/// the kind and whose `message` is the error object as JSON.
+/// A queue of events for one JavaScript thread. Functions that fail throw an `Error` whose `code`
+/// is the kind and whose `message` is the error object as JSON.
 #[napi]
 pub struct Port {
     inner: bridge::Port,
@@ -113,7 +113,8 @@ impl Port {
         Ok(fields(events))
     }
 
-    /// Blocks this thread for the reply of a request with `wait`: its ok and body, or `null` if late.
+    /// Blocks this thread for the reply of a request with `wait`: its ok and body, or `null` if
+    /// late.
     #[napi(catch_unwind)]
     pub fn wait(&self, ticket: i64, wait_ms: u32) -> Result<Option<Vec<Field>>> {
         let reply = self.inner.wait(ticket as u64, wait_ms.into()).map_err(thrown)?;

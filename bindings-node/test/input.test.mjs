@@ -1,4 +1,5 @@
-// Client requests of handlers: one handler for every revision, real requests in the legacy era and rounds from 2026-07-28 on.
+// Client requests of handlers: one handler for every revision, real requests in the legacy era and
+// rounds from 2026-07-28 on.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";

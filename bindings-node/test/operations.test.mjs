@@ -1,4 +1,5 @@
-// The operations of a client, against a server in memory and a child process, on a legacy and a modern revision.
+// The operations of a client, against a server in memory and a child process, on a legacy and a
+// modern revision.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,5 @@
-// Pings in both directions. Servers of every revision can be asked; clients only where there is a handshake.
+// Pings in both directions. Servers of every revision can be asked; clients only where there is a
+// handshake.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 

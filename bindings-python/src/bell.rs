@@ -21,10 +21,12 @@ impl SocketBell {
         if fileno < 0 {
             return Err(crate::error::raise("invalidArgument", "the bell's socket is closed"));
         }
-        // SAFETY: the descriptor is not -1, and it is borrowed only for the duplication; if it is not open, that fails.
+        // SAFETY: the descriptor is not -1, and it is borrowed only for the duplication; if it is
+        // not open, that fails.
         let borrowed = unsafe { BorrowedFd::borrow_raw(fileno) };
         let socket = borrowed.try_clone_to_owned()?;
-        // A host that is gone must not raise SIGPIPE, which a program may have set back to its default.
+        // A host that is gone must not raise SIGPIPE, which a program may have set back to its
+        // default.
         #[cfg(target_vendor = "apple")]
         rustix::net::sockopt::set_socket_nosigpipe(&socket, true).map_err(std::io::Error::from)?;
         Ok(Self { socket: Some(socket) })
@@ -33,7 +35,8 @@ impl SocketBell {
 
 #[cfg(not(unix))]
 impl SocketBell {
-    /// Takes no descriptor: loops without `add_reader` are served by a thread that waits in `drain`.
+    /// Takes no descriptor: loops without `add_reader` are served by a thread that waits in
+    /// `drain`.
     pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
         match fileno {
             None => Ok(Self {}),
@@ -46,7 +49,8 @@ impl Bell for SocketBell {
     fn ring(&self) {
         #[cfg(unix)]
         if let Some(socket) = &self.socket {
-            // A full socket means that a ring is waiting already; a closed one means that nobody listens any more.
+            // A full socket means that a ring is waiting already; a closed one means that nobody
+            // listens any more.
             #[cfg(not(target_vendor = "apple"))]
             let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
             #[cfg(target_vendor = "apple")]

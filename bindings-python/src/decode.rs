@@ -1,8 +1,9 @@
 //! JSON text to Python objects, without a tree in between.
 //!
-//! Written by hand because serde_json hands numbers over as `u64`, `i64` or `f64`, which rounds large integers (and,
-//! without features that change its behaviour for the whole workspace, the last bit of floats). Python users expect both
-//! to be exact. The texts come from the core, which has read them before: errors here are unusual, but never panics.
+//! Written by hand because serde_json hands numbers over as `u64`, `i64` or `f64`, which rounds
+//! large integers (and, without features that change its behaviour for the whole workspace, the
+//! last bit of floats). Python users expect both to be exact. The texts come from the core, which
+//! has read them before: errors here are unusual, but never panics.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyString};

@@ -1,7 +1,7 @@
 //! Python objects to JSON text, by a walk over the built-in types.
 //!
-//! Models, dataclasses, enums and dates are turned into built-in types in Python before; anything else is an error that
-//! names the path.
+//! Models, dataclasses, enums and dates are turned into built-in types in Python before; anything
+//! else is an error that names the path.
 
 use std::fmt::Write;
 
@@ -14,7 +14,8 @@ use crate::decode::MAX_DEPTH;
 /// The JSON text of `value`.
 ///
 /// # Errors
-/// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities, lone surrogates and too deep nesting.
+/// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities, lone
+/// surrogates and too deep nesting.
 pub(crate) fn encode(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let mut out = Vec::with_capacity(128);
     write(&mut out, value, 0).map_err(Wrong::into_exception)?;

@@ -1,6 +1,8 @@
-//! The native half of the Python package: moves values and lifetimes between the interpreter and the core's bridge.
+//! The native half of the Python package: moves values and lifetimes between the interpreter and
+//! the core's bridge.
 //!
-//! It knows no protocol word. The public API, its defaults and its errors are written in Python, in `python/trunkline`.
+//! It knows no protocol word. The public API, its defaults and its errors are written in Python, in
+//! `python/trunkline`.
 
 mod bell;
 mod decode;

@@ -130,12 +130,14 @@ impl Port {
         })
     }
 
-    /// A descriptor of a pipe that was handed over, for the caller to watch and to close; `None`: the handoff is over.
+    /// A descriptor of a pipe that was handed over, for the caller to watch and to close; `None`:
+    /// the handoff is over.
     fn watch(&self, py: Python<'_>, handle: u64) -> PyResult<Option<i32>> {
         contained(|| Ok(self.port.watch(handle).map_err(|error| from_bridge(py, error))?.and_then(given_away)))
     }
 
-    /// Polls for the next message of a pipe that was handed over, if that is worthwhile. `True`: `read_ready` would find something.
+    /// Polls for the next message of a pipe that was handed over, if that is worthwhile. `True`:
+    /// `read_ready` would find something.
     fn busy_poll(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
         contained(|| py.detach(|| self.port.busy_poll(handle)).map_err(|error| from_bridge(py, error)))
     }
@@ -172,7 +174,8 @@ pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
 type Record<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>);
 
 impl Port {
-    /// The event for Python. A call whose body cannot be built is answered here, and becomes a cancelled one for the host.
+    /// The event for Python. A call whose body cannot be built is answered here, and becomes a
+    /// cancelled one for the host.
     fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<Record<'py>> {
         let (ok, body) = (event.ok(), event.body.into_bytes());
         let body = match event.kind {
@@ -226,7 +229,8 @@ fn lane_of(name: &str) -> PyResult<Lane> {
     }
 }
 
-/// Waits up to `wait_ms` without the interpreter lock. The main thread looks for signals between slices.
+/// Waits up to `wait_ms` without the interpreter lock. The main thread looks for signals between
+/// slices.
 fn in_slices<T: Send>(
     py: Python<'_>,
     wait_ms: u64,

@@ -1,5 +1,6 @@
-//! Internal: what `trunkline-bridge`, the waist under the bindings for other languages, needs of this crate and programs in
-//! Rust do not. No stability promise: any release may change it. It exists where the feature `full` is on.
+//! Internal: what `trunkline-bridge`, the waist under the bindings for other languages, needs of
+//! this crate and programs in Rust do not. No stability promise: any release may change it. It
+//! exists where the feature `full` is on.
 
 pub use crate::sync::{Condvar, Mutex};
 pub use trunkline_proto::described;

@@ -10,7 +10,8 @@ pub trait ClientAuth: Send + Sync + 'static {
     /// The headers of a request, names in lower case. Asked for each request anew.
     fn headers(&self, request: &OutgoingRequest) -> Task<Result<Vec<(String, String)>, AuthError>>;
 
-    /// A server has refused a request (401 or 403). `true`: the request is to be made once more, with new headers.
+    /// A server has refused a request (401 or 403). `true`: the request is to be made once more,
+    /// with new headers.
     fn refused(&self, request: &OutgoingRequest, denial: Denial) -> Task<Result<bool, AuthError>>;
 
     /// A server has sent a nonce for the next proof of possession (RFC 9449 section 8.2).
@@ -18,7 +19,8 @@ pub trait ClientAuth: Send + Sync + 'static {
         let _ = (request, nonce);
     }
 
-    /// The identifier of the extension that these credentials follow, which the client declares among its capabilities.
+    /// The identifier of the extension that these credentials follow, which the client declares
+    /// among its capabilities.
     fn extension(&self) -> Option<&'static str> {
         None
     }

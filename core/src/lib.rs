@@ -1,6 +1,7 @@
 //! The Model Context Protocol: servers and clients, every revision, one core.
 //!
-//! A server is written once and answers every revision on every transport; a client speaks whatever its server speaks.
+//! A server is written once and answers every revision on every transport; a client speaks whatever
+//! its server speaks.
 //!
 //! ```
 //! use schemars::JsonSchema;
@@ -31,23 +32,26 @@
 //!
 //! # A tour
 //!
-//! **Tools** are async functions. Their arguments are extractors in any order, as in axum: [`Params`] is the arguments of the
-//! call and gives the input schema, [`Context`] is the call itself, [`State`] is the state of the server, and
-//! [`server::FromContext`] makes more of them. The return type is any [`server::IntoToolResult`]: a text, content blocks, a
-//! number, [`Json`] of a struct, which gives the output schema, or a `Result` of one.
+//! **Tools** are async functions. Their arguments are extractors in any order, as in axum:
+//! [`Params`] is the arguments of the call and gives the input schema, [`Context`] is the call
+//! itself, [`State`] is the state of the server, and [`server::FromContext`] makes more of them.
+//! The return type is any [`server::IntoToolResult`]: a text, content blocks, a number, [`Json`] of
+//! a struct, which gives the output schema, or a `Result` of one.
 //!
-//! **Errors**: the text of a [`ToolError`] is what the client sees. Any other error goes to the log, with its causes, and the
-//! client gets a generic text. A function that returns `Result<T, CallError>` takes every error by `?`, those of `anyhow` too;
-//! errors of one's own that convert into [`ToolError`] are returned as they are. Closures name the error with [`crate::Ok`].
+//! **Errors**: the text of a [`ToolError`] is what the client sees. Any other error goes to the
+//! log, with its causes, and the client gets a generic text. A function that returns
+//! `Result<T, CallError>` takes every error by `?`, those of `anyhow` too; errors of one's own that
+//! convert into [`ToolError`] are returned as they are. Closures name the error with [`crate::Ok`].
 //!
-//! **Resources and prompts** have the same form: [`ServerBuilder::resource`], [`ServerBuilder::resource_template`],
-//! [`ServerBuilder::prompt`], [`ServerBuilder::completion`]. The builders [`Tool`], [`Resource`],
-//! [`ResourceTemplate`] and [`Prompt`] take more: titles, annotations, icons, scopes, tasks. They are added with
-//! [`ServerBuilder::add_tool`] and its like, and to a running server with [`Server::add_tool`].
+//! **Resources and prompts** have the same form: [`ServerBuilder::resource`],
+//! [`ServerBuilder::resource_template`], [`ServerBuilder::prompt`], [`ServerBuilder::completion`].
+//! The builders [`Tool`], [`Resource`], [`ResourceTemplate`] and [`Prompt`] take more: titles,
+//! annotations, icons, scopes, tasks. They are added with [`ServerBuilder::add_tool`] and its like,
+//! and to a running server with [`Server::add_tool`].
 //!
-//! **Questions to the client** are calls of the context: [`Context::elicit`] asks the user, [`Context::sample`] the model,
-//! [`Context::roots`] for folders, and [`Context::progress`] and [`Context::log`] tell how far the call is. The same code serves
-//! every revision.
+//! **Questions to the client** are calls of the context: [`Context::elicit`] asks the user,
+//! [`Context::sample`] the model, [`Context::roots`] for folders, and [`Context::progress`] and
+//! [`Context::log`] tell how far the call is. The same code serves every revision.
 //!
 //! ```
 //! use trunkline::prelude::*;
@@ -80,26 +84,31 @@
 //!     .build();
 //! ```
 //!
-//! **Serving**: [`Server::serve_stdio`], [`Server::listen`] and [`Server::listen_with`], or [`Server::into_service`] for axum and
-//! other tower stacks. [`auth::Authorization`] verifies access tokens, and [`Context::auth`] says whose they are.
+//! **Serving**: [`Server::serve_stdio`], [`Server::listen`] and [`Server::listen_with`], or
+//! [`Server::into_service`] for axum and other tower stacks. [`auth::Authorization`] verifies
+//! access tokens, and [`Context::auth`] says whose they are.
 //!
-//! **Clients**: [`Client::connect`] takes a URL, a [`ChildCommand`] or a [`Server`] of the same process, which is how servers are
-//! tested. [`Client::subscribe`] gives a stream of changes, on every revision.
+//! **Clients**: [`Client::connect`] takes a URL, a [`ChildCommand`] or a [`Server`] of the same
+//! process, which is how servers are tested. [`Client::subscribe`] gives a stream of changes, on
+//! every revision.
 //!
 //! # Other crates in the API
 //!
-//! Signatures name types of `bytes`, `futures-core`, `http`, `http-body`, `schemars`, `serde_json` and `tower-service` only. `schemars` and
-//! `serde_json` are re-exported, so that a program can use the versions that this crate uses. Structs of the protocol are built
-//! with their constructors or with `..Default::default()`, because later revisions add fields. Structs of options are built with
-//! their setters, such as [`ServerOptions::with_page_size`], because later releases add options.
+//! Signatures name types of `bytes`, `futures-core`, `http`, `http-body`, `schemars`, `serde_json`
+//! and `tower-service` only. `schemars` and `serde_json` are re-exported, so that a program can use
+//! the versions that this crate uses. Structs of the protocol are built with their constructors or
+//! with `..Default::default()`, because later revisions add fields. Structs of options are built
+//! with their setters, such as [`ServerOptions::with_page_size`], because later releases add
+//! options.
 //!
-//! [`protocol`] and [`engine`] are re-exported from the pure crate `trunkline-proto`. [`server`] and [`client`] are async over
-//! traits, and [`transport`] drives them with tokio.
+//! [`protocol`] and [`engine`] are re-exported from the pure crate `trunkline-proto`. [`server`]
+//! and [`client`] are async over traits, and [`transport`] drives them with tokio.
 
 #![forbid(unsafe_code)]
 // Only `transport` and tests may use what clippy.toml forbids.
 #![cfg_attr(test, allow(clippy::disallowed_types))]
-// Parts of a module that only another feature uses are no mistake; with all features on, they would be.
+// Parts of a module that only another feature uses are no mistake; with all features on, they would
+// be.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
 #[cfg(feature = "auth")]

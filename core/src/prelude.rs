@@ -1,6 +1,7 @@
 //! The names that most servers and clients need: `use trunkline::prelude::*;`.
 //!
-//! [`crate::Result`] and [`crate::Ok`] are not among them: they would hide those of the standard library.
+//! [`crate::Result`] and [`crate::Ok`] are not among them: they would hide those of the standard
+//! library.
 
 #[cfg(feature = "child-process")]
 pub use crate::ChildCommand;

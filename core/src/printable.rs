@@ -1,6 +1,7 @@
 //! Texts of peers as terminals and logs may show them.
 
-/// The text without terminal escapes, control characters (tabs and line breaks stay), and characters that reorder others.
+/// The text without terminal escapes, control characters (tabs and line breaks stay), and
+/// characters that reorder others.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text.chars();

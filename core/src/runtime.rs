@@ -1,4 +1,5 @@
-//! The runtime that async code above the pure modules needs: tasks and time. `transport` provides it with tokio.
+//! The runtime that async code above the pure modules needs: tasks and time. `transport` provides
+//! it with tokio.
 
 use crate::sync::Mutex;
 use crate::wire_log::WireLog;

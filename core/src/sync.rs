@@ -1,8 +1,8 @@
 //! Locks that a forked child can use.
 //!
-//! The standard library's, whose state is in the lock itself; a global table of waiting threads, as other locks have, would
-//! name threads in a forked child that do not exist there. A panic while a lock is held is contained where it happens, and
-//! what was locked stays usable.
+//! The standard library's, whose state is in the lock itself; a global table of waiting threads, as
+//! other locks have, would name threads in a forked child that do not exist there. A panic while a
+//! lock is held is contained where it happens, and what was locked stays usable.
 
 use std::{
     sync::{MutexGuard, PoisonError},

@@ -1,5 +1,5 @@
-//! A record of every message that crosses, for people who debug and for the check that no message has a field that its
-//! revision does not know. Off unless the runtime has one.
+//! A record of every message that crosses, for people who debug and for the check that no message
+//! has a field that its revision does not know. Off unless the runtime has one.
 
 use crate::protocol::{
     RawJson, Revision,

@@ -1,4 +1,5 @@
-//! The client over Streamable HTTP: against servers of ours, and against scripted ones that do what real ones do wrong.
+//! The client over Streamable HTTP: against servers of ours, and against scripted ones that do what
+//! real ones do wrong.
 
 #![allow(clippy::disallowed_types)]
 
@@ -348,7 +349,8 @@ async fn h26_23_annotated_parameters_travel_in_headers() {
     let url = listener.url().unwrap();
     let client = Client::connect_with(url.clone(), choose(RevisionChoice::Modern), ()).await.unwrap();
     let options = RequestOptions::default();
-    // H26-38: the list was never fetched; the server's refusal makes the client fetch it and call again.
+    // H26-38: the list was never fetched; the server's refusal makes the client fetch it and call
+    // again.
     let answered = call(&client, "route", json!({"region": "us-west1"}), &options).await.unwrap();
     assert_eq!(text(&answered), r#"{"region":"us-west1"}"#);
     // H26-04, H26-05, H26-34: values of every kind, and none.
@@ -705,7 +707,8 @@ async fn http_48_a_server_that_was_restarted_costs_no_call() {
         let (heard, mut news) = mpsc::unbounded_channel();
         let client = Client::connect_with(url.clone(), choose(choice), Heard(heard)).await.unwrap();
         assert_eq!(text(&call(&client, "echo", json!({"text": "a"}), &RequestOptions::default()).await.unwrap()), "a");
-        // A restart: the same address, no sessions. Several calls lose the session at once, and it is opened once for all.
+        // A restart: the same address, no sessions. Several calls lose the session at once, and it
+        // is opened once for all.
         listener.close(PATIENCE).await;
         listener = server.listen(&address).await.unwrap();
         let mut calls = JoinSet::new();
@@ -849,7 +852,8 @@ async fn failures_carry_their_facts() {
             assert!(error.to_string().contains(text), "{error}");
         }
     }
-    // In a conversation that is open the text has the start of the page, without what a terminal would obey.
+    // In a conversation that is open the text has the start of the page, without what a terminal
+    // would obey.
     let server = Scripted::new(|_| (0, http(503, "", "\u{1b}[2J<h1>\nno\r\u{7}</h1>"))).await;
     let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
     let error = request(&client, "tools/list").await.unwrap_err();
@@ -958,7 +962,8 @@ fn with_auth(pause: Duration, accepts: bool) -> (ClientOptions, Arc<SlowAuth>) {
     (options, auth)
 }
 
-/// AUC-04, AUC-31: the credentials are on every request, and the time for giving them counts for no deadline.
+/// AUC-04, AUC-31: the credentials are on every request, and the time for giving them counts for no
+/// deadline.
 #[tokio::test]
 async fn auc_04_and_auc_31_a_refused_request_is_made_again_with_credentials() {
     let server = guarded().await;

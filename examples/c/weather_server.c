@@ -1,7 +1,7 @@
 /* A small MCP server. usage: weather_server [PORT]
  *
- * Without PORT it speaks over stdin and stdout, as programs that a client starts do; with PORT it listens for HTTP on
- * http://127.0.0.1:PORT/mcp until it is interrupted. */
+ * Without PORT it speaks over stdin and stdout, as programs that a client starts do; with PORT it
+ * listens for HTTP on http://127.0.0.1:PORT/mcp until it is interrupted. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

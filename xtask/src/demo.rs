@@ -1,4 +1,5 @@
-//! The project's main job, shown: every feature with the clients and the servers of all languages, over stdio and HTTP, in all revisions.
+//! The project's main job, shown: every feature with the clients and the servers of all languages,
+//! over stdio and HTTP, in all revisions.
 
 use std::time::Instant;
 

@@ -49,7 +49,8 @@ fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String>
 }
 
 impl HttpServers {
-    /// Asks those to stop whose names `must_obey` accepts, and kills the others. The error names those that had to be asked in vain.
+    /// Asks those to stop whose names `must_obey` accepts, and kills the others. The error names
+    /// those that had to be asked in vain.
     pub(crate) fn stop(self, must_obey: impl Fn(&str) -> bool) -> Result<(), String> {
         let asked = self.0.into_iter().filter(|(name, _)| must_obey(name));
         let stubborn: Vec<String> = asked.filter_map(|(_, process)| process.stop().err()).collect();

@@ -1,4 +1,5 @@
-//! Child processes that always end: every wait has a deadline, and a process goes with the whole group that it started.
+//! Child processes that always end: every wait has a deadline, and a process goes with the whole
+//! group that it started.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read};
@@ -112,7 +113,8 @@ impl Process {
         }
     }
 
-    /// The next line of either stream. A grandchild that holds the pipes open after the process has ended does not hold us.
+    /// The next line of either stream. A grandchild that holds the pipes open after the process has
+    /// ended does not hold us.
     fn line(&mut self, until: Instant) -> Option<Line> {
         let mut ended = None;
         loop {

@@ -23,7 +23,8 @@ impl Stamp {
         self
     }
 
-    /// Depends on the content of a file, or of all files in a folder; a missing one counts as empty.
+    /// Depends on the content of a file, or of all files in a folder; a missing one counts as
+    /// empty.
     pub(crate) fn on_files(mut self, path: &Path) -> Result<Self> {
         for file in files_under(path)? {
             file.hash(&mut self.hash);
@@ -67,7 +68,8 @@ pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Copies a file unless the copy already has the same content. A library that is loaded somewhere is replaced, never written into.
+/// Copies a file unless the copy already has the same content. A library that is loaded somewhere
+/// is replaced, never written into.
 pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let content = std::fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     write_if_changed(to, &content)

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-/// Does all jobs on `threads` threads; `done` sees each result, with the index of its job, on this thread and as soon as it is there.
+/// Does all jobs on `threads` threads; `done` sees each result, with the index of its job, on this
+/// thread and as soon as it is there.
 pub(crate) fn run<J: Sync, R: Send>(
     threads: usize,
     jobs: &[J],

@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 #[derive(Clone)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
-    /// Cargo's target folder; everything that is made lies under it, or in a git-ignored `node_modules`.
+    /// Cargo's target folder; everything that is made lies under it, or in a git-ignored
+    /// `node_modules`.
     pub(crate) target: PathBuf,
     /// Where our processes record the messages that cross, if they shall.
     pub(crate) records: Option<PathBuf>,

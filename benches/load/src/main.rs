@@ -1,4 +1,5 @@
-//! mcpload: drives ONE MCP server process and prints ONE JSON line per measurement. See ../README.md.
+//! mcpload: drives ONE MCP server process and prints ONE JSON line per measurement. See
+//! ../README.md.
 mod proc;
 mod wire;
 use proc::*;
@@ -178,7 +179,8 @@ fn run_stdio(s: &mut Stdio, g: &Gen, id0: u64, n: u64, inflight: usize) -> Stats
                         st.lat.push(t.elapsed().as_nanos() as u64);
                         done += 1
                     }
-                    // Counted as an answer (an error unless --fixed), so that a wrong id cannot hang the run.
+                    // Counted as an answer (an error unless --fixed), so that a wrong id cannot
+                    // hang the run.
                     None => {
                         st.err(format!("unexpected id {id}"));
                         done = (done + 1).min(sent)
@@ -303,7 +305,8 @@ fn calls(o: &Opt) -> Value {
     }
 }
 
-/// Spawn -> initialize response (2026-07-28 keeps the same wall: first answered tools/list is not measured here).
+/// Spawn -> initialize response (2026-07-28 keeps the same wall: first answered tools/list is not
+/// measured here).
 fn cold(o: &Opt) -> Value {
     let t = Instant::now();
     let (ms, pid, srv, keep);
@@ -451,7 +454,8 @@ fn client_http(o: &Opt) -> Value {
     client(o, &words, Some(srv.0.id()))
 }
 
-/// An SDK's client: prints READY, waits for a line, makes its calls, prints DONE. `server`: if it is not the client's child.
+/// An SDK's client: prints READY, waits for a line, makes its calls, prints DONE. `server`: if it
+/// is not the client's child.
 fn client(o: &Opt, cmd: &[String], server: Option<u32>) -> Value {
     let mut ch = spawn(cmd, true);
     let (mut w, mut r) = (ch.stdin.take().unwrap(), BufReader::new(ch.stdout.take().unwrap()));

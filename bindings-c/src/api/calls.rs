@@ -6,15 +6,17 @@ use std::sync::Arc;
 use crate::calls::{CancelCallback, trunkline_call, trunkline_cancel_callback};
 use crate::edge::prelude::*;
 
-/// The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for NULL.
+/// The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for
+/// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -> trunkline_str {
     value_or(trunkline_str::empty(), || Ok(handle!(call).arguments.lend()))
 }
 
-/// Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`, `meta`, `progress` (whether
-/// the caller asked for it), `auth` (who the caller is, an object with at least `principal`), `inputResponses` and `state` (what the
-/// round before brought: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
+/// Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`,
+/// `meta`, `progress` (whether the caller asked for it), `auth` (who the caller is, an object with
+/// at least `principal`), `inputResponses` and `state` (what the round before brought:
+/// `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
 /// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_facts(
@@ -28,8 +30,9 @@ pub unsafe extern "C" fn trunkline_call_facts(
     })
 }
 
-/// The member of this description at a JSON pointer: "/auth/principal", "/state", "/inputResponses/user_name/content/name". `value` is JSON
-/// and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+/// The member of this description at a JSON pointer: "/auth/principal", "/state",
+/// "/inputResponses/user_name/content/name". `value` is JSON and yours: `trunkline_text_free`.
+/// `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fact(
     call: *const trunkline_call,
@@ -42,8 +45,8 @@ pub unsafe extern "C" fn trunkline_call_fact(
     })
 }
 
-/// Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone, or it is answered already. For
-/// tools that work in small steps. `false` for NULL.
+/// Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
+/// or it is answered already. For tools that work in small steps. `false` for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -> bool {
     value_or(false, || {
@@ -52,9 +55,10 @@ pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -
     })
 }
 
-/// Runs `callback` once when the call is no longer wanted, also if that already happened: like all callbacks, inside
-/// `trunkline_dispatch` or another blocking function of the port, and not any more once the call was let go of. A second callback
-/// replaces the first. `destructor` fires exactly once, whether or not the callback ran.
+/// Runs `callback` once when the call is no longer wanted, also if that already happened: like all
+/// callbacks, inside `trunkline_dispatch` or another blocking function of the port, and not any
+/// more once the call was let go of. A second callback replaces the first. `destructor` fires
+/// exactly once, whether or not the callback ran.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_on_cancel(
     call: *mut trunkline_call,

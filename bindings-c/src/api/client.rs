@@ -162,7 +162,8 @@ pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) 
 }
 
 /// Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
-/// more, their destructors do. Also inside callbacks, not while another thread uses the client. NULL is allowed.
+/// more, their destructors do. Also inside callbacks, not while another thread uses the client.
+/// NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
     free!(client)

@@ -10,9 +10,9 @@ use crate::edge::prelude::*;
 use crate::json::{parsed, raw};
 use crate::requests::trunkline_request_options;
 
-/// Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped; `total` of
-/// 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did not ask.
-/// Never waits.
+/// Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped;
+/// `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did
+/// not ask. Never waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_progress(
     call: *mut trunkline_call,
@@ -28,8 +28,8 @@ pub unsafe extern "C" fn trunkline_call_progress(
     })
 }
 
-/// Sends a log message to the client of the call, if it wants messages of that level: "debug", "info", "notice", "warning",
-/// "error", "critical", "alert" or "emergency". Never waits.
+/// Sends a log message to the client of the call, if it wants messages of that level: "debug",
+/// "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_log(
     call: *mut trunkline_call,
@@ -42,8 +42,8 @@ pub unsafe extern "C" fn trunkline_call_log(
     })
 }
 
-/// Sends a log message with any JSON as data and the name of a logger, which may be empty. Otherwise
-/// as `trunkline_call_log`.
+/// Sends a log message with any JSON as data and the name of a logger, which may be empty.
+/// Otherwise as `trunkline_call_log`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_log_json(
     call: *mut trunkline_call,
@@ -58,8 +58,9 @@ pub unsafe extern "C" fn trunkline_call_log_json(
     })
 }
 
-/// Keeps a value (JSON) for the runs of this handler that follow within the same request: what has an effect before the client
-/// is asked for input is done once, and its outcome kept under a name. The runs that follow find it with `trunkline_call_once`.
+/// Keeps a value (JSON) for the runs of this handler that follow within the same request: what has
+/// an effect before the client is asked for input is done once, and its outcome kept under a name.
+/// The runs that follow find it with `trunkline_call_once`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_set_once(
     call: *mut trunkline_call,
@@ -74,8 +75,9 @@ pub unsafe extern "C" fn trunkline_call_set_once(
     })
 }
 
-/// The value that this run or one before has kept under that name with `trunkline_call_set_once`. `value` is JSON and yours:
-/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has to be done.
+/// The value that this run or one before has kept under that name with `trunkline_call_set_once`.
+/// `value` is JSON and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has
+/// to be done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_once(
     call: *const trunkline_call,
@@ -89,17 +91,20 @@ pub unsafe extern "C" fn trunkline_call_once(
     })
 }
 
-/// Makes any request to the client of the call. The outcome comes to `callback`, inside `trunkline_dispatch` or another blocking
-/// function of the port; the call lives until then. Input of the user, samples and roots have functions of their own, and work on
-/// every revision; other requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL` with the code
-/// -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback` may be NULL.
+/// Makes any request to the client of the call. The outcome comes to `callback`, inside
+/// `trunkline_dispatch` or another blocking function of the port; the call lives until then. Input
+/// of the user, samples and roots have functions of their own, and work on every revision; other
+/// requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL`
+/// with the code -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback`
+/// may be NULL.
 ///
-/// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the answer if the client has given
-/// it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with it. Effects before the request are kept with
-/// `trunkline_call_set_once`.
+/// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the
+/// answer if the client has given it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
+/// it. Effects before the request are kept with `trunkline_call_set_once`.
 ///
-/// A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function itself fails if an argument is wrong, or
-/// with `TRUNKLINE_CLOSED` if the call is not wanted any more. `destructor` fires exactly once, also then.
+/// A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function
+/// itself fails if an argument is wrong, or with `TRUNKLINE_CLOSED` if the call is not wanted any
+/// more. `destructor` fires exactly once, also then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_start_request(
     call: *mut trunkline_call,
@@ -119,9 +124,10 @@ pub unsafe extern "C" fn trunkline_call_start_request(
     })
 }
 
-/// In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty, as it came. The outcome comes
-/// to `callback`, which answers the call, most often with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL
-/// callback answers it with the outcome as it is.
+/// In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
+/// as it came. The outcome comes to `callback`, which answers the call, most often with
+/// `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback answers it with
+/// the outcome as it is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_next(
     call: *mut trunkline_call,

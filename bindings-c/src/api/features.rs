@@ -8,28 +8,38 @@ use crate::json::parsed;
 use crate::options::{Given, trunkline_tool_options};
 use crate::server::trunkline_server;
 
-/// Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object; descriptors in it are
-/// the specification's objects of the newest revision. The arguments of `callback`, and the answers that it may give,
-/// (`trunkline_call_return_json` has the shapes):
+/// Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object;
+/// descriptors in it are the specification's objects of the newest revision. The arguments of
+/// `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
 ///
-/// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the arguments.
+/// - "tool":
+///   `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the
+///   arguments.
 /// - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
-/// - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`; `{"uri", "variables": {name: text}}`.
+/// - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`;
+///   `{"uri", "variables": {name: text}}`.
 /// - "prompt": `{"prompt": Prompt}`; the arguments.
-/// - "completion": `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`; `{"ref", "argument":
-///   {"name", "value"}, "context"}`, answered with a value: an array of texts, or `{"values", "total", "hasMore"}`.
-/// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that are not registered;
-///   `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or
-///   URI that is not registered, answered as the thing would be; the value `null` says that there is none.
-/// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost; `{"method", "params"}`, see
-///   `trunkline_call_next`; answered with a full result.
-/// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`); `{"token", "scheme", "method", "url", "resource"}`, answered
-///   with the value `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is not known.
-/// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls, `callback` is NULL.
+/// - "completion":
+///   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
+///   `{"ref", "argument": {"name", "value"}, "context"}`, answered with a value: an array of texts,
+///   or `{"values", "total", "hasMore"}`.
+/// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that
+///   are not registered; `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`,
+///   or `{"get": {the request's params}}` for a name or URI that is not registered, answered as the
+///   thing would be; the value `null` says that there is none.
+/// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
+///   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
+/// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
+///   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
+///   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
+///   not known.
+/// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
+///   `callback` is NULL.
 ///
-/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a
-/// schema in it is wrong. `destructor` fires exactly once: when the thing is removed or the server freed and no call uses
-/// `user_data` any more, or at once if this function fails.
+/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
+/// `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is wrong. `destructor` fires exactly
+/// once: when the thing is removed or the server freed and no call uses `user_data` any more, or at
+/// once if this function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add(
     server: *mut trunkline_server,
@@ -50,8 +60,8 @@ pub unsafe extern "C" fn trunkline_server_add(
     })
 }
 
-/// Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not disturbed.
-/// `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+/// Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not
+/// disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_remove(
     server: *mut trunkline_server,

@@ -14,11 +14,12 @@ use crate::http_mount::{
 };
 use crate::listener::trunkline_listener;
 
-/// Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is what the
-/// request line says, such as "/mcp?a=b". The response comes to the callbacks: the head, chunks, the
-/// end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is over or freed.
-/// `end_of_request`: it has no body; otherwise that follows with `trunkline_http_body`. `exchange` is yours:
-/// `trunkline_http_exchange_free`. An invalid HTTP request is answered with status 400.
+/// Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
+/// what the request line says, such as "/mcp?a=b". The response comes to the callbacks: the head,
+/// chunks, the end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is
+/// over or freed. `end_of_request`: it has no body; otherwise that follows with
+/// `trunkline_http_body`. `exchange` is yours: `trunkline_http_exchange_free`. An invalid HTTP
+/// request is answered with status 400.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_request(
     listener: *mut trunkline_listener,
@@ -55,9 +56,10 @@ pub unsafe extern "C" fn trunkline_http_request(
     })
 }
 
-/// Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0). They are
-/// copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they are not if the
-/// body is too long or the request was refused already. The response comes all the same.
+/// Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0).
+/// They are copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they
+/// are not if the body is too long or the request was refused already. The response comes all the
+/// same.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_body(
     exchange: *mut trunkline_http_exchange,
@@ -77,8 +79,8 @@ pub unsafe extern "C" fn trunkline_http_body(
     })
 }
 
-/// Lets so many more bytes of the response come. The first 65,536 come without; after that, grant the
-/// length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+/// Lets so many more bytes of the response come. The first 65,536 come without; after that, grant
+/// the length of each chunk once it was passed on: a client that reads slowly then costs no memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_credit(exchange: *mut trunkline_http_exchange, len: usize) -> trunkline_result {
     guard_result(|| {
@@ -87,15 +89,15 @@ pub unsafe extern "C" fn trunkline_http_credit(exchange: *mut trunkline_http_exc
     })
 }
 
-/// The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An exchange
-/// that is over is left as it is.
+/// The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An
+/// exchange that is over is left as it is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_cancel(exchange: *mut trunkline_http_exchange) -> trunkline_result {
     guard_result(|| handle!(exchange).cancel())
 }
 
-/// Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May be
-/// called inside its callbacks. NULL is allowed.
+/// Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May
+/// be called inside its callbacks. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_exchange_free(exchange: *mut trunkline_http_exchange) {
     free!(exchange)

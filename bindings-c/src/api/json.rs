@@ -81,7 +81,8 @@ pub unsafe extern "C" fn trunkline_json_string(
     })
 }
 
-/// Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is yours: `trunkline_text_free`.
+/// Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is
+/// yours: `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_base64(
     data: *const c_void,

@@ -1,4 +1,5 @@
-//! The exported functions, by chapter of the header and in its order. Their comments are the reference of C programs.
+//! The exported functions, by chapter of the header and in its order. Their comments are the
+//! reference of C programs.
 
 pub mod text;
 

@@ -1,4 +1,5 @@
-//! Options of servers, HTTP listeners and clients that are set together or are C's own; `generated/options.rs` has the others.
+//! Options of servers, HTTP listeners and clients that are set together or are C's own;
+//! `generated/options.rs` has the others.
 
 use crate::edge::prelude::*;
 use crate::generated::options::LIMITS;
@@ -19,8 +20,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
     })
 }
 
-/// Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default "/sse" and "/messages"; an empty
-/// `stream`: they are not served.
+/// Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default
+/// "/sse" and "/messages"; an empty `stream`: they are not served.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_sse(
     options: *mut trunkline_http_options,
@@ -38,11 +39,13 @@ pub unsafe extern "C" fn trunkline_http_options_set_sse(
     })
 }
 
-/// Lets in only who has an access token: a JSON object such as `{"resource": "https://mcp.example/mcp", "issuer":
-/// "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of the endpoint, which tokens must be for.
-/// The others: `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop` ("off", "optional",
-/// "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the
-/// place of the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
+/// Lets in only who has an access token: a JSON object such as
+/// `{"resource": "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
+/// `resource` is the public URL of the endpoint, which tokens must be for. The others:
+/// `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop`
+/// ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and
+/// `verifier`: the registration of what judges tokens in the place of the built-in check of JWTs
+/// (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_auth(
     options: *mut trunkline_http_options,

@@ -38,8 +38,8 @@ pub unsafe extern "C" fn trunkline_dispatch(
     })
 }
 
-/// Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and on
-/// Unix inside a signal handler.
+/// Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and
+/// on Unix inside a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunkline_result {
     guard_result(|| {
@@ -48,9 +48,9 @@ pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunk
     })
 }
 
-/// The object that an event loop can wait on: on Unix a file descriptor that is readable, on Windows an event
-/// handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the port: do
-/// not read, reset or close it. -1 for NULL.
+/// The object that an event loop can wait on: on Unix a file descriptor that is readable, on
+/// Windows an event handle that is signalled, when `trunkline_dispatch` has something to do. Owned
+/// by the port: do not read, reset or close it. -1 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) -> isize {
     value_or(-1, || Ok(handle!(port).port.descriptor()))

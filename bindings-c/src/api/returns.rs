@@ -22,8 +22,9 @@ pub unsafe extern "C" fn trunkline_call_return_json(
     })
 }
 
-/// Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a JSON-RPC error as it came,
-/// anything else as `trunkline_call_fail` does. Does no harm after `TRUNKLINE_SUSPENDED`.
+/// Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a
+/// JSON-RPC error as it came, anything else as `trunkline_call_fail` does. Does no harm after
+/// `TRUNKLINE_SUSPENDED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail_with(
     call: *mut trunkline_call,

@@ -35,9 +35,10 @@ pub unsafe extern "C" fn trunkline_server_new_with(
     })
 }
 
-/// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks. A process can do this once: on
-/// Unix, descriptor 1 points at stderr and descriptor 0 at the null device from now on, so that stray prints cannot touch the
-/// protocol; on Windows they stay as they are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
+/// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
+/// A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
+/// device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
+/// are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
 /// deadline after `trunkline_server_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_run_stdio(
@@ -78,10 +79,10 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
 }
 
 /// Mounts the server in a web server of the program's own: no socket is opened, requests come with
-/// `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a path
-/// every path is served. Only requests that name this machine in their Host header are answered unless
-/// others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as with
-/// `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
+/// `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a
+/// path every path is served. Only requests that name this machine in their Host header are
+/// answered unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls
+/// run as with `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_mount_http(
     server: *mut trunkline_server,
@@ -122,9 +123,10 @@ pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) 
     value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(server).port).cast_mut()))
 }
 
-/// Frees a server: closes its listeners without waiting and removes what it offers. Also inside callbacks: the function that
-/// runs them ends. Not while another thread uses the server. Calls that were kept with
-/// `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`. NULL is allowed.
+/// Frees a server: closes its listeners without waiting and removes what it offers. Also inside
+/// callbacks: the function that runs them ends. Not while another thread uses the server. Calls
+/// that were kept with `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`.
+/// NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_free(server: *mut trunkline_server) {
     free!(server)

@@ -1,5 +1,5 @@
-//! The alarm that wakes a port: a descriptor that a C event loop can poll, set by the core's bell and by the
-//! library's own threads.
+//! The alarm that wakes a port: a descriptor that a C event loop can poll, set by the core's bell
+//! and by the library's own threads.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -16,7 +16,8 @@ pub(crate) struct Alarm {
 }
 
 const CLEAR: u8 = 0;
-/// Somebody is about to raise the descriptor. Its own state, so that it is never `SET` before it is raised.
+/// Somebody is about to raise the descriptor. Its own state, so that it is never `SET` before it is
+/// raised.
 const SETTING: u8 = 1;
 const SET: u8 = 2;
 
@@ -36,9 +37,10 @@ impl Alarm {
         }
     }
 
-    /// A thread that clears it must look for work afterwards: a `set` that came before is forgotten. The descriptor is lowered whatever
-    /// the state says: a thread that was interrupted inside `set` has raised it, or will, and waiting must not end at once again
-    /// and again until that thread goes on.
+    /// A thread that clears it must look for work afterwards: a `set` that came before is
+    /// forgotten. The descriptor is lowered whatever the state says: a thread that was interrupted
+    /// inside `set` has raised it, or will, and waiting must not end at once again and again until
+    /// that thread goes on.
     pub(crate) fn clear(&self) {
         if self.is_ours() {
             self.descriptor.lower();

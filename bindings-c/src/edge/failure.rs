@@ -88,7 +88,8 @@ impl Failure {
         self
     }
 
-    /// Returns whether this is an outcome of a request of a call, and not a wrong use of the function that made it.
+    /// Returns whether this is an outcome of a request of a call, and not a wrong use of the
+    /// function that made it.
     pub(crate) fn is_outcome_of_request(&self) -> bool {
         matches!(self.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED)
     }

@@ -30,7 +30,8 @@ pub(crate) fn guard_result(body: impl FnOnce() -> Result<(), Failure>) -> trunkl
     guard(std::ptr::null_mut(), body)
 }
 
-/// Runs the body of an exported function that gives a value, without a way to say why it could not: `fallback` then.
+/// Runs the body of an exported function that gives a value, without a way to say why it could not:
+/// `fallback` then.
 pub(crate) fn value_or<T>(fallback: T, body: impl FnOnce() -> Result<T, Failure>) -> T {
     catch_unwind(AssertUnwindSafe(body)).ok().and_then(Result::ok).unwrap_or(fallback)
 }
@@ -109,7 +110,8 @@ macro_rules! handle {
 macro_rules! kept {
     ($call:ident) => {{
         let call = std::ptr::from_ref($crate::edge::ffi::handle!($call));
-        // SAFETY: the conventions of the header: a call that is alive; each one is inside an `Arc`, made when it began.
+        // SAFETY: the conventions of the header: a call that is alive; each one is inside an `Arc`,
+        // made when it began.
         unsafe {
             std::sync::Arc::increment_strong_count(call);
             std::sync::Arc::from_raw(call)

@@ -9,7 +9,8 @@ thread_local! {
 }
 
 struct Last {
-    /// Made into an error only on request: many failures, such as of a JSON pointer that leads nowhere, are expected.
+    /// Made into an error only on request: many failures, such as of a JSON pointer that leads
+    /// nowhere, are expected.
     failure: Option<Failure>,
     lent: Option<Box<trunkline_error>>,
 }
@@ -19,7 +20,8 @@ pub(crate) fn keep(failure: Failure) {
     let _ = LAST.try_with(|last| last.borrow_mut().failure = Some(failure));
 }
 
-/// The last failure of this thread as an error; valid until the next call on this thread. NULL if there was none.
+/// The last failure of this thread as an error; valid until the next call on this thread. NULL if
+/// there was none.
 pub(crate) fn lend() -> *const trunkline_error {
     let lent = LAST.try_with(|last| {
         let mut last = last.borrow_mut();

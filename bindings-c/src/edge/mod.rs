@@ -1,5 +1,5 @@
-//! The edge to C: panics, pointers, text, failures, user data, and the descriptor that wakes an event loop. It knows nothing of
-//! servers and clients.
+//! The edge to C: panics, pointers, text, failures, user data, and the descriptor that wakes an
+//! event loop. It knows nothing of servers and clients.
 
 pub(crate) mod alarm;
 pub(crate) mod failure;

@@ -2,18 +2,21 @@
 
 use crate::edge::failure::Failure;
 
-/// An options object. `wrong` is the first value that was invalid; a setter that fails leaves the rest as it is.
+/// An options object. `wrong` is the first value that was invalid; a setter that fails leaves the
+/// rest as it is.
 pub(crate) trait Options {
     fn wrong(&self) -> &Option<Failure>;
 
     fn wrong_mut(&mut self) -> &mut Option<Failure>;
 }
 
-/// Changes an options object. The first change that fails is kept in it, for whatever uses the options.
+/// Changes an options object. The first change that fails is kept in it, for whatever uses the
+/// options.
 macro_rules! set {
     ($options:ident, $change:expr) => {
         $crate::edge::ffi::guard_result(|| {
-            // SAFETY: the conventions of the header: NULL, or an options object that no other thread uses meanwhile.
+            // SAFETY: the conventions of the header: NULL, or an options object that no other
+            // thread uses meanwhile.
             let options = unsafe { $crate::edge::ffi::borrow_mut($options, stringify!($options)) }?;
             $crate::edge::options::change(options, |$options| {
                 $change;

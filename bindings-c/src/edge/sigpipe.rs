@@ -10,7 +10,8 @@ pub(crate) fn ignore() {
 
 #[cfg(unix)]
 fn ignore_if_default() {
-    // SAFETY: the struct is plain data, filled by the first call; the second only sets a disposition.
+    // SAFETY: the struct is plain data, filled by the first call; the second only sets a
+    // disposition.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut now) == 0 && now.sa_sigaction == libc::SIG_DFL {

@@ -4,8 +4,8 @@ use std::ffi::c_char;
 
 use crate::edge::failure::Failure;
 
-/// UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final NUL
-/// byte and is only read during the call. Text from the library is followed by a NUL byte that
+/// UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final
+/// NUL byte and is only read during the call. Text from the library is followed by a NUL byte that
 /// `len` does not count (slices of your own text excepted).
 #[repr(C)]
 #[derive(Clone, Copy)]

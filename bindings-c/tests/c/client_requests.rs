@@ -141,13 +141,15 @@ fn text(answered: &Value) -> String {
     answered["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {answered}")).to_owned()
 }
 
-/// ELI-32, SMP-20, ROOT-08, MRTR-01: on 2026-07-28 the callback is told to stop, and the handler runs again with the answer.
+/// ELI-32, SMP-20, ROOT-08, MRTR-01: on 2026-07-28 the callback is told to stop, and the handler
+/// runs again with the answer.
 #[test]
 fn mrtr_01_questions_are_asked_in_rounds() {
     let mut client = Client::new(MODERN, everything());
     let (answered, rounds) = client.call("ask_name");
     assert_eq!((text(&answered), rounds), (r#"{"action":"accept","content":{"name":"Ann"}}"#.to_owned(), 1));
-    // Each run had a call and a callback of its own; the effect came once, and every destructor ran.
+    // Each run had a call and a callback of its own; the effect came once, and every destructor
+    // ran.
     assert_eq!(client.counts(), "answered 1, suspended 1, refused 0, cancelled 0, freed 4, effects 1");
     assert_eq!(text(&client.call("ask_page").0), r#"{"action":"decline"}"#);
     assert!(text(&client.call("ask_model").0).contains("Ho"));
@@ -197,7 +199,8 @@ fn mrtr_06_required_input_brings_back_its_state() {
     client.end();
 }
 
-/// MRTR-04, ELI-04, ROOT-07: what the client did not declare is refused, to the callback; `trunkline_call_fail_with` passes it on.
+/// MRTR-04, ELI-04, ROOT-07: what the client did not declare is refused, to the callback;
+/// `trunkline_call_fail_with` passes it on.
 #[test]
 fn mrtr_04_a_client_that_cannot_answer_is_not_asked() {
     for revision in ["2025-11-25", MODERN] {
@@ -212,7 +215,8 @@ fn mrtr_04_a_client_that_cannot_answer_is_not_asked() {
     }
 }
 
-/// A call that is cancelled while its client thinks: the callback hears of it, and everything is let go of.
+/// A call that is cancelled while its client thinks: the callback hears of it, and everything is
+/// let go of.
 #[test]
 fn a_question_ends_with_its_call() {
     let mut client = Client::new("2025-11-25", everything());
@@ -265,7 +269,8 @@ fn reached(client: &mut Client, task: &Value, status: &str) -> Value {
     }
 }
 
-/// TKX-02, TKX-06, TKX-30: a call becomes a task when its handler says so, and stays a call for clients without tasks.
+/// TKX-02, TKX-06, TKX-30: a call becomes a task when its handler says so, and stays a call for
+/// clients without tasks.
 #[test]
 fn tkx_02_tkx_06_tkx_30_a_call_becomes_a_task() {
     let mut client = Client::new(MODERN, tasks());
@@ -297,7 +302,8 @@ fn tkx_10_tkx_17_a_task_asks() {
     client.end();
 }
 
-/// TSK-10, TSK-15, TSK-18, TSK-20, TSK-21: on 2025-11-25 the client makes the task, and `tasks/result` waits for the result.
+/// TSK-10, TSK-15, TSK-18, TSK-20, TSK-21: on 2025-11-25 the client makes the task, and
+/// `tasks/result` waits for the result.
 #[test]
 fn tsk_10_tsk_15_tsk_18_tsk_20_tsk_21_a_task_of_the_client() {
     let mut client = Client::new("2025-11-25", json!({"elicitation": {}}));

@@ -17,7 +17,8 @@ message! {
         /// The public URL of the endpoint, which tokens must be issued for.
         resource: String = "resource",
         ;
-        /// The issuers of JWTs that are accepted: https, or http on this machine. The authorization servers by default.
+        /// The issuers of JWTs that are accepted: https, or http on this machine. The authorization
+        /// servers by default.
         issuer: Option<OneOrMore> = "issuer",
         /// The servers where clients get tokens. The issuers by default.
         authorization_servers: Option<Vec<String>> = "authorizationServers",
@@ -29,26 +30,29 @@ message! {
         required_scopes: Vec<String> = "requiredScopes",
         /// Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`.
         implies: BTreeMap<String, Vec<String>> = "implies",
-        /// The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are.
+        /// The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they
+        /// are.
         jwks: Option<Value> = "jwks",
         /// The URL of the issuer's keys.
         jwks_uri: Option<String> = "jwksUri",
-        /// Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384, PS512, RS256, RS384 and
-        /// RS512. All of them by default.
+        /// Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384,
+        /// PS512, RS256, RS384 and RS512. All of them by default.
         algorithms: Option<Vec<String>> = "algorithms",
-        /// Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are accepted.
+        /// Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they
+        /// are accepted.
         dpop: Dpop = "dpop",
         /// Algorithms by which proofs may be signed. All of them by default.
         dpop_algorithms: Option<Vec<String>> = "dpopAlgorithms",
-        /// Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all processes of one
-        /// endpoint share.
+        /// Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64
+        /// that all processes of one endpoint share.
         dpop_nonce: Option<Nonce> = "dpopNonce",
-        /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it.
+        /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
+        /// name it.
         public_url: Option<String> = "publicUrl",
         /// Further members of the metadata document, such as `resource_name`.
         metadata: Map<String, Value> = "metadata",
-        /// The handle of a registered verifier that judges tokens in the place of the built-in one for JWTs. Then only the
-        /// authorization servers are needed beside the resource.
+        /// The handle of a registered verifier that judges tokens in the place of the built-in one
+        /// for JWTs. Then only the authorization servers are needed beside the resource.
         verifier: Option<u64> = "verifier",
     }
 }

@@ -8,7 +8,8 @@ const MAX_COUNT: usize = 10_000;
 /// How many bytes they may have, names and bodies.
 const MAX_BYTES: usize = 4 << 20;
 
-/// The notifications that wait. A peer that sends them faster than the host takes them loses the newest.
+/// The notifications that wait. A peer that sends them faster than the host takes them loses the
+/// newest.
 #[derive(Default)]
 pub(super) struct Backlog {
     waiting: Mutex<Amount>,
@@ -38,7 +39,8 @@ impl Backlog {
         false
     }
 
-    /// The host has taken a notification of so many bytes. Gives the number of those that were dropped, when there is room again.
+    /// The host has taken a notification of so many bytes. Gives the number of those that were
+    /// dropped, when there is room again.
     pub(super) fn taken(&self, bytes: usize) -> usize {
         let is_empty = {
             let mut waiting = self.waiting.lock();

@@ -38,8 +38,9 @@ impl Handler for HostHandler {
     }
 }
 
-/// Takes back a call that is not wanted any more and has left its table. Admission has forgotten it, so it must not stay in the
-/// queue; a host that never saw it hears nothing. In the pool the flag is that the ticket is gone; everyone else is told.
+/// Takes back a call that is not wanted any more and has left its table. Admission has forgotten
+/// it, so it must not stay in the queue; a host that never saw it hears nothing. In the pool the
+/// flag is that the ticket is gone; everyone else is told.
 pub(super) fn call_off(state: &PortState, lane: Lane, ticket: u64, handle: u64, reason: Bytes) {
     if !state.queue.withdraw(lane, ticket) && lane == Lane::Queue {
         let cancel = Event { kind: EventKind::Cancel, ticket, handle, body: reason.into(), ..Event::default() };

@@ -25,7 +25,8 @@ use trunkline::{
     transport::Listener,
 };
 
-/// Requests and notifications that may wait for their connection to open; as many as may be in flight on an open one.
+/// Requests and notifications that may wait for their connection to open; as many as may be in
+/// flight on an open one.
 pub(super) const MAX_WAITING: usize = 16_384;
 
 /// The things of a port, a table for each kind.
@@ -137,7 +138,8 @@ impl Table<HostRequest> {
 }
 
 impl<T> Table<Endpoint<T>> {
-    /// Forgets the reply to an open, which was fetched; and the whole endpoint if it could not be opened.
+    /// Forgets the reply to an open, which was fetched; and the whole endpoint if it could not be
+    /// opened.
     pub(super) fn forget_reply(&mut self, handle: u64) {
         match self.get_mut(handle) {
             Some(Endpoint::Open { slot, .. }) => *slot = None,

@@ -14,7 +14,8 @@ use trunkline::{
 
 macro_rules! error_kinds {
     ($($(#[doc = $doc:literal])* $kind:ident = $wire:literal, $class:literal, $code:literal;)*) => {
-        /// The stable code of an error, the same in every language. The numbers are those of C and are never reused.
+        /// The stable code of an error, the same in every language. The numbers are those of C and
+        /// are never reused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub enum ErrorKind {
@@ -55,7 +56,8 @@ macro_rules! error_kinds {
 }
 
 error_kinds! {
-    /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the caller gets.
+    /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
+    /// caller gets.
     Protocol = "protocol", "ProtocolError", 1;
     /// No answer came in time; the peer was told to cancel.
     Timeout = "timeout", "TimeoutError", 2;
@@ -63,7 +65,8 @@ error_kinds! {
     Cancelled = "cancelled", "CancelledError", 3;
     /// The connection, the listener or the port is closed, or was closed while the caller waited.
     Closed = "closed", "ClosedError", 4;
-    /// The connection could not be made or broke, or the peer's answer is not a result of the method. `data` has the facts.
+    /// The connection could not be made or broke, or the peer's answer is not a result of the
+    /// method. `data` has the facts.
     Transport = "transport", "TransportError", 5;
     /// The two sides have no revision of the protocol in common.
     Version = "version", "VersionError", 6;
@@ -77,7 +80,8 @@ error_kinds! {
     Forked = "forked", "ForkedError", 10;
     /// A bug in the library, contained.
     Internal = "internal", "InternalError", 11;
-    /// The handler of a call asked its client for input and runs again with the answer. Not a failure.
+    /// The handler of a call asked its client for input and runs again with the answer. Not a
+    /// failure.
     Suspended = "suspended", "Suspended", 12;
 }
 
@@ -118,7 +122,8 @@ pub struct BridgeError {
     pub message: String,
     /// The JSON-RPC code, for [`ErrorKind::Protocol`].
     pub code: Option<i64>,
-    /// The JSON-RPC data, for [`ErrorKind::Protocol`]; a [`ConnectionFailure`], for [`ErrorKind::Transport`].
+    /// The JSON-RPC data, for [`ErrorKind::Protocol`]; a [`ConnectionFailure`], for
+    /// [`ErrorKind::Transport`].
     pub data: Option<Value>,
 }
 

@@ -35,7 +35,8 @@ macro_rules! event_kinds {
             $($(#[doc = $doc])* $kind = $number,)*
         }
 
-        /// The events with the fields that mean something in them, for the declaration of the surface.
+        /// The events with the fields that mean something in them, for the declaration of the
+        /// surface.
         pub(crate) static TO_HOST: &[Object] = &[$(Object {
             name: stringify!($kind),
             doc: &[$($doc),*],
@@ -62,36 +63,39 @@ macro_rules! event_kinds {
 }
 
 event_kinds! {
-    /// A call of the registered thing `handle`. The body is the arguments object as JSON, already valid against the schema.
-    /// Answer with `complete` or `fail`, once.
+    /// A call of the registered thing `handle`. The body is the arguments object as JSON, already
+    /// valid against the schema. Answer with `complete` or `fail`, once.
     Call = 0 { ticket: Integer, handle: Integer, body: Json }
-    /// The call is no longer wanted; it is already done for the core. The body is the reason as text, and may be empty.
+    /// The call is no longer wanted; it is already done for the core. The body is the reason as
+    /// text, and may be empty.
     Cancel = 1 { ticket: Integer, body: String }
     /// The result of a request or an open, or an error object.
     Reply = 2 { ticket: Integer, ok: Boolean, body: Json }
-    /// A notification from the peer of the connection `handle`: `name` is the method, the body its params. For progress,
-    /// `ticket` is the request.
+    /// A notification from the peer of the connection `handle`: `name` is the method, the body its
+    /// params. For progress, `ticket` is the request.
     Notification = 3 { handle: Integer, ticket: Integer, name: String, body: Json }
     /// A listener or connection ended.
     Closed = 4 { handle: Integer, ok: Boolean, body: Json }
-    /// Log records: an array of `{"level", "message", "target"}` with the levels `error`, `warn`, `info` and `debug`. When
-    /// there are too many, the oldest are dropped and counted. They come to the port that they are about; the others come to
-    /// the newest port that takes its events.
+    /// Log records: an array of `{"level", "message", "target"}` with the levels `error`, `warn`,
+    /// `info` and `debug`. When there are too many, the oldest are dropped and counted. They come
+    /// to the port that they are about; the others come to the newest port that takes its events.
     Log = 5 { body: Json }
     /// The last event of a port after `close(0, …)`.
     Stopped = 6 {}
-    /// Status and headers of the response of the exchange `ticket` at the listener `handle`: `{"status", "headers", "empty"}`;
-    /// `empty`: no chunk follows.
+    /// Status and headers of the response of the exchange `ticket` at the listener `handle`:
+    /// `{"status", "headers", "empty"}`; `empty`: no chunk follows.
     HttpHead = 7 { ticket: Integer, handle: Integer, body: Json }
     /// Bytes of a response, which are not JSON: hosts get them as bytes.
     HttpChunk = 8 { ticket: Integer, handle: Integer, body: String }
     /// The response is over. An error: it was cut off.
     HttpEnd = 9 { ticket: Integer, handle: Integer, ok: Boolean, body: Json }
-    /// A pipe is handed over to the host, which may read it on its own loop. Only after an `open` with `hostDrivenReads`.
+    /// A pipe is handed over to the host, which may read it on its own loop. Only after an `open`
+    /// with `hostDrivenReads`.
     Handoff = 10 { handle: Integer }
-    /// The thing that was registered as `handle` is not called any more: it was taken away, by itself or with its server, and
-    /// its last call is over. The host can forget its function. Calls that were let in before may come until then; a host
-    /// that does not know the handle ignores the event.
+    /// The thing that was registered as `handle` is not called any more: it was taken away, by
+    /// itself or with its server, and its last call is over. The host can forget its function.
+    /// Calls that were let in before may come until then; a host that does not know the handle
+    /// ignores the event.
     Freed = 11 { handle: Integer }
 }
 
@@ -120,19 +124,24 @@ macro_rules! shapes {
 }
 
 shapes! {
-    /// Plain text, not JSON: one text block of a tool, the text of a resource, or one message of the user.
+    /// Plain text, not JSON: one text block of a tool, the text of a resource, or one message of
+    /// the user.
     Text = 0,
-    /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or `blob` (`uri` and `mimeType` are
-    /// filled in); PromptMessages, or content blocks and texts as messages of the user.
+    /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or
+    /// `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and texts as
+    /// messages of the user.
     Content = 1,
-    /// A JSON object: its JSON as text and, where a tool's output schema is known, as structured content.
+    /// A JSON object: its JSON as text and, where a tool's output schema is known, as structured
+    /// content.
     Object = 2,
-    /// Any JSON value: its JSON as text and, where a tool's output schema is known, `{"result": value}` as structured content.
+    /// Any JSON value: its JSON as text and, where a tool's output schema is known,
+    /// `{"result": value}` as structured content.
     Value = 3,
     /// A full result as JSON, such as a CallToolResult.
     Result = 4,
-    /// Input of the client that is needed first: `{"inputRequests": {key: {"method", "params"}}, "state": any}`. The state
-    /// travels sealed. For tools, prompts and resources.
+    /// Input of the client that is needed first:
+    /// `{"inputRequests": {key: {"method", "params"}}, "state": any}`. The state travels sealed.
+    /// For tools, prompts and resources.
     Input = 5,
 }
 
@@ -169,7 +178,8 @@ pub enum Lane {
     Pool,
 }
 
-/// Wakes the host when the queue turns from empty to pending. Must not block and must not call into the port.
+/// Wakes the host when the queue turns from empty to pending. Must not block and must not call into
+/// the port.
 pub trait Bell: Send + Sync + 'static {
     /// Wake the host.
     fn ring(&self);

@@ -1,5 +1,5 @@
-//! Exchanges: requests that a web framework brings to a mounted listener. The host takes the responses away, as fast as it
-//! grants credit.
+//! Exchanges: requests that a web framework brings to a mounted listener. The host takes the
+//! responses away, as fast as it grants credit.
 
 use super::{
     body::{Body, ResponseHead},
@@ -70,8 +70,9 @@ fn find(state: &PortState, ticket: u64) -> Option<Arc<HttpExchange>> {
     state.tables.lock().exchanges.get(ticket).cloned()
 }
 
-/// The events of one exchange. All of them are sent by the task that holds this, and the end when it is dropped, for whatever
-/// reason. So events are in order, and there is one end, which is the last event.
+/// The events of one exchange. All of them are sent by the task that holds this, and the end when
+/// it is dropped, for whatever reason. So events are in order, and there is one end, which is the
+/// last event.
 struct ResponseEvents {
     state: Weak<PortState>,
     ticket: u64,
@@ -134,8 +135,8 @@ impl Drop for ResponseEvents {
     }
 }
 
-/// The request of a head; the error says why it is none. One that went wrong on its way through a framework is the client's
-/// business, so it is answered and not thrown at the host.
+/// The request of a head; the error says why it is none. One that went wrong on its way through a
+/// framework is the client's business, so it is answered and not thrown at the host.
 fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String> {
     let target = match head.query.as_deref() {
         None | Some("") => head.path.clone(),

@@ -1,4 +1,5 @@
-//! The one waist that every binding uses: event queue, bell, commands. The contract is `docs/bridge.md`.
+//! The one waist that every binding uses: event queue, bell, commands. The contract is
+//! `docs/bridge.md`.
 
 #![forbid(unsafe_code)]
 // The bridge runs the one runtime of the process.

@@ -15,12 +15,14 @@ use trunkline::bridge_support::Mutex;
 /// The queues of all ports, the newest last.
 static QUEUES: Mutex<Vec<Weak<Queue>>> = Mutex::new(Vec::new());
 
-/// From now on the library's warnings and errors go to the ports: each to the one that it concerns, and what concerns none to
-/// one that takes its events. A process that has its own tracing subscriber keeps it.
+/// From now on the library's warnings and errors go to the ports: each to the one that it concerns,
+/// and what concerns none to one that takes its events. A process that has its own tracing
+/// subscriber keeps it.
 pub(super) fn attach(queue: Weak<Queue>) {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
-        // An error means that somebody else's subscriber is in place, and that one gets the records.
+        // An error means that somebody else's subscriber is in place, and that one gets the
+        // records.
         let _ = tracing::subscriber::set_global_default(ToPorts);
     });
     let mut queues = QUEUES.lock();
@@ -62,8 +64,8 @@ impl Subscriber for ToPorts {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// The queue for records without an owner: the newest port that is being drained. Another one (a client that only waits for its
-/// replies, a loop that has ended) would keep them for itself.
+/// The queue for records without an owner: the newest port that is being drained. Another one (a
+/// client that only waits for its replies, a loop that has ended) would keep them for itself.
 fn any_queue() -> Option<Arc<Queue>> {
     let queues: Vec<_> =
         QUEUES.lock().iter().rev().filter_map(Weak::upgrade).filter(|queue| queue.takes_logs()).collect();

@@ -1,7 +1,7 @@
 //! The messages that cross the waist as JSON, as types. C, which is Rust, gives them as they are.
 //!
-//! Each is declared once: its members with their JSON, and its documentation. They are read strictly, so that a misspelt
-//! member is an error and not a default.
+//! Each is declared once: its members with their JSON, and its documentation. They are read
+//! strictly, so that a misspelt member is an error and not a default.
 
 use crate::{config, event::Lane};
 use serde::{Deserialize, Deserializer};
@@ -112,7 +112,8 @@ message! {
     pub struct RegisterTool {
         /// The server.
         server: u64 = "server",
-        /// A Tool object of the newest revision. A missing `inputSchema` means an object without properties.
+        /// A Tool object of the newest revision. A missing `inputSchema` means an object without
+        /// properties.
         tool: Value = "tool",
         ;
         /// The drainer that takes its calls.
@@ -146,8 +147,9 @@ message! {
 }
 
 message! {
-    /// A resource template (RFC 6570): registered as `resourceTemplate`. Its `Call` has the body `{"uri", "variables"}`. An
-    /// exact URI wins over templates, and templates match in the order of registration.
+    /// A resource template (RFC 6570): registered as `resourceTemplate`. Its `Call` has the body
+    /// `{"uri", "variables"}`. An exact URI wins over templates, and templates match in the order
+    /// of registration.
     pub struct RegisterResourceTemplate {
         /// The server.
         server: u64 = "server",
@@ -164,7 +166,8 @@ message! {
 }
 
 message! {
-    /// A prompt: registered as `prompt`. Its `Call` has the arguments object as body: texts; required ones are there.
+    /// A prompt: registered as `prompt`. Its `Call` has the arguments object as body: texts;
+    /// required ones are there.
     pub struct RegisterPrompt {
         /// The server.
         server: u64 = "server",
@@ -177,7 +180,8 @@ message! {
 }
 
 message! {
-    /// An agent skill: registered as `skill`. The core answers everything. Either `folder` or `files` is given.
+    /// An agent skill: registered as `skill`. The core answers everything. Either `folder` or
+    /// `files` is given.
     pub struct RegisterSkill {
         /// The server.
         server: u64 = "server",
@@ -217,7 +221,8 @@ impl Described for SkillFile {
 }
 
 message! {
-    /// Suggestions for an argument: registered as `completion`. Its `Call` has the body `{"ref", "argument", "context"}`.
+    /// Suggestions for an argument: registered as `completion`. Its `Call` has the body
+    /// `{"ref", "argument", "context"}`.
     pub struct RegisterCompletion {
         /// The server.
         server: u64 = "server",
@@ -232,9 +237,10 @@ message! {
 }
 
 message! {
-    /// A provider of things that are not registered, such as rows of a database: registered as `provider`. Its `Call` has the
-    /// body `{"list": {"cursor"}}`, answered by a value `{"items", "nextCursor"}`, or `{"get": {params}}`, answered as the
-    /// category's handlers do; the value `null` says that there is no such thing.
+    /// A provider of things that are not registered, such as rows of a database: registered as
+    /// `provider`. Its `Call` has the body `{"list": {"cursor"}}`, answered by a value
+    /// `{"items", "nextCursor"}`, or `{"get": {params}}`, answered as the category's handlers do;
+    /// the value `null` says that there is no such thing.
     pub struct RegisterProvider {
         /// The server.
         server: u64 = "server",
@@ -247,8 +253,8 @@ message! {
 }
 
 message! {
-    /// A middleware: registered as `middleware`, wraps requests in the order of registration. Its `Call` has the body
-    /// `{"method", "params"}`, and the request `next` runs the rest.
+    /// A middleware: registered as `middleware`, wraps requests in the order of registration. Its
+    /// `Call` has the body `{"method", "params"}`, and the request `next` runs the rest.
     pub struct RegisterMiddleware {
         /// The server.
         server: u64 = "server",
@@ -261,8 +267,9 @@ message! {
 }
 
 message! {
-    /// A judge of access tokens: registered as `verifier`. Its `Call` has the body `{"token", "scheme", "method", "url",
-    /// "resource"}`, and is completed with an identity, or with `null` for an unknown token.
+    /// A judge of access tokens: registered as `verifier`. Its `Call` has the body
+    /// `{"token", "scheme", "method", "url", "resource"}`, and is completed with an identity, or
+    /// with `null` for an unknown token.
     pub struct RegisterVerifier {
         /// The server.
         server: u64 = "server",
@@ -359,8 +366,9 @@ message! {
         ;
         /// Environment variables for the child process, beside those that it inherits.
         env: BTreeMap<String, String> = "env",
-        /// `true` if the child process inherits the whole environment of this process, secrets included; otherwise a short list of
-        /// it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows those that programs need there.
+        /// `true` if the child process inherits the whole environment of this process, secrets
+        /// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and
+        /// `USER`, on Windows those that programs need there.
         inherit_env: Option<bool> = "inheritEnv",
         /// The folder that the child process runs in; this process's own by default.
         cwd: Option<String> = "cwd",
@@ -375,14 +383,16 @@ message! {
         ;
         /// Headers of each request.
         headers: BTreeMap<String, String> = "headers",
-        /// Certificates in PEM that are trusted beside those of the system, and those of the files that `NODE_EXTRA_CA_CERTS` and
-        /// `SSL_CERT_FILE` name.
+        /// Certificates in PEM that are trusted beside those of the system, and those of the files
+        /// that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
         ca: Option<String> = "ca",
-        /// The certificate of the client in PEM, for servers that ask for one, and those of its issuers.
+        /// The certificate of the client in PEM, for servers that ask for one, and those of its
+        /// issuers.
         client_certificate: Option<String> = "clientCertificate",
         /// The private key of that certificate, in PEM.
         client_key: Option<String> = "clientKey",
-        /// The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
+        /// The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+        /// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
         proxy: Option<String> = "proxy",
     }
 }
@@ -403,7 +413,8 @@ message! {
     }
 }
 
-/// The method by which middleware runs the rest of the request, and by which a subscription gives its next change.
+/// The method by which middleware runs the rest of the request, and by which a subscription gives
+/// its next change.
 pub const NEXT: &str = "next";
 /// The method that opens a subscription.
 pub const SUBSCRIBE: &str = "subscribe";
@@ -416,19 +427,22 @@ message! {
         ;
         /// The parameters. `_meta`, tokens, ids and headers are the core's business.
         params: Option<RawJson> = "params",
-        /// Name of the question that an answer of the client belongs to, in a request of a handler. Without it, questions are
-        /// counted by kind.
+        /// Name of the question that an answer of the client belongs to, in a request of a handler.
+        /// Without it, questions are counted by kind.
         key: Option<String> = "key",
         /// All pages of a list as one.
         all: bool = "all",
-        /// Longest time of the request, or of each page; progress starts it anew. The connection's option by default.
+        /// Longest time of the request, or of each page; progress starts it anew. The connection's
+        /// option by default.
         timeout: Option<Time> = "timeoutMs",
-        /// Longest time however much it progresses, or of all pages. The connection's option by default.
+        /// Longest time however much it progresses, or of all pages. The connection's option by
+        /// default.
         max_timeout: Option<Time> = "maxTimeoutMs",
-        /// Ask for progress: `Notification` events with the ticket of the request come before its `Reply`.
+        /// Ask for progress: `Notification` events with the ticket of the request come before its
+        /// `Reply`.
         progress: bool = "progress",
-        /// The JSON Schema of the `structuredContent` that a tool's result must have; otherwise the request fails with the kind
-        /// `transport`. Results of tools that failed pass.
+        /// The JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
+        /// request fails with the kind `transport`. Results of tools that failed pass.
         result_schema: Option<Value> = "resultSchema",
         /// The reply is fetched with `wait`.
         wait: bool = "wait",
@@ -436,10 +450,12 @@ message! {
 }
 
 message! {
-    /// A notification of a handler to the client of its call, or a note to the core. Each member acts by itself.
+    /// A notification of a handler to the client of its call, or a note to the core. Each member
+    /// acts by itself.
     pub struct NotifyCall {
         ;
-        /// The progress of the call. Values that do not rise are dropped; nothing is sent if the caller did not ask.
+        /// The progress of the call. Values that do not rise are dropped; nothing is sent if the
+        /// caller did not ask.
         progress: Option<f64> = "progress",
         /// The progress at the end, if it is known.
         total: Option<f64> = "total",
@@ -494,11 +510,13 @@ message! {
     /// A notification of a server to its clients. Each member acts by itself.
     pub struct NotifyServer {
         ;
-        /// A list of a provider that has changed: `tools`, `resources`, `resourceTemplates` or `prompts`.
+        /// A list of a provider that has changed: `tools`, `resources`, `resourceTemplates` or
+        /// `prompts`.
         list_changed: Option<String> = "listChanged",
         /// The URI of a resource that has changed; reaches those who subscribed to it.
         resource_updated: Option<String> = "resourceUpdated",
-        /// The id of an elicitation that is complete; reaches the client that was sent to that page.
+        /// The id of an elicitation that is complete; reaches the client that was sent to that
+        /// page.
         elicitation_complete: Option<String> = "elicitationComplete",
     }
 }
@@ -578,12 +596,14 @@ impl Described for FailKind {
 }
 
 message! {
-    /// Input of the client that a handler needs before it has a result: the body of the shape `input`.
+    /// Input of the client that a handler needs before it has a result: the body of the shape
+    /// `input`.
     pub struct InputRequired {
         ;
         /// The requests, by keys of the handler's choice.
         input_requests: BTreeMap<String, InputRequest> = "inputRequests",
-        /// State that the handler finds again when it is called with the answers. It travels sealed.
+        /// State that the handler finds again when it is called with the answers. It travels
+        /// sealed.
         state: Option<Value> = "state",
     }
 }

@@ -14,8 +14,8 @@ use trunkline::{
     server::{CallInfo, Server},
 };
 
-/// Passes a notification on to its target. A call that ended a moment ago, or a wrong number: neither can be notified, and
-/// only the host knows which.
+/// Passes a notification on to its target. A call that ended a moment ago, or a wrong number:
+/// neither can be notified, and only the host knows which.
 pub(super) fn notify(state: &PortState, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
     match Kind::of(target) {
         Some(Kind::Call) => {

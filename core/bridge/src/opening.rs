@@ -160,7 +160,8 @@ async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<Slot>>,
     }
 }
 
-/// Makes an open endpoint of one that is being opened, and gives what waited for it. `None`: it was closed meanwhile.
+/// Makes an open endpoint of one that is being opened, and gives what waited for it. `None`: it was
+/// closed meanwhile.
 fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<Waiting>> {
     let mut tables = state.tables.lock();
     let endpoint = T::table(&mut tables).get_mut(handle)?;
@@ -280,7 +281,8 @@ pub(super) async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadlin
         Found::Opening(task) => {
             let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
             failed_to_open::<T>(&state, handle, closed);
-            // A connection that nobody waits for any more: what it has started is ended by being dropped.
+            // A connection that nobody waits for any more: what it has started is ended by being
+            // dropped.
             task.iter().for_each(AbortHandle::abort);
         }
     }
@@ -327,7 +329,8 @@ impl<T: Openable> Opening<T> {
 
 impl<T: Openable> Drop for Opening<T> {
     fn drop(&mut self) {
-        // Nothing happens if it was opened, or has failed, as it should. The remaining cases are a panic and the end of the runtime.
+        // Nothing happens if it was opened, or has failed, as it should. The remaining cases are a
+        // panic and the end of the runtime.
         let cut = BridgeError::new(ErrorKind::Internal, "The opening was cut short inside");
         failed_to_open::<T>(&self.state, self.handle, cut);
     }

@@ -22,7 +22,8 @@ use super::{
 use bytes::Bytes;
 use std::{fs::File, sync::Arc, time::Duration};
 
-/// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline 0.
+/// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline
+/// 0.
 #[derive(Clone)]
 pub struct Port {
     owner: Arc<Owner>,
@@ -48,11 +49,13 @@ impl Port {
         Self::make(Box::new(bell), None)
     }
 
-    /// A new port whose host has threads that sleep outside of the core until a reply comes or an event is pending.
+    /// A new port whose host has threads that sleep outside of the core until a reply comes or an
+    /// event is pending.
     ///
-    /// `bell_for_threads` rings for each reply of a request or open that was made with `"wait": true`, for progress of such a
-    /// request, and for each end of a listener or connection. These threads look with [`Port::fetch`], [`Port::take`] and
-    /// [`Port::is_open`], so that progress of their requests does not enter the queue.
+    /// `bell_for_threads` rings for each reply of a request or open that was made with
+    /// `"wait": true`, for progress of such a request, and for each end of a listener or
+    /// connection. These threads look with [`Port::fetch`], [`Port::take`] and [`Port::is_open`],
+    /// so that progress of their requests does not enter the queue.
     pub fn with_threads(bell: impl Bell, bell_for_threads: impl Bell) -> Self {
         Self::make(Box::new(bell), Some(Box::new(bell_for_threads)))
     }
@@ -80,7 +83,8 @@ impl Port {
         if state.is_closing() { Err(BridgeError::closed()) } else { Ok(state) }
     }
 
-    /// Registers a server, something that one offers, or a hook; `docs/bridge.md` has the JSON of each kind.
+    /// Registers a server, something that one offers, or a hook; `docs/bridge.md` has the JSON of
+    /// each kind.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
@@ -107,7 +111,8 @@ impl Port {
         opening::open(state, given::open(given)?)
     }
 
-    /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest deadline counts.
+    /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest
+    /// deadline counts.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -122,14 +127,16 @@ impl Port {
         Ok(())
     }
 
-    /// Sends a request, on a connection, to the client of a call or about a subscription; its `Reply` follows.
+    /// Sends a request, on a connection, to the client of a call or about a subscription; its
+    /// `Reply` follows.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`], [`crate::ErrorKind::Busy`] or
     /// [`crate::ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
-        // Also while the port is being closed: calls in flight go on until the deadline, and may need it.
+        // Also while the port is being closed: calls in flight go on until the deadline, and may
+        // need it.
         requests::request(self.state()?, handle, config::read("request", json)?)
     }
 
@@ -142,7 +149,8 @@ impl Port {
         requests::request(self.state()?, handle, given)
     }
 
-    /// Notifies: what a handler says while it runs, what a server tells its clients, or a client notification on a connection.
+    /// Notifies: what a handler says while it runs, what a server tells its clients, or a client
+    /// notification on a connection.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`]; a call that is done already is no error.
@@ -163,7 +171,8 @@ impl Port {
         notifications::notify(self.state()?, target, given)
     }
 
-    /// Cancels a request, or the answering of one that a web framework brought. One that is done already is no error.
+    /// Cancels a request, or the answering of one that a web framework brought. One that is done
+    /// already is no error.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -181,7 +190,8 @@ impl Port {
     /// Answers a call. `false`: it was done already.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can still be answered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can
+    /// still be answered.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
         let _scope = self.log_scope();
         let state = self.state()?;
@@ -194,7 +204,8 @@ impl Port {
     /// Answers a call with a failure. `false`: it was done already.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is no failure; the call can still be answered.
+    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is no failure; the call can still be
+    /// answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
         self.fail_message(ticket, config::read("fail", json)?)
     }
@@ -212,8 +223,8 @@ impl Port {
         }
     }
 
-    /// Gives a request of a web framework to a mounted listener; the response comes as `HttpHead`, `HttpChunk`s and `HttpEnd`
-    /// with the ticket that this returns. `end`: it has no body.
+    /// Gives a request of a web framework to a mounted listener; the response comes as `HttpHead`,
+    /// `HttpChunk`s and `HttpEnd` with the ticket that this returns. `end`: it has no body.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is an invalid head of a request,
@@ -232,7 +243,8 @@ impl Port {
         exchanges::request(self.open_state()?, listener, head, end)
     }
 
-    /// Gives a piece of a request's body; `end`: the last one. `false`: the rest is not wanted any more.
+    /// Gives a piece of a request's body; `end`: the last one. `false`: the rest is not wanted any
+    /// more.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -271,11 +283,13 @@ impl Port {
         self.owner.0.queue.pending()
     }
 
-    /// Looks for the reply of a request or open that was made with `"wait": true`, without waiting. With `progress`, the
-    /// latest progress comes first; otherwise it stays until the reply is there.
+    /// Looks for the reply of a request or open that was made with `"wait": true`, without waiting.
+    /// With `progress`, the latest progress comes first; otherwise it stays until the reply is
+    /// there.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched
+    /// already.
     pub fn fetch(&self, ticket: u64, progress: bool) -> Result<Fetched, BridgeError> {
         if progress && let Some(body) = self.slot(ticket)?.take_progress() {
             return Ok(Fetched::Progress(body));
@@ -283,7 +297,8 @@ impl Port {
         Ok(self.wait(ticket, 0)?.map_or(Fetched::Nothing, Fetched::Reply))
     }
 
-    /// Returns whether a listener or connection is open or being opened. It changes before `Closed` enters the queue.
+    /// Returns whether a listener or connection is open or being opened. It changes before `Closed`
+    /// enters the queue.
     pub fn is_open(&self, handle: u64) -> bool {
         let tables = self.owner.0.tables.lock();
         match Kind::of(handle) {
@@ -293,10 +308,12 @@ impl Port {
         }
     }
 
-    /// Waits for the reply of a request or open that was made with `"wait": true`: its result as JSON, or its error.
+    /// Waits for the reply of a request or open that was made with `"wait": true`: its result as
+    /// JSON, or its error.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched already.
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no such request, or its reply was fetched
+    /// already.
     pub fn wait(&self, ticket: u64, wait_ms: u64) -> Result<Option<Result<Bytes, BridgeError>>, BridgeError> {
         let state = self.state()?;
         let slot = self.slot(ticket)?;
@@ -373,8 +390,8 @@ impl Port {
     }
 
     /// Reads once from a pipe that was handed to the host, and handles the messages. Their events
-    /// are then in the queue, and the bell is not rung for them. `false`: the host no longer has the
-    /// reading, and stops watching the pipe.
+    /// are then in the queue, and the bell is not rung for them. `false`: the host no longer has
+    /// the reading, and stops watching the pipe.
     ///
     /// # Errors
     /// Only if the port belongs to another process.

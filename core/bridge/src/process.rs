@@ -1,4 +1,5 @@
-//! The one runtime of a process: started by the first port that opens something, stopped when the last such port is closed.
+//! The one runtime of a process: started by the first port that opens something, stopped when the
+//! last such port is closed.
 
 use super::error::{BridgeError, ErrorKind};
 use std::{
@@ -23,7 +24,8 @@ static CURRENT: Mutex<Option<(u32, Weak<ProcessRuntime>)>> = Mutex::new(None);
 const SHUTDOWN: Duration = Duration::from_secs(1);
 
 impl ProcessRuntime {
-    /// The runtime of this process; starts it if there is none. After a fork the child gets its own.
+    /// The runtime of this process; starts it if there is none. After a fork the child gets its
+    /// own.
     pub(super) fn acquire() -> Result<Arc<Self>, BridgeError> {
         let pid = std::process::id();
         let mut current = CURRENT.lock();
@@ -40,7 +42,8 @@ impl ProcessRuntime {
 
     fn start(pid: u32) -> Result<Self, BridgeError> {
         let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Internal, format!("No runtime: {error}"));
-        // One thread: what it does per message takes microseconds, and each hop between threads costs as much again.
+        // One thread: what it does per message takes microseconds, and each hop between threads
+        // costs as much again.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();

@@ -153,7 +153,8 @@ impl Queue {
         }
     }
 
-    /// Returns whether the host takes the events of the main lane: it has done so, and log records do not lie about.
+    /// Returns whether the host takes the events of the main lane: it has done so, and log records
+    /// do not lie about.
     pub(super) fn is_attentive(&self) -> bool {
         let lying = self.logs.lock().since.is_some_and(|since| since.elapsed() > ATTENTIVE);
         self.drained.load(Ordering::Relaxed) && !lying
@@ -163,7 +164,8 @@ impl Queue {
     pub(super) fn stop(&self, event: Event) {
         self.add(Lane::Queue, Item::Event(event), true);
         for lane in &self.lanes {
-            // With the lock, so that nobody is between the question whether it is over and the wait.
+            // With the lock, so that nobody is between the question whether it is over and the
+            // wait.
             let _items = lane.items.lock();
             lane.changed.notify_all();
         }
@@ -174,7 +176,8 @@ impl Queue {
         self.muted.store(true, Ordering::Release);
     }
 
-    /// Does something whose events the caller drains next: for what this thread adds meanwhile the bell is not rung.
+    /// Does something whose events the caller drains next: for what this thread adds meanwhile the
+    /// bell is not rung.
     pub(super) fn quietly<T>(&self, action: impl FnOnce() -> T) -> T {
         struct Loud(usize);
         impl Drop for Loud {
@@ -198,7 +201,8 @@ impl Queue {
         let queue = &self.lanes[lane as usize];
         let was_empty = {
             let mut items = queue.items.lock();
-            // Asked and answered under the lock of the lane that gets the last event: nothing slips in behind it.
+            // Asked and answered under the lock of the lane that gets the last event: nothing slips
+            // in behind it.
             if self.stopped.load(Ordering::Acquire) {
                 return;
             }

@@ -199,7 +199,8 @@ pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeErr
     }
 }
 
-/// Removes a server. Its features stay while a listener or connection serves it, but have no handles any more.
+/// Removes a server. Its features stay while a listener or connection serves it, but have no
+/// handles any more.
 fn unregister_server(state: &PortState, handle: u64) -> Option<()> {
     let mut tables = state.tables.lock();
     let server = tables.servers.remove(handle)?;

@@ -11,8 +11,8 @@ use super::{
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it was being sent; in the
-/// first case there is nothing left to cancel.
+/// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it
+/// was being sent; in the first case there is nothing left to cancel.
 pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: Sent) -> bool {
     let mut tables = state.tables.lock();
     let request = tables.requests.get_mut(ticket);
@@ -23,7 +23,8 @@ pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: Sent) -> boo
     found
 }
 
-/// Gives the outcome of a request to the thread that waits for it, or to the queue, once. `false`: it has one already.
+/// Gives the outcome of a request to the thread that waits for it, or to the queue, once. `false`:
+/// it has one already.
 pub(super) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, BridgeError>) -> bool {
     let mut tables = state.tables.lock();
     let Some(request) = tables.requests.get_mut(ticket) else { return false };

@@ -69,7 +69,8 @@ impl PortState {
         first
     }
 
-    /// The tables, for something that the end of the port has to end too: the end sees it, or it is refused here.
+    /// The tables, for something that the end of the port has to end too: the end sees it, or it is
+    /// refused here.
     pub(super) fn insert_opening<T>(&self, insert: impl FnOnce(&mut Tables) -> Option<T>) -> Result<T, BridgeError> {
         let mut tables = self.tables.lock();
         if self.is_closing() {

@@ -1,4 +1,5 @@
-//! Subscriptions of the host: a request that stays, and whose ticket names the subscription until it is cancelled.
+//! Subscriptions of the host: a request that stays, and whose ticket names the subscription until
+//! it is cancelled.
 
 use super::{
     entries::{HostRequest, Sent, Subscribed},
@@ -53,7 +54,8 @@ fn opened(state: &PortState, ticket: u64, subscription: Subscription) {
     send_outcome(state, ticket, handle, slot, filter);
 }
 
-/// Takes the next change of a subscription: its `Reply` is the change, or `null` if the subscription is over.
+/// Takes the next change of a subscription: its `Reply` is the change, or `null` if the
+/// subscription is over.
 pub(super) fn next(state: &Arc<PortState>, subscription: u64, given: &Request) -> Result<u64, BridgeError> {
     if given.method != NEXT {
         return Err(BridgeError::invalid(format!(

@@ -1,4 +1,5 @@
-//! Handles and tickets: integers that name things of a port and go stale, so that no number ever reaches the wrong thing.
+//! Handles and tickets: integers that name things of a port and go stale, so that no number ever
+//! reaches the wrong thing.
 
 /// Numbers stay below 2^53: the kind in the low bits, above it a slot, then its generation.
 const KIND_BITS: u32 = 4;

@@ -34,7 +34,8 @@ pub(super) fn verifier(state: &Arc<PortState>, handle: u64) -> Result<Arc<dyn To
     Ok(Arc::new(HostVerifier { state: Arc::downgrade(state), target }))
 }
 
-/// Answers a token's call with an identity, or with `null`: the token is unknown. `false`: it was done already.
+/// Answers a token's call with an identity, or with `null`: the token is unknown. `false`: it was
+/// done already.
 pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: &Bytes) -> Result<bool, BridgeError> {
     answer(state, ticket, identity(shape, body))
 }

@@ -1,7 +1,7 @@
 //! Setters of option structs, so that a new option breaks no program.
 
-/// Writes a setter for each field: `value` takes the type itself, `into` anything that converts into it, and `some` the value
-/// of an `Option`.
+/// Writes a setter for each field: `value` takes the type itself, `into` anything that converts
+/// into it, and `some` the value of an `Option`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {

@@ -49,7 +49,8 @@ fn nearly_messages() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
-    /// RPC-01, RPC-03, RPC-04, RPC-08, RPC-12: nothing makes the parser fail, and what it takes for a message says so when it is written again.
+    /// RPC-01, RPC-03, RPC-04, RPC-08, RPC-12: nothing makes the parser fail, and what it takes for
+    /// a message says so when it is written again.
     #[test]
     fn any_bytes_are_a_message_or_a_refusal(bytes in nearly_messages(), nesting in 1_usize..200) {
         let elements = match Frame::parse(&bytes.clone().into(), FrameBounds { nesting, elements: 3, ..FrameBounds::NONE }) {

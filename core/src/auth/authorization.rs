@@ -80,7 +80,8 @@ impl Authorization {
         &*self.terms.verifier
     }
 
-    /// The metadata document, if the request is for it. `endpoint`: the path of the endpoint, if it is known.
+    /// The metadata document, if the request is for it. `endpoint`: the path of the endpoint, if it
+    /// is known.
     pub(crate) fn metadata(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
         self.terms.metadata.at(path, endpoint)
     }
@@ -138,7 +139,8 @@ impl Authorization {
         })
     }
 
-    /// Judges what the verifier says of a candidate: expiry, binding and first use. Scopes come last ([`Self::permit`]).
+    /// Judges what the verifier says of a candidate: expiry, binding and first use. Scopes come
+    /// last ([`Self::permit`]).
     pub(crate) fn judge(
         &self,
         candidate: &Judged,
@@ -180,7 +182,8 @@ impl Authorization {
         Ok(identity)
     }
 
-    /// Returns whether an identity may do something that needs these scopes beside those that everything needs.
+    /// Returns whether an identity may do something that needs these scopes beside those that
+    /// everything needs.
     pub(crate) fn permit(&self, identity: &Identity, operation: &[String]) -> Result<(), Refusal> {
         let needed = union(self.terms.required.iter().chain(operation));
         if self.terms.hierarchy.covers(&identity.scopes, &needed) {

@@ -1,5 +1,5 @@
-//! The header `WWW-Authenticate`: what a client needs to know to be let in (RFC 6750 section 3, RFC 9728 section 5.1,
-//! RFC 9449 section 7.1).
+//! The header `WWW-Authenticate`: what a client needs to know to be let in (RFC 6750 section 3, RFC
+//! 9728 section 5.1, RFC 9449 section 7.1).
 
 use super::{Algorithm, Refusal, Scheme};
 use std::fmt::Write as _;
@@ -16,7 +16,8 @@ pub(super) struct Challenger<'a> {
 }
 
 impl Challenger<'_> {
-    /// One challenge for each scheme. The one that the client used comes first and says what was wrong.
+    /// One challenge for each scheme. The one that the client used comes first and says what was
+    /// wrong.
     pub(super) fn challenges(&self, refusal: &Refusal, used: Option<Scheme>) -> Vec<String> {
         if matches!(refusal, Refusal::Unavailable(_)) {
             return Vec::new();

@@ -15,7 +15,8 @@ pub(super) struct Expected<'a> {
     pub(super) now: u64,
 }
 
-/// Makes an identity of claims. The error is told to the client: it names the claim and not its value.
+/// Makes an identity of claims. The error is told to the client: it names the claim and not its
+/// value.
 pub(super) fn judge(claims: Map<String, Value>, expected: &Expected<'_>) -> Result<Identity, &'static str> {
     if claims.get("iss").and_then(Value::as_str) != Some(expected.issuer) {
         return Err("The access token is of another issuer");
@@ -75,7 +76,8 @@ fn date(claims: &Map<String, Value>, name: &str) -> Result<Option<f64>, &'static
     }
 }
 
-/// `scope` (RFC 9068 section 2.2.3), or `scp`, as some issuers call it; a text of scopes or an array of them.
+/// `scope` (RFC 9068 section 2.2.3), or `scp`, as some issuers call it; a text of scopes or an
+/// array of them.
 fn scopes(claims: &Map<String, Value>) -> Vec<String> {
     match claims.get("scope").or_else(|| claims.get("scp")) {
         Some(Value::String(text)) => text.split_ascii_whitespace().map(str::to_owned).collect(),

@@ -60,8 +60,8 @@ pub struct AuthorizationBuilder {
 }
 
 impl Authorization {
-    /// `resource` is the public URL of the endpoint (its canonical URI, RFC 8707): what tokens must be issued for.
-    /// `verifier` judges the tokens; [`super::JwtVerifier`] is the one for JWTs.
+    /// `resource` is the public URL of the endpoint (its canonical URI, RFC 8707): what tokens must
+    /// be issued for. `verifier` judges the tokens; [`super::JwtVerifier`] is the one for JWTs.
     pub fn builder(resource: impl Into<String>, verifier: Arc<dyn TokenVerifier>) -> AuthorizationBuilder {
         AuthorizationBuilder::new(resource.into(), verifier)
     }
@@ -84,14 +84,15 @@ impl AuthorizationBuilder {
         }
     }
 
-    /// An authorization server (its issuer URL) where clients get tokens. At least one is needed (AUS-01).
+    /// An authorization server (its issuer URL) where clients get tokens. At least one is needed
+    /// (AUS-01).
     pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
         self.authorization_servers.push(issuer.into());
         self
     }
 
-    /// The scopes that the metadata tells clients to ask for: those for basic use, not the whole catalogue. Default: the
-    /// required ones.
+    /// The scopes that the metadata tells clients to ask for: those for basic use, not the whole
+    /// catalogue. Default: the required ones.
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes.extend(scopes.into_iter().map(Into::into));
         self
@@ -121,22 +122,22 @@ impl AuthorizationBuilder {
         self
     }
 
-    /// Proofs must hold a nonce of this server (XAU-67). Processes that serve the same endpoint need the same secret, at
-    /// least 32 random bytes.
+    /// Proofs must hold a nonce of this server (XAU-67). Processes that serve the same endpoint
+    /// need the same secret, at least 32 random bytes.
     pub fn dpop_nonces(mut self, secret: impl Into<Vec<u8>>) -> Self {
         self.nonce_secret = Some(secret.into());
         self
     }
 
-    /// The public URL of the endpoint where a proxy changes its path, for DPoP proofs name it (XAU-59). Default: the origin
-    /// of the resource with the path of the request.
+    /// The public URL of the endpoint where a proxy changes its path, for DPoP proofs name it
+    /// (XAU-59). Default: the origin of the resource with the path of the request.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = Some(url.into());
         self
     }
 
-    /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not those that other
-    /// options give.
+    /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not
+    /// those that other options give.
     pub fn metadata(mut self, members: Map<String, Value>) -> Self {
         self.metadata.extend(members);
         self

@@ -1,10 +1,12 @@
-//! From an issuer to where its keys are (RFC 8414, OpenID Connect Discovery; the specification's order of attempts).
+//! From an issuer to where its keys are (RFC 8414, OpenID Connect Discovery; the specification's
+//! order of attempts).
 
 use super::resource::is_safe;
 use serde_json::Value;
 use url::Url;
 
-/// Where an issuer's metadata may be, in the order in which to ask. Empty if the issuer is no URL that is safe to ask.
+/// Where an issuer's metadata may be, in the order in which to ask. Empty if the issuer is no URL
+/// that is safe to ask.
 pub(super) fn places(issuer: &str) -> Vec<Url> {
     let Some(url) = Url::parse(issuer).ok().filter(is_safe) else { return Vec::new() };
     let path = url.path().trim_end_matches('/').to_owned();
@@ -23,7 +25,8 @@ pub(super) fn places(issuer: &str) -> Vec<Url> {
     places
 }
 
-/// The `jwks_uri` of a metadata document. The document must be of that issuer, letter by letter (RFC 8414 section 3.3).
+/// The `jwks_uri` of a metadata document. The document must be of that issuer, letter by letter
+/// (RFC 8414 section 3.3).
 pub(super) fn keys_of(metadata: &Value, issuer: &str) -> Result<Url, &'static str> {
     if metadata.get("issuer").and_then(Value::as_str) != Some(issuer) {
         return Err("is of another issuer");

@@ -7,8 +7,9 @@ use http::{Request, Response};
 /// The largest document that is read: sets of keys and metadata are a few kilobytes.
 pub(crate) const MAX_DOCUMENT: usize = 512 * 1024;
 
-/// Makes HTTP requests. Implementations bound the response at half a megabyte, follow no redirects (one would lead
-/// to an address that nobody checked), speak plain HTTP to this machine only, and give up after some seconds.
+/// Makes HTTP requests. Implementations bound the response at half a megabyte, follow no redirects
+/// (one would lead to an address that nobody checked), speak plain HTTP to this machine only, and
+/// give up after some seconds.
 pub trait Fetch: Send + Sync + 'static {
     /// Makes a request.
     fn fetch(&self, request: Request<Bytes>) -> Task<Result<Response<Bytes>, FetchError>>;

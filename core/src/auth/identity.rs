@@ -6,8 +6,9 @@ use serde_json::{Map, Number, Value};
 use std::time::Duration;
 
 trunkline_proto::described! {
-    /// The identity that a verified token stands for. The token itself is not part of it: it was issued for this server and
-    /// must not travel further (AUS-09). A subject, a client or a principal is required.
+    /// The identity that a verified token stands for. The token itself is not part of it: it was
+    /// issued for this server and must not travel further (AUS-09). A subject, a client or a
+    /// principal is required.
     #[derive(Default, PartialEq, Serialize, Deserialize)]
     pub struct Identity {
         /// The user, or the client where it acts for itself (`sub`).
@@ -25,12 +26,14 @@ trunkline_proto::described! {
         /// The end of the token's validity, in seconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_seconds")]
         optional expires_at: Option<u64> = "expiresAt" as f64,
-        /// Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt` here.
+        /// Everything else that is known, such as the claims of a JWT. A DPoP-bound token has
+        /// `cnf.jkt` here.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         optional claims: Map<String, Value> = "claims",
-        /// The name of the sender among all senders, so that what one of them opened stays theirs (SEC-04). By default
-        /// `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself; without an issuer, subjects
-        /// must be unique among all that the endpoint knows.
+        /// The name of the sender among all senders, so that what one of them opened stays theirs
+        /// (SEC-04). By default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that
+        /// acts for itself; without an issuer, subjects must be unique among all that the endpoint
+        /// knows.
         #[serde(default)]
         optional principal: String = "principal",
     }
@@ -62,7 +65,8 @@ trunkline_proto::setters!(Identity {
 impl Identity {
     /// Fills in the principal. `None`: the token stands for nobody.
     ///
-    /// Subjects are unique within their issuer only, and a client may have the name of a user (RFC 9068, section 5).
+    /// Subjects are unique within their issuer only, and a client may have the name of a user (RFC
+    /// 9068, section 5).
     pub(super) fn named(mut self) -> Option<Self> {
         if self.principal.is_empty() {
             let named = |kind: &str, name: &Option<String>| {

@@ -143,7 +143,8 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 pub(super) struct KeySet(Vec<PublicKey>);
 
 impl KeySet {
-    /// Reads a set. Keys that are not for verifying signatures, or of kinds that are not known here, are passed over.
+    /// Reads a set. Keys that are not for verifying signatures, or of kinds that are not known
+    /// here, are passed over.
     pub(super) fn of_json(set: &Value) -> Result<Self, &'static str> {
         let keys = set.get("keys").and_then(Value::as_array).ok_or("is no set of keys: it lacks the array keys")?;
         let verifies = |jwk: &&Value| {

@@ -1,7 +1,7 @@
 //! Signed tokens in compact form (RFC 7515), as far as verifying them needs it.
 //!
-//! The signatures are checked by aws-lc-rs, which TLS uses already. Only algorithms with public keys exist here: `none` and
-//! shared secrets have no names that could be asked for.
+//! The signatures are checked by aws-lc-rs, which TLS uses already. Only algorithms with public
+//! keys exist here: `none` and shared secrets have no names that could be asked for.
 
 use super::{algorithm::Algorithm, jwk::PublicKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

@@ -1,4 +1,5 @@
-//! The verifier for JWT access tokens: their issuer's keys, found by discovery and kept for a while.
+//! The verifier for JWT access tokens: their issuer's keys, found by discovery and kept for a
+//! while.
 
 use super::{
     Algorithm, ConfigError, Fetch, FetchError, Identity, Refusal, TokenVerifier, Verification,

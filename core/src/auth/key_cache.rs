@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 const FRESH: Duration = Duration::from_secs(600);
 /// How long keys stay in use while they cannot be fetched anew.
 const STALE: Duration = Duration::from_secs(6 * 3600);
-/// The pause between the end of a fetch and the next one, whoever asks: tokens with invented key ids must not make us a nuisance.
+/// The pause between the end of a fetch and the next one, whoever asks: tokens with invented key
+/// ids must not make us a nuisance.
 const PAUSE: Duration = Duration::from_secs(10);
 /// A fetch that has told nothing for so long is lost.
 const LOST: Duration = Duration::from_secs(30);

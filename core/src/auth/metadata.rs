@@ -23,7 +23,8 @@ pub(super) struct Contents<'a> {
     pub(super) resource: &'a str,
     pub(super) authorization_servers: &'a [String],
     pub(super) scopes: &'a [String],
-    /// The algorithms of proofs, where tokens may be bound to keys; and whether they must be (XAU-71).
+    /// The algorithms of proofs, where tokens may be bound to keys; and whether they must be
+    /// (XAU-71).
     pub(super) dpop: Option<(&'a [Algorithm], bool)>,
     /// Further members, such as `resource_name`; they win.
     pub(super) more: &'a Map<String, Value>,
@@ -47,8 +48,9 @@ impl Metadata {
         Self { document: contents.to_json().into(), url: url.into(), resource_path: path.to_owned() }
     }
 
-    /// The document, if a request asks for it: at the root, or with the path of the resource inserted. `endpoint` is the path
-    /// by which this server knows its endpoint, which a proxy may have changed.
+    /// The document, if a request asks for it: at the root, or with the path of the resource
+    /// inserted. `endpoint` is the path by which this server knows its endpoint, which a proxy may
+    /// have changed.
     pub(super) fn at(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
         let rest = path.strip_prefix(WELL_KNOWN)?.trim_end_matches('/');
         let known = rest.is_empty() || rest == self.resource_path || Some(rest) == endpoint;

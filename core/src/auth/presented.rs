@@ -32,7 +32,8 @@ pub(super) struct Presented<'a> {
     pub(super) token: &'a str,
 }
 
-/// Reads the credentials. Only the `Authorization` header counts; a token in the URL has been seen by proxies and logs.
+/// Reads the credentials. Only the `Authorization` header counts; a token in the URL has been seen
+/// by proxies and logs.
 pub(super) fn read<'a>(headers: &'a HeaderMap, query: Option<&str>) -> Result<Presented<'a>, Refusal> {
     let malformed = |text: &str| Refusal::Malformed(text.into());
     if query.is_some_and(has_token) {

@@ -11,7 +11,8 @@ pub enum Refusal {
     Missing,
     /// The credentials are not presented as they must be (400).
     Malformed(String),
-    /// The token is unknown, expired, revoked, not for this server, or not what it claims to be (401).
+    /// The token is unknown, expired, revoked, not for this server, or not what it claims to be
+    /// (401).
     InvalidToken(String),
     /// The proof that a bound token needs is missing or wrong (401).
     InvalidProof(String),
@@ -19,8 +20,8 @@ pub enum Refusal {
     NonceNeeded,
     /// The token is good but does not grant enough (403).
     InsufficientScope {
-        /// All that the operation needs, not only what is missing (AUS-11). A verifier may leave it empty: then what the
-        /// endpoint needs is named.
+        /// All that the operation needs, not only what is missing (AUS-11). A verifier may leave it
+        /// empty: then what the endpoint needs is named.
         scopes: Vec<String>,
         /// For people.
         description: Option<String>,

@@ -3,7 +3,8 @@
 use crate::http::guard::is_loopback;
 use url::Url;
 
-/// Returns whether a URL is safe to fetch from and to send clients to: https, or this machine (SEC-12).
+/// Returns whether a URL is safe to fetch from and to send clients to: https, or this machine
+/// (SEC-12).
 pub(super) fn is_safe(url: &Url) -> bool {
     match url.scheme() {
         "https" => url.has_host(),
@@ -12,8 +13,9 @@ pub(super) fn is_safe(url: &Url) -> bool {
     }
 }
 
-/// Returns whether two texts name the same resource: alike letter by letter, or the same URL after the normalization that every URL
-/// parser does (case of scheme and host, default port, the slash of an empty path).
+/// Returns whether two texts name the same resource: alike letter by letter, or the same URL after
+/// the normalization that every URL parser does (case of scheme and host, default port, the slash
+/// of an empty path).
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     one == other || matches!((Url::parse(one), Url::parse(other)), (Ok(one), Ok(other)) if one == other)
 }

@@ -10,12 +10,12 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Judges tokens. It gets a [`Verification`] and answers it whenever and from wherever it likes; dropping it unanswered
-/// refuses the request.
+/// Judges tokens. It gets a [`Verification`] and answers it whenever and from wherever it likes;
+/// dropping it unanswered refuses the request.
 ///
-/// A verifier says for whom a token was issued and whether it is good *here*: it must refuse tokens of another audience
-/// (AUS-08, SEC-07). Expiry ([`Identity::expires_at`]), scopes and the binding to a key (`cnf.jkt` among the
-/// [`Identity::claims`]) are judged afterwards, from what it answers.
+/// A verifier says for whom a token was issued and whether it is good *here*: it must refuse tokens
+/// of another audience (AUS-08, SEC-07). Expiry ([`Identity::expires_at`]), scopes and the binding
+/// to a key (`cnf.jkt` among the [`Identity::claims`]) are judged afterwards, from what it answers.
 pub trait TokenVerifier: Send + Sync + 'static {
     /// Takes a token to judge. Must not block.
     fn verify(&self, verification: Verification);
@@ -86,7 +86,8 @@ impl Verification {
         self.answer.give(verdict)
     }
 
-    /// Runs `hook` when nobody waits any more, for the client is gone or the time is up; at once if that is so.
+    /// Runs `hook` when nobody waits any more, for the client is gone or the time is up; at once if
+    /// that is so.
     pub fn on_abandoned(&self, hook: impl FnOnce() + Send + 'static) {
         self.abandonment().then(hook);
     }
@@ -160,7 +161,8 @@ pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> Ve
     VerifierAnswer(answer)
 }
 
-/// Completes with what the verifier says. Dropping it tells the verifier that nobody waits any more.
+/// Completes with what the verifier says. Dropping it tells the verifier that nobody waits any
+/// more.
 pub(crate) struct VerifierAnswer(Arc<Answer>);
 
 impl Future for VerifierAnswer {

@@ -93,7 +93,8 @@ impl ClientBuilder {
         self.with(|handlers| handlers.on_sample_with_tools(handler))
     }
 
-    /// The directories and files that servers may work in; connecting fails if one is no `file://` URI.
+    /// The directories and files that servers may work in; connecting fails if one is no `file://`
+    /// URI.
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
         Self { roots: Some(roots.into_iter().collect()), ..self }
     }
@@ -103,7 +104,8 @@ impl ClientBuilder {
         self.with(|handlers| handlers.on_log(handler))
     }
 
-    /// As [`ClientHandlers::on_list_changed`]; servers of the modern era are asked for these notifications.
+    /// As [`ClientHandlers::on_list_changed`]; servers of the modern era are asked for these
+    /// notifications.
     pub fn on_list_changed(self, handler: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
         Self { listen: true, ..self.with(|handlers| handlers.on_list_changed(handler)) }
     }

@@ -41,8 +41,8 @@ impl Client {
         outcome
     }
 
-    /// Sends a request; its outcome goes to `reply`, exactly once unless this fails. `with_progress` asks for progress.
-    /// `ping` is spoken as the revision knows it.
+    /// Sends a request; its outcome goes to `reply`, exactly once unless this fails.
+    /// `with_progress` asks for progress. `ping` is spoken as the revision knows it.
     #[doc(hidden)]
     pub fn start(
         &self,
@@ -97,7 +97,8 @@ impl Client {
         Ok(flight)
     }
 
-    /// Sends a request and notes its id, so that the flight can be cancelled. `again`: not if it was cancelled already.
+    /// Sends a request and notes its id, so that the flight can be cancelled. `again`: not if it
+    /// was cancelled already.
     #[expect(clippy::too_many_arguments, reason = "the parts of a request, and where its id is noted")]
     pub(super) fn send_noting(
         &self,
@@ -118,7 +119,8 @@ impl Client {
         Ok(())
     }
 
-    /// The log level of the modern era travels with each request: nothing is sent. Gives the result then.
+    /// The log level of the modern era travels with each request: nothing is sent. Gives the result
+    /// then.
     fn keep_log_level(
         &self,
         method: &str,

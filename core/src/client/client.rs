@@ -70,9 +70,11 @@ impl Client {
         self.server().revision
     }
 
-    /// Ends the connection: politely until the deadline, then by force. Requests in flight end as closed.
+    /// Ends the connection: politely until the deadline, then by force. Requests in flight end as
+    /// closed.
     ///
-    /// It can be asked for more than once: everyone waits for the same end, and the earliest deadline counts.
+    /// It can be asked for more than once: everyone waits for the same end, and the earliest
+    /// deadline counts.
     pub async fn close_within(&self, deadline: Duration) {
         self.inner.end(None);
         if let Some(link) = self.inner.link() {
@@ -82,7 +84,8 @@ impl Client {
         }
     }
 
-    /// [`Client::close_within`] with the default deadline (2 s for a child process to go by itself).
+    /// [`Client::close_within`] with the default deadline (2 s for a child process to go by
+    /// itself).
     pub async fn close(&self) {
         self.close_within(self.inner.options.close_patience).await;
     }
@@ -94,10 +97,12 @@ impl Client {
         self.inner.host.handlers()
     }
 
-    /// Takes other handlers. Servers of the modern era see the capabilities that follow from them with the next request.
+    /// Takes other handlers. Servers of the modern era see the capabilities that follow from them
+    /// with the next request.
     ///
     /// # Errors
-    /// In the legacy era, if they need a capability that was not declared when the connection was opened.
+    /// In the legacy era, if they need a capability that was not declared when the connection was
+    /// opened.
     pub fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
         let host = &self.inner.host;
         let needed = host.needed(&handlers);
@@ -115,7 +120,8 @@ impl Client {
         Ok(())
     }
 
-    /// Changes the roots. Servers of the legacy era are notified (ROOT-03); others see the new ones when they ask.
+    /// Changes the roots. Servers of the legacy era are notified (ROOT-03); others see the new ones
+    /// when they ask.
     ///
     /// # Errors
     /// As for [`ClientHandlers::roots`] and [`Client::set_handlers`].

@@ -1,5 +1,5 @@
-//! The eras of servers, kept for a while per process (DISC-22): a server of the legacy era that is silent when probed costs its
-//! probe only once.
+//! The eras of servers, kept for a while per process (DISC-22): a server of the legacy era that is
+//! silent when probed costs its probe only once.
 
 use crate::protocol::Era;
 use crate::sync::Mutex;

@@ -10,14 +10,16 @@ use crate::{
     },
 };
 
-/// Why a client's call failed. Failures on this side are never mixed with errors that the server sent (RPC-29).
+/// Why a client's call failed. Failures on this side are never mixed with errors that the server
+/// sent (RPC-29).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// The server answered with a JSON-RPC error.
     #[error("{0}")]
     Protocol(RpcError),
-    /// No answer in time; a server that got the request was told to cancel. The text says what took how long.
+    /// No answer in time; a server that got the request was told to cancel. The text says what took
+    /// how long.
     #[error("{0}")]
     Timeout(String),
     /// Cancelled by the caller.
@@ -40,14 +42,15 @@ pub enum ClientError {
         /// The failure of the connection.
         failure: LinkFailure,
     },
-    /// The server answered with what is neither a result nor an error, or with a result that is none of the method.
+    /// The server answered with what is neither a result nor an error, or with a result that is
+    /// none of the method.
     #[error("The server's answer makes no sense: {0}")]
     InvalidResponse(String),
     /// The server needs input before it has a result, and the options say that the caller gives it.
     #[error("The server needs input before it has a result")]
     InputRequired(Box<InputRequired>),
-    /// The host did not give the input that the server needs for this call: its handler failed, or gave an answer that was not
-    /// asked for.
+    /// The host did not give the input that the server needs for this call: its handler failed, or
+    /// gave an answer that was not asked for.
     #[error("The input that the server needs was not given: {0}")]
     NoInput(String),
     /// The server asked for input more often than a call may.

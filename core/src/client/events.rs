@@ -3,14 +3,16 @@
 use super::error::ClientError;
 use crate::protocol::RawJson;
 
-/// Takes the notifications of a server and the end of the connection. Its methods must not block; by default they do nothing.
+/// Takes the notifications of a server and the end of the connection. Its methods must not block;
+/// by default they do nothing.
 pub trait ClientEvents: Send + Sync + 'static {
     /// A notification arrived.
     fn notification(&self, method: &str, params: Option<&RawJson>) {
         let _ = (method, params);
     }
 
-    /// A connection that was lost has been made anew: what the server knew of it, such as subscriptions, it knows no more.
+    /// A connection that was lost has been made anew: what the server knew of it, such as
+    /// subscriptions, it knows no more.
     fn reconnected(&self) {}
 
     /// The connection ended for good; `None`: by this side.

@@ -3,8 +3,8 @@
 use crate::protocol::RpcError;
 use std::{error::Error, fmt};
 
-/// Why a handler gave no answer. Every error type converts into it by `?`; the server then gets a generic text, and the log the
-/// error with its causes.
+/// Why a handler gave no answer. Every error type converts into it by `?`; the server then gets a
+/// generic text, and the log the error with its causes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandlerError(RpcError);
 

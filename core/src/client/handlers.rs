@@ -17,8 +17,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 
-/// The handlers of a program for what servers ask of its client and report to it. The capabilities that a client declares follow
-/// from them.
+/// The handlers of a program for what servers ask of its client and report to it. The capabilities
+/// that a client declares follow from them.
 ///
 /// ```
 /// use trunkline::{
@@ -66,8 +66,8 @@ pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> Task<Result<RawJ
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
 impl ClientHandlers {
-    /// Lets servers ask the user to fill in forms. Fields that the answer leaves out get their defaults; content that does not
-    /// match the form is not sent.
+    /// Lets servers ask the user to fill in forms. Fields that the answer leaves out get their
+    /// defaults; content that does not match the form is not sent.
     pub fn on_elicit<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(ElicitRequest) -> R + Send + Sync + 'static,
@@ -97,7 +97,8 @@ impl ClientHandlers {
         self.answer("sample", typed(handler))
     }
 
-    /// Lets servers ask the model to continue a conversation in which it may use tools (2025-11-25 and later), and one without.
+    /// Lets servers ask the model to continue a conversation in which it may use tools (2025-11-25
+    /// and later), and one without.
     pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(SampleRequest) -> R + Send + Sync + 'static,
@@ -129,7 +130,8 @@ impl ClientHandlers {
         })
     }
 
-    /// Takes the notification that a list of the server has changed: the method of the list, such as `tools/list`. Must not block.
+    /// Takes the notification that a list of the server has changed: the method of the list, such
+    /// as `tools/list`. Must not block.
     pub fn on_list_changed(self, handler: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, _| match method {
             method::TOOLS_LIST_CHANGED => handler(method::TOOLS_LIST),
@@ -155,7 +157,8 @@ impl ClientHandlers {
         self
     }
 
-    /// Answers the requests of one operation of [`HOST`](crate::protocol::operation::HOST), by its name.
+    /// Answers the requests of one operation of [`HOST`](crate::protocol::operation::HOST), by its
+    /// name.
     #[doc(hidden)]
     pub fn answer(mut self, operation: &'static str, handler: RequestHandler) -> Self {
         self.answering.insert(operation, handler);

@@ -79,6 +79,19 @@ impl Host {
         }
     }
 
+    /// Stops the handlers for requests of a connection that was lost: the next one may use their
+    /// ids.
+    pub(super) fn stop_requests(&self) {
+        let stopped: Vec<_> = {
+            let mut running = self.running.lock();
+            let requests: Vec<_> = running.keys().filter(|run| matches!(run, Run::Request(_))).cloned().collect();
+            requests.iter().filter_map(|run| running.remove(run)).collect()
+        };
+        for stop in stopped {
+            stop.keep(());
+        }
+    }
+
     /// Stops all handlers: the connection is over.
     pub(super) fn stop_all(&self) {
         let all = std::mem::take(&mut *self.running.lock());

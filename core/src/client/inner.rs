@@ -112,7 +112,8 @@ impl Inner {
         self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link)
     }
 
-    /// Enforces our own receive limits on outgoing messages: a peer could not report which request it rejected.
+    /// Enforces our own receive limits on outgoing messages: a peer could not report which request
+    /// it rejected.
     pub(super) fn check_size(&self, method: &str, message: &Bytes) -> Result<(), ClientError> {
         let ClientOptions { max_message_bytes, max_nesting: nesting, max_values: values, .. } = self.options;
         let text = if message.len() > max_message_bytes {

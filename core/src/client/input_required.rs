@@ -8,7 +8,8 @@ use serde_json::value::{RawValue, to_raw_value};
 /// The most requests of one round.
 const MAX_REQUESTS: usize = 64;
 
-/// The input that a server needs before it has a result. [`InputRequired::answer`] makes the next round of it.
+/// The input that a server needs before it has a result. [`InputRequired::answer`] makes the next
+/// round of it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequired {
@@ -28,7 +29,8 @@ pub struct InputRequest {
     pub params: RawJson,
 }
 
-/// The answers of one round, for [`RequestOptions::with_input_responses`](super::RequestOptions::with_input_responses).
+/// The answers of one round, for
+/// [`RequestOptions::with_input_responses`](super::RequestOptions::with_input_responses).
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputResponses {
     responses: IndexMap<String, RawJson>,
@@ -80,7 +82,8 @@ impl InputRequired {
 }
 
 impl InputResponses {
-    /// The parameters of the next round: the original ones, with the answers and the state as it came (MRTR-15, MRTR-17).
+    /// The parameters of the next round: the original ones, with the answers and the state as it
+    /// came (MRTR-15, MRTR-17).
     pub(super) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, serde_json::Error> {
         let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
         let responses = to_raw_value(&self.responses)?;

@@ -13,10 +13,11 @@ use std::{sync::Arc, time::Duration};
 pub trait Connector: Send + Sync + 'static {
     /// Connects. Messages go to `inbox` from now on.
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>>;
-    /// Returns whether the server is a process on a pipe and not a URL (it may be silent or exit when probed).
+    /// Returns whether the server is a process on a pipe and not a URL (it may be silent or exit
+    /// when probed).
     fn is_pipe(&self) -> bool;
-    /// The key of the server in the era cache: a hash, for an environment may hold secrets. `None`: do
-    /// not remember.
+    /// The key of the server in the era cache: a hash, for an environment may hold secrets. `None`:
+    /// do not remember.
     fn identity(&self) -> Option<u64> {
         None
     }
@@ -34,10 +35,11 @@ pub trait Connector: Send + Sync + 'static {
 pub trait Link: Send + Sync + 'static {
     /// Sends a message. Never blocks; a request that cannot be delivered ends in [`Inbox::failed`].
     fn send(&self, message: LinkMessage);
-    /// Ends the exchange of a request that is no longer wanted. `true` if that alone tells the server (modern HTTP, CAN-13);
-    /// otherwise a cancellation is sent.
+    /// Ends the exchange of a request that is no longer wanted. `true` if that alone tells the
+    /// server (modern HTTP, CAN-13); otherwise a cancellation is sent.
     fn abandon(&self, id: &RequestId) -> bool;
-    /// The revision is settled: what depends on it (headers, the GET stream of a session) may start.
+    /// The revision is settled: what depends on it (headers, the GET stream of a session) may
+    /// start.
     fn settled(&self, revision: Revision);
     /// The name of the peer, at the start of a sentence.
     fn peer(&self) -> String {
@@ -75,7 +77,8 @@ pub struct RequestHead {
     pub name: Option<String>,
     /// The parameters of a tool that headers repeat: name and value, not encoded yet.
     pub parameters: Vec<(String, String)>,
-    /// The revision under which it is sent; `None` for `initialize`, which carries no version header.
+    /// The revision under which it is sent; `None` for `initialize`, which carries no version
+    /// header.
     pub revision: Option<Revision>,
 }
 
@@ -85,7 +88,8 @@ pub trait Inbox: Send + Sync + 'static {
     fn message(&self, frame: Bytes);
     /// Returns whether a request is still without an answer.
     fn awaits(&self, id: &RequestId) -> bool;
-    /// A person is asked before the request can go on: until [`Inbox::resume`], which must follow, no deadline of it counts.
+    /// A person is asked before the request can go on: until [`Inbox::resume`], which must follow,
+    /// no deadline of it counts.
     fn pause(&self, id: &RequestId);
     /// The request goes on.
     fn resume(&self, id: &RequestId);
@@ -93,8 +97,10 @@ pub trait Inbox: Send + Sync + 'static {
     fn failed(&self, id: &RequestId, failure: LinkFailure);
     /// The whole connection ended.
     fn closed(&self, failure: LinkFailure);
-    /// The session was lost and another one opened in its place, which knows nothing that was set in the old one.
+    /// The session was lost and another one opened in its place, which knows nothing that was set
+    /// in the old one.
     fn renewed(&self);
-    /// Notifications may have been lost: their stream was open, and is open again without what came between.
+    /// Notifications may have been lost: their stream was open, and is open again without what came
+    /// between.
     fn missed(&self);
 }

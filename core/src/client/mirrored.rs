@@ -22,7 +22,8 @@ pub(super) struct MirroredTools {
 const ANNOTATION: &[u8] = b"x-mcp-header";
 
 impl MirroredTools {
-    /// Reads a list of tools. One whose annotation breaks the rules is left out of it (H26-30, H26-31).
+    /// Reads a list of tools. One whose annotation breaks the rules is left out of it (H26-30,
+    /// H26-31).
     pub(super) fn read_list(&self, result: RawJson) -> RawJson {
         // Most lists have no annotation, and need no reading.
         if memmem::find(result.as_bytes(), ANNOTATION).is_none() && self.by_name.lock().is_empty() {

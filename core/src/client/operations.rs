@@ -14,8 +14,8 @@ use serde::{
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
-/// Writes the methods of the rows. `call_tool` and `ping` are written by hand: a tool's arguments are any value that is an
-/// object, and liveness has no result.
+/// Writes the methods of the rows. `call_tool` and `ping` are written by hand: a tool's arguments
+/// are any value that is an object, and liveness has no result.
 macro_rules! client_methods {
     ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)? = $method:ident(
         $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
@@ -119,7 +119,8 @@ impl Serialize for Members {
     }
 }
 
-/// Reads a result. A list that is a member of it must be there, though the model takes its absence for an empty one.
+/// Reads a result. A list that is a member of it must be there, though the model takes its absence
+/// for an empty one.
 fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
     let read: T = result.read().map_err(ClientError::InvalidResponse)?;
     if let Type::Model(object) = T::TYPE {

@@ -32,22 +32,25 @@ trunkline_proto::options! {
         info: Implementation => "info" as Info = this_library(),
         /// The capabilities that servers may use.
         capabilities: ClientCapabilities = ClientCapabilities::default(),
-        /// The handlers for what servers ask and report; the capabilities that they need are declared.
+        /// The handlers for what servers ask and report; the capabilities that they need are
+        /// declared.
         handlers: ClientHandlers = ClientHandlers::default(),
         /// The credentials of requests over HTTP.
         auth: Option<Arc<dyn ClientAuth>> = None,
-        /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`, `modern`), or one
-        /// revision without a probe.
+        /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback
+        /// (`legacy`, `modern`), or one revision without a probe.
         revision: RevisionChoice => "revision" = RevisionChoice::Auto,
-        /// Receive changes of lists on every revision: servers of the legacy era send them anyway, others are asked by a
-        /// subscription.
+        /// Receive changes of lists on every revision: servers of the legacy era send them anyway,
+        /// others are asked by a subscription.
         listen: bool => "listen" = false,
         /// Longest time of a request; each progress notification starts it anew.
         timeout: Duration => "timeoutMs" as Millis = Duration::from_secs(60),
-        /// Longest time of a request however much it progresses, and of a list with all its pages. Never less than the other.
+        /// Longest time of a request however much it progresses, and of a list with all its pages.
+        /// Never less than the other.
         max_timeout: Duration => "maxTimeoutMs" as Millis = Duration::from_secs(600),
-        /// Longest time of a handler that answers a request of the server, for example while the user fills in a form. The time of
-        /// the call that the request belongs to stands still meanwhile.
+        /// Longest time of a handler that answers a request of the server, for example while the
+        /// user fills in a form. The time of the call that the request belongs to stands still
+        /// meanwhile.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
         /// Most rounds of requests for input in one call (2026-07-28).
         max_input_rounds: usize => "maxInputRounds" = 10,
@@ -55,8 +58,8 @@ trunkline_proto::options! {
         log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Longest time of opening the conversation, all attempts together.
         connect_timeout: Duration => "connectTimeoutMs" as Millis = Duration::from_secs(30),
-        /// Make a connection anew that was lost, when the next call needs it. Calls that were in flight have failed by then. Without
-        /// it, the client ends with its connection.
+        /// Make a connection anew that was lost, when the next call needs it. Calls that were in
+        /// flight have failed by then. Without it, the client ends with its connection.
         reconnect: bool => "reconnect" = true,
         /// Longest silence of a server on a pipe before it is taken for one of the legacy era.
         probe_timeout: Duration => "probeTimeoutMs" as Millis = Duration::from_secs(5),
@@ -148,15 +151,17 @@ pub struct RequestOptions {
     pub input_responses: Option<InputResponses>,
 }
 
-/// The side that answers the requests for input that a server makes in the place of a result (2026-07-28).
+/// The side that answers the requests for input that a server makes in the place of a result
+/// (2026-07-28).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputMode {
     /// The handlers of the client; only the final result reaches the caller.
     #[default]
     Handlers,
-    /// The caller: the requests are the error [`ClientError::InputRequired`](super::ClientError::InputRequired), and the call is
-    /// made again with [`RequestOptions::input_responses`].
+    /// The caller: the requests are the error
+    /// [`ClientError::InputRequired`](super::ClientError::InputRequired), and the call is made
+    /// again with [`RequestOptions::input_responses`].
     Manual,
 }
 

@@ -28,12 +28,14 @@ const NEXT_CURSOR: &str = "nextCursor";
 type Members<'a> = IndexMap<String, &'a RawValue>;
 
 impl Client {
-    /// A whole list as one result: the items of all pages, and what the first page says beside them. Each page may take
-    /// [`RequestOptions::timeout`], all together [`RequestOptions::max_timeout`]. Dropping the future cancels what is in flight.
+    /// A whole list as one result: the items of all pages, and what the first page says beside
+    /// them. Each page may take [`RequestOptions::timeout`], all together
+    /// [`RequestOptions::max_timeout`]. Dropping the future cancels what is in flight.
     ///
     /// # Errors
-    /// As for [`Client::request`]; [`ClientError::Invalid`] if the method gives no list. A list without an end (a cursor that
-    /// comes again, more than 10,000 pages or 64 MiB) and a page without its items are the server's failure.
+    /// As for [`Client::request`]; [`ClientError::Invalid`] if the method gives no list. A list
+    /// without an end (a cursor that comes again, more than 10,000 pages or 64 MiB) and a page
+    /// without its items are the server's failure.
     pub async fn list_all(
         &self,
         method: &str,
@@ -61,7 +63,8 @@ impl Client {
         Err(nonsense(method, &format!("has more than {MAX_PAGES} pages")))
     }
 
-    /// [`Client::list_all`] as [`Client::start`]: the outcome goes to `reply`, exactly once unless this fails.
+    /// [`Client::list_all`] as [`Client::start`]: the outcome goes to `reply`, exactly once unless
+    /// this fails.
     #[doc(hidden)]
     pub fn start_all(
         &self,
@@ -144,7 +147,8 @@ impl WholeList {
         }
     }
 
-    /// The whole list; `last` is the page that was taken last, and the list itself if there was no other.
+    /// The whole list; `last` is the page that was taken last, and the list itself if there was no
+    /// other.
     fn finish(mut self, last: RawJson) -> Result<RawJson, ClientError> {
         let Some(first) = self.first.take() else { return Ok(last) };
         let text = [b"[", &*self.items, b"]"].concat();

@@ -6,8 +6,8 @@ use super::{
 use crate::protocol::{RawJson, error::code, method};
 use std::sync::{Arc, Weak};
 
-/// Gets the answer of a call first: if the server missed a header, the list of tools is fetched anew and the call made once
-/// more (H26-38).
+/// Gets the answer of a call first: if the server missed a header, the list of tools is fetched
+/// anew and the call made once more (H26-38).
 pub(super) struct Recall {
     pub(super) client: Weak<Inner>,
     pub(super) params: Option<RawJson>,

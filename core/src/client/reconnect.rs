@@ -1,6 +1,7 @@
 //! A connection that was lost is made anew when the next message needs it.
 //!
-//! Requests in flight have failed by then, because the server may have acted on them: nothing is sent twice.
+//! Requests in flight have failed by then, because the server may have acted on them: nothing is
+//! sent twice.
 
 use super::{error::ClientError, failure::LinkFailure, inner::Inner, link::LinkMessage, race::until};
 use crate::{
@@ -12,7 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many messages may wait for a connection before notifications are dropped. Requests have a bound of their own.
+/// How many messages may wait for a connection before notifications are dropped. Requests have a
+/// bound of their own.
 const MAX_WAITING: usize = 1_000;
 
 impl Inner {
@@ -57,6 +59,7 @@ impl Inner {
         self.reconnecting.lock().lost(self.runtime.now());
         let link = self.link.lock().take();
         tracing::warn!(target: "trunkline", "the connection was lost, and is made anew when it is needed: {failure}");
+        self.host.stop_requests();
         let replies = self.conversation.lock().drain();
         for reply in replies {
             reply.answered(Err(ClientError::Link(failure.clone())));
@@ -65,8 +68,8 @@ impl Inner {
         drop(link);
     }
 
-    /// Makes a lost connection anew for subscriptions, which wait for changes and send nothing. On the modern era the requests
-    /// that open their streams again need the connection.
+    /// Makes a lost connection anew for subscriptions, which wait for changes and send nothing. On
+    /// the modern era the requests that open their streams again need the connection.
     pub(super) fn reconnect_for_subscriptions(self: &Arc<Self>) {
         let is_legacy = self.conversation.lock().revision().is_some_and(|revision| revision.era() == Era::Legacy);
         if !is_legacy || self.subscriptions.is_empty() {
@@ -137,7 +140,8 @@ impl Inner {
         }
     }
 
-    /// Fails the requests that have waited. Subscriptions wait on, for the longest time of a request.
+    /// Fails the requests that have waited. Subscriptions wait on, for the longest time of a
+    /// request.
     fn not_made(self: &Arc<Self>, error: &ClientError) {
         let (waiting, away) = {
             let mut state = self.reconnecting.lock();
@@ -160,8 +164,8 @@ impl Inner {
         }
     }
 
-    /// Makes the connection, with the handshake where the era has one. The conversation goes on as it was, so the server must
-    /// still speak its revision.
+    /// Makes the connection, with the handshake where the era has one. The conversation goes on as
+    /// it was, so the server must still speak its revision.
     async fn reopen(self: &Arc<Self>, deadline: Instant) -> Result<(), ClientError> {
         let revision = self.conversation.lock().revision().ok_or(ClientError::Closed)?;
         self.connect(&*self.connector).await?;

@@ -6,7 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The first pause before a connection is made anew, if the last one did not last; doubled each time.
+/// The first pause before a connection is made anew, if the last one did not last; doubled each
+/// time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -47,8 +48,8 @@ impl Reconnecting {
         self.lost_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
 
-    /// The pause before the next attempt: none after the first loss; with jitter, so that many clients of one server do not
-    /// come back at the same moment.
+    /// The pause before the next attempt: none after the first loss; with jitter, so that many
+    /// clients of one server do not come back at the same moment.
     pub(super) fn pause(&self) -> Duration {
         let Some(doublings) = self.bad.checked_sub(2) else { return Duration::ZERO };
         let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(16)).min(LONGEST_PAUSE);

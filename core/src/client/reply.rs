@@ -7,7 +7,8 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Takes the outcome of one request, once, and its progress before that. Called without locks held; must not block.
+/// Takes the outcome of one request, once, and its progress before that. Called without locks held;
+/// must not block.
 pub trait ReplyTo: Send + Sync + 'static {
     /// The outcome.
     fn answered(&self, outcome: Result<RawJson, ClientError>);

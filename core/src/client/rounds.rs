@@ -1,4 +1,5 @@
-//! Calls that their server answers by requests for input: the host's handlers answer, and the call is made again.
+//! Calls that their server answers by requests for input: the host's handlers answer, and the call
+//! is made again.
 
 use super::{
     client::Client,

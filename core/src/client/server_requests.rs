@@ -1,4 +1,5 @@
-//! Requests of servers to the host: each goes to its handler, and its answer is checked before it is sent.
+//! Requests of servers to the host: each goes to its handler, and its answer is checked before it
+//! is sent.
 
 use super::{
     handlers::ServerRequest,
@@ -31,8 +32,8 @@ pub(super) enum Unanswered {
 }
 
 impl Inner {
-    /// Answers a request of a server of the legacy era. The clocks of our requests stand still meanwhile: the message
-    /// does not name the one that it belongs to.
+    /// Answers a request of a server of the legacy era. The clocks of our requests stand still
+    /// meanwhile: the message does not name the one that it belongs to.
     pub(super) fn asked(self: &Arc<Self>, request: IncomingRequest) {
         let IncomingRequest { id, method, params } = request;
         let run = Run::Request(id.clone());
@@ -58,7 +59,8 @@ impl Inner {
         }));
     }
 
-    /// The checked answer of the host to a request. It comes within the time that the options give to handlers.
+    /// The checked answer of the host to a request. It comes within the time that the options give
+    /// to handlers.
     pub(super) fn host_answer(&self, method: &str, params: RawJson) -> Task<Result<RawJson, Unanswered>> {
         let handlers = self.host.handlers();
         let given: Value = params.parse().unwrap_or_default();
@@ -89,7 +91,8 @@ impl Inner {
 }
 
 impl Unanswered {
-    /// The error for a server of the legacy era. A fault on this side is for the log, not for the server.
+    /// The error for a server of the legacy era. A fault on this side is for the log, not for the
+    /// server.
     fn into_rpc(self) -> RpcError {
         match self {
             Self::Failed(error) => error,

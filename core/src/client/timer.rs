@@ -27,8 +27,8 @@ struct TimerState {
 }
 
 impl Timer {
-    /// Fires at this time, or earlier if it was aimed at an earlier one before. Gives the task that calls `fire`, if it does not
-    /// run yet.
+    /// Fires at this time, or earlier if it was aimed at an earlier one before. Gives the task that
+    /// calls `fire`, if it does not run yet.
     pub(super) fn aim<F: Fn() + Send + 'static>(
         &self,
         at: Instant,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
 impl Client {
-    /// Calls a tool. Its arguments are a JSON object (a struct, a map, `json!({…})`), or `()` for none. A failure of the tool
-    /// itself is a result with `is_error`.
+    /// Calls a tool. Its arguments are a JSON object (a struct, a map, `json!({…})`), or `()` for
+    /// none. A failure of the tool itself is a result with `is_error`.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -43,8 +43,8 @@ impl Client {
 }
 
 impl RequestOptions {
-    /// Asks for progress and takes it: how far the call is, the value at the end if it is known, and a text for people.
-    /// Must not block.
+    /// Asks for progress and takes it: how far the call is, the value at the end if it is known,
+    /// and a text for people. Must not block.
     #[must_use]
     pub fn with_progress(mut self, hook: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
         #[derive(Deserialize)]

@@ -11,8 +11,9 @@ use std::future::Future;
 
 /// Builds a [`Server`]. `S` is the state that handlers get as [`super::State`].
 ///
-/// A short form such as [`Self::tool`] takes what a thing needs, and a full form such as [`Self::add_tool`] a definition with
-/// everything that can be said of it. [`Server`] has the same full forms, for what is added while it runs.
+/// A short form such as [`Self::tool`] takes what a thing needs, and a full form such as
+/// [`Self::add_tool`] a definition with everything that can be said of it. [`Server`] has the same
+/// full forms, for what is added while it runs.
 ///
 /// ```
 /// use trunkline::{Server, ServerOptions, Tool};
@@ -51,8 +52,8 @@ impl ServerBuilder {
 }
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// The state of the handlers that are added from here on, which take it as an argument [`super::State`]. It is cloned for
-    /// each of them: an `Arc` is shared.
+    /// The state of the handlers that are added from here on, which take it as an argument
+    /// [`super::State`]. It is cloned for each of them: an `Arc` is shared.
     pub fn with_state<T>(self, state: T) -> ServerBuilder<T> {
         let Self { info, instructions, options, additions, state: _ } = self;
         ServerBuilder { info, instructions, options, additions, state }
@@ -76,8 +77,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds a tool. The handler's [`super::Params`] give its input schema, and the return type the output schema; see
-    /// [`AsyncHandler`] and [`IntoToolResult`].
+    /// Adds a tool. The handler's [`super::Params`] give its input schema, and the return type the
+    /// output schema; see [`AsyncHandler`] and [`IntoToolResult`].
     pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, S>,
@@ -86,7 +87,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_tool(Tool::new(name, description, handler))
     }
 
-    /// Adds a tool with everything that can be said of it: a [`Tool`], or a [`ToolDefinition`] of JSON.
+    /// Adds a tool with everything that can be said of it: a [`Tool`], or a [`ToolDefinition`] of
+    /// JSON.
     pub fn add_tool(self, tool: impl IntoDefinition<S, ToolDefinition>) -> Self {
         let entry = tool.into_entry(self.state.clone());
         self.adding(|server| server.add_tool(entry))
@@ -101,13 +103,15 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_resource(Resource::new(uri, name, handler))
     }
 
-    /// Adds a resource with everything that can be said of it: a [`Resource`], or a [`ResourceDefinition`] of JSON.
+    /// Adds a resource with everything that can be said of it: a [`Resource`], or a
+    /// [`ResourceDefinition`] of JSON.
     pub fn add_resource(self, resource: impl IntoDefinition<S, ResourceDefinition>) -> Self {
         let entry = resource.into_entry(self.state.clone());
         self.adding(|server| server.add_resource(entry))
     }
 
-    /// Adds the resources of a URI template (RFC 6570). The handler's [`super::Params`] are the variables of the template.
+    /// Adds the resources of a URI template (RFC 6570). The handler's [`super::Params`] are the
+    /// variables of the template.
     pub fn resource_template<M, H>(self, uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, S>,
@@ -116,15 +120,15 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_resource_template(ResourceTemplate::new(uri_template, name, handler))
     }
 
-    /// Adds a resource template with everything that can be said of it: a [`ResourceTemplate`], or a
-    /// [`ResourceTemplateDefinition`] of JSON.
+    /// Adds a resource template with everything that can be said of it: a [`ResourceTemplate`], or
+    /// a [`ResourceTemplateDefinition`] of JSON.
     pub fn add_resource_template(self, template: impl IntoDefinition<S, ResourceTemplateDefinition>) -> Self {
         let entry = template.into_entry(self.state.clone());
         self.adding(|server| server.add_resource_template(entry))
     }
 
-    /// Adds a prompt. The members of the handler's [`super::Params`] are its arguments, which are strings; see
-    /// [`IntoPromptResult`].
+    /// Adds a prompt. The members of the handler's [`super::Params`] are its arguments, which are
+    /// strings; see [`IntoPromptResult`].
     pub fn prompt<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, S>,
@@ -133,14 +137,16 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_prompt(Prompt::new(name, description, handler))
     }
 
-    /// Adds a prompt with everything that can be said of it: a [`Prompt`], or a [`PromptDefinition`] of JSON.
+    /// Adds a prompt with everything that can be said of it: a [`Prompt`], or a
+    /// [`PromptDefinition`] of JSON.
     pub fn add_prompt(self, prompt: impl IntoDefinition<S, PromptDefinition>) -> Self {
         let entry = prompt.into_entry(self.state.clone());
         self.adding(|server| server.add_prompt(entry))
     }
 
     /// Completes an argument of a prompt, or a variable of a resource template. The handler takes
-    /// [`crate::protocol::model::CompleteParams`] and gives texts, best first; see [`IntoCompletionResult`].
+    /// [`crate::protocol::model::CompleteParams`] and gives texts, best first; see
+    /// [`IntoCompletionResult`].
     ///
     /// ```
     /// use trunkline::{Server, protocol::model::CompleteParams, server::CompletionTarget};
@@ -177,7 +183,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_provider(entry).map(drop))
     }
 
-    /// Wraps all requests in an async function, inside the middleware that was added before; see [`MiddlewareDefinition::from_fn`].
+    /// Wraps all requests in an async function, inside the middleware that was added before; see
+    /// [`MiddlewareDefinition::from_fn`].
     pub fn middleware<F, Fut>(self, wrap: F) -> Self
     where
         F: Fn(Context, Next) -> Fut + Send + Sync + 'static,
@@ -216,7 +223,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// The server.
     ///
     /// # Errors
-    /// If a name is taken or malformed, a schema does not compile, or an extension is declared that cannot be.
+    /// If a name is taken or malformed, a schema does not compile, or an extension is declared that
+    /// cannot be.
     pub fn try_build(self) -> Result<Server, RegisterError> {
         self.options.check()?;
         let info = serde_json::to_value(&self.info).unwrap_or_default();

@@ -22,7 +22,8 @@ use crate::{
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// A server with its features, independent of any transport. Cheap to clone; clones are the same server.
+/// A server with its features, independent of any transport. Cheap to clone; clones are the same
+/// server.
 ///
 /// The same server answers every revision, on every transport it is given to, at the same time.
 #[derive(Clone)]
@@ -43,7 +44,8 @@ impl Server {
         Self { inner: Arc::new(Inner { state: Arc::new(state), services: Arc::new(services) }) }
     }
 
-    /// Registers a tool. Connected clients are notified that the list changed, once for changes made close together.
+    /// Registers a tool. Connected clients are notified that the list changed, once for changes
+    /// made close together.
     ///
     /// # Errors
     /// If the name is taken or malformed, or a schema does not compile.
@@ -61,11 +63,12 @@ impl Server {
         self.state().add(Addition::Resource(resource))
     }
 
-    /// Registers a resource template; as [`Self::add_tool`]. A resource of the same URI wins; among templates, the first that
-    /// matches.
+    /// Registers a resource template; as [`Self::add_tool`]. A resource of the same URI wins; among
+    /// templates, the first that matches.
     ///
     /// # Errors
-    /// If the template is taken or invalid (RFC 6570), or the descriptor is an invalid ResourceTemplate.
+    /// If the template is taken or invalid (RFC 6570), or the descriptor is an invalid
+    /// ResourceTemplate.
     pub fn add_resource_template(
         &self,
         template: impl IntoDefinition<(), ResourceTemplateDefinition>,
@@ -83,7 +86,8 @@ impl Server {
         self.state().add(Addition::Prompt(prompt))
     }
 
-    /// Registers the completion of an argument of a prompt, or of a variable of a resource template.
+    /// Registers the completion of an argument of a prompt, or of a variable of a resource
+    /// template.
     ///
     /// # Errors
     /// If that argument has a completion already.
@@ -91,7 +95,8 @@ impl Server {
         self.state().add(Addition::Completion(entry))
     }
 
-    /// Registers a provider, which is asked for features that are not registered. Gives the argument of [`Self::remove`].
+    /// Registers a provider, which is asked for features that are not registered. Gives the
+    /// argument of [`Self::remove`].
     ///
     /// # Errors
     /// None so far; a provider can always be added.
@@ -100,7 +105,8 @@ impl Server {
         self.state().add(Addition::Provider(entry, number)).map(|()| Registration::Hook(number))
     }
 
-    /// Wraps requests from now on, inside the middleware that is there already. Gives the argument of [`Self::remove`].
+    /// Wraps requests from now on, inside the middleware that is there already. Gives the argument
+    /// of [`Self::remove`].
     ///
     /// # Errors
     /// If it names a method that cannot be wrapped.
@@ -136,19 +142,21 @@ impl Server {
         self.state().names(category)
     }
 
-    /// Notifies clients that subscribed to a resource of its new contents, once for updates made close together.
+    /// Notifies clients that subscribed to a resource of its new contents, once for updates made
+    /// close together.
     pub fn resource_updated(&self, uri: &str) {
         self.state().listeners().notify(&PendingNotifications::of_resource(uri));
     }
 
-    /// Notifies clients of a changed list whose features are not registered here: those of a provider.
+    /// Notifies clients of a changed list whose features are not registered here: those of a
+    /// provider.
     pub fn list_changed(&self, category: Category) {
         self.state().listeners().notify(&PendingNotifications::of_list(category));
     }
 
-    /// Notifies the client that was sent this elicitation by URL of its completion (2025-11-25 only; other revisions have no
-    /// such notification). Ids are unique; if several clients were sent one id, all of them are notified, each once.
-    /// `false`: no connected client was sent it.
+    /// Notifies the client that was sent this elicitation by URL of its completion (2025-11-25
+    /// only; other revisions have no such notification). Ids are unique; if several clients were
+    /// sent one id, all of them are notified, each once. `false`: no connected client was sent it.
     pub fn elicitation_complete(&self, elicitation_id: &str) -> bool {
         self.state().listeners().elicitation_complete(elicitation_id)
     }

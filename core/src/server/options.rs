@@ -26,22 +26,25 @@ trunkline_proto::options! {
     pub struct ServerOptions {
         /// Items on one page of a list.
         page_size: usize => "pageSize" = 1000,
-        /// Show clients the detail of internal failures. Otherwise they get a generic text, and the log gets the detail.
+        /// Show clients the detail of internal failures. Otherwise they get a generic text, and the
+        /// log gets the detail.
         debug: bool => "debug" = false,
-        /// HTTP sessions at once. For a further one the session that has been idle the longest gives way; if all are busy, it
-        /// is refused as busy.
+        /// HTTP sessions at once. For a further one the session that has been idle the longest
+        /// gives way; if all are busy, it is refused as busy.
         max_sessions: usize => "maxSessions" = 10_000,
-        /// HTTP sessions at once of one principal, where tokens are verified. For a further one its own idlest gives way.
+        /// HTTP sessions at once of one principal, where tokens are verified. For a further one its
+        /// own idlest gives way.
         max_sessions_per_client: usize => "maxSessionsPerClient" = 1000,
-        /// Longest time that an HTTP session may be idle; a minute for one that nothing has used since it was opened.
+        /// Longest time that an HTTP session may be idle; a minute for one that nothing has used
+        /// since it was opened.
         session_idle: Duration => "sessionIdleMs" as Millis = Duration::from_secs(30 * 60),
         /// Longest time that calls may go on after a listener closes.
         drain_deadline: Duration => "drainDeadlineMs" as Millis = Duration::from_secs(5),
         /// Time after which a quiet event stream gets a comment; 0: never.
         keep_alive: Duration => "keepAliveMs" as Millis = Duration::from_secs(15),
-        /// Keys that seal the state of requests that take several rounds: the first seals, all open. Instances that share
-        /// them can continue each other's rounds. Without keys, a random key of this process is used. In JSON each is 32
-        /// bytes in Base64.
+        /// Keys that seal the state of requests that take several rounds: the first seals, all
+        /// open. Instances that share them can continue each other's rounds. Without keys, a random
+        /// key of this process is used. In JSON each is 32 bytes in Base64.
         state_keys: Vec<StateKey> => "stateKeys" as StateKeys = Vec::new(),
         /// Longest time of a client from one round to the next on 2026-07-28.
         state_lifetime: Duration => "stateLifetimeMs" as Millis = Duration::from_secs(3600),
@@ -49,8 +52,8 @@ trunkline_proto::options! {
         max_rounds: u32 => "maxRounds" = 16,
         /// Longest time of a person to answer a request for input in the legacy era.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
-        /// Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does: shows handlers that
-        /// cannot stand it. For tests.
+        /// Run handlers again from the top for each answer in the legacy era too, as 2026-07-28
+        /// does: shows handlers that cannot stand it. For tests.
         rerun_handlers: bool => "rerunHandlers" = false,
         /// Longest time that a task is kept, and the time where the client names none.
         task_ttl: Duration => "taskTtlMs" as Millis = Duration::from_secs(3600),
@@ -58,11 +61,13 @@ trunkline_proto::options! {
         task_poll_interval: Duration => "taskPollIntervalMs" as Millis = Duration::from_millis(500),
         /// Tasks that are kept at once. Further ones are refused as busy.
         max_tasks: usize => "maxTasks" = 10_000,
-        /// Tasks that are kept at once of one principal, or of one session or pipe where no tokens are verified.
+        /// Tasks that are kept at once of one principal, or of one session or pipe where no tokens
+        /// are verified.
         max_tasks_per_client: usize => "maxTasksPerClient" = 1000,
         /// Extensions that are declared, by their ids, with their settings (EXT-01).
         extensions: Map<String, Value> => "extensions" = Map::new(),
-        /// Capabilities that are declared outside of the specification, by name, with their settings.
+        /// Capabilities that are declared outside of the specification, by name, with their
+        /// settings.
         experimental: Map<String, Value> => "experimental" = Map::new(),
         ;
         /// The bounds of each conversation.

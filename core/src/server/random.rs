@@ -7,7 +7,8 @@ pub(in crate::server) fn unguessable() -> Option<String> {
     bytes::<16>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Random bytes. `None`: the system has none now. A call that fails, and is logged, is better than a secret that can be guessed.
+/// Random bytes. `None`: the system has none now. A call that fails, and is logged, is better than
+/// a secret that can be guessed.
 pub(in crate::server) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     match getrandom::fill(&mut bytes) {

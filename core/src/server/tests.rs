@@ -1,4 +1,5 @@
-//! Servers under test: their clients are two queues, and their clock stands still while nobody waits.
+//! Servers under test: their clients are two queues, and their clock stands still while nobody
+//! waits.
 
 use super::{Connection, Opening, Origin, Outbound, Outgoing, Server, ServerBuilder};
 use crate::{

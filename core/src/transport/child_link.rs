@@ -187,9 +187,9 @@ impl ChildLink {
         }
     }
 
-    /// Writes as much as possible without waiting, and returns its length. This saves the hop to the
-    /// task, which costs as much as the rest of a small call. The task is not writing now, so its
-    /// waker is not lost. An error shows in the task's next write.
+    /// Writes as much as possible without waiting, and returns its length. This saves the hop to
+    /// the task, which costs as much as the rest of a small call. The task is not writing now, so
+    /// its waker is not lost. An error shows in the task's next write.
     fn write_at_once(&self, text: &[u8]) -> usize {
         let mut stdin = self.stdin.clone();
         let mut context = Context::from_waker(Waker::noop());

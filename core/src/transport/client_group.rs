@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 impl ClientGroup {
     /// Connects to the servers of a configuration, or to places by name:
-    /// `[("weather", "http://localhost:8000/mcp"), ("notes", "unix:/run/notes.sock")]`. Needs a tokio runtime.
+    /// `[("weather", "http://localhost:8000/mcp"), ("notes", "unix:/run/notes.sock")]`. Needs a
+    /// tokio runtime.
     ///
     /// # Errors
     /// If two servers have the same name. A server that cannot be connected to is no error.
@@ -16,7 +17,8 @@ impl ClientGroup {
         Self::connect_with(servers, ClientOptions::default(), ()).await
     }
 
-    /// Connects with the options of each connection, and with a receiver of notifications and of the end.
+    /// Connects with the options of each connection, and with a receiver of notifications and of
+    /// the end.
     ///
     /// # Errors
     /// As for [`ClientGroup::connect`], or if an option is invalid.
@@ -33,7 +35,8 @@ impl ClientGroup {
         Self::open(runtime, servers, options, Arc::new(events)).await
     }
 
-    /// Adds a server and connects to it. One that cannot be connected to stays in the group, with its error.
+    /// Adds a server and connects to it. One that cannot be connected to stays in the group, with
+    /// its error.
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::connect`](crate::Client::connect).

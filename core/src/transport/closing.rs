@@ -4,8 +4,8 @@ use crate::engine;
 use std::{future::Future, time::Duration};
 use tokio::{runtime::Handle, sync::watch, time::Instant};
 
-/// Something ends once, in a task of its own: whoever stops to wait for the end does not stop the end, and everyone who asks waits
-/// for the same. The earliest deadline that anyone gave counts.
+/// Something ends once, in a task of its own: whoever stops to wait for the end does not stop the
+/// end, and everyone who asks waits for the same. The earliest deadline that anyone gave counts.
 pub struct Closing {
     /// `None` until somebody asks.
     deadline: watch::Sender<Option<Instant>>,

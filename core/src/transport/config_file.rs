@@ -10,10 +10,12 @@ const MAX_BYTES: u64 = 4 << 20;
 const CONFIGURATION: &str = "the configuration";
 
 impl ServersConfig {
-    /// Reads a configuration file such as `mcp.json`, with the environment of this process. Blocks while it is read.
+    /// Reads a configuration file such as `mcp.json`, with the environment of this process. Blocks
+    /// while it is read.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not a configuration. An entry with an error is no error here.
+    /// If the file cannot be read, or is not a configuration. An entry with an error is no error
+    /// here.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::read(&json_file(path)?, &path.display().to_string(), &variable)
@@ -29,7 +31,8 @@ impl ServersConfig {
 }
 
 impl ServerEntry {
-    /// Reads the one server of a configuration file, with the environment of this process. Blocks while it is read.
+    /// Reads the one server of a configuration file, with the environment of this process. Blocks
+    /// while it is read.
     ///
     /// # Errors
     /// If the file cannot be read, has another number of servers, or its entry has an error.
@@ -38,8 +41,9 @@ impl ServerEntry {
         ServersConfig::read_one(&json_file(path)?, &path.display().to_string(), &variable)
     }
 
-    /// Reads a place of a server: an entry, a configuration with one server or the name of its file, a URL, or a command as a
-    /// list. Uses the environment of this process. Blocks while a file is read.
+    /// Reads a place of a server: an entry, a configuration with one server or the name of its
+    /// file, a URL, or a command as a list. Uses the environment of this process. Blocks while a
+    /// file is read.
     ///
     /// # Errors
     /// If there is another number of servers, or the entry has an error.

@@ -33,8 +33,8 @@ impl Server {
         Ok(())
     }
 
-    /// Listens for HTTP at an address such as `"127.0.0.1:8000"`, `("localhost", 8000)` or a [`SocketAddr`](std::net::SocketAddr), endpoint `/mcp`.
-    /// Port 0 takes a free one.
+    /// Listens for HTTP at an address such as `"127.0.0.1:8000"`, `("localhost", 8000)` or a
+    /// [`SocketAddr`](std::net::SocketAddr), endpoint `/mcp`. Port 0 takes a free one.
     ///
     /// ```no_run
     /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
@@ -71,10 +71,11 @@ impl Server {
         Listener::http(self, TokioRuntime::current(), options).await
     }
 
-    /// The server as a tower service, to mount in axum or any other tower stack. Needs a tokio runtime.
+    /// The server as a tower service, to mount in axum or any other tower stack. Needs a tokio
+    /// runtime.
     ///
-    /// Only requests that name this machine are answered, as a guard against web pages that reach for it (DNS rebinding):
-    /// for other names, list them in [`HttpOptions::allowed_hosts`].
+    /// Only requests that name this machine are answered, as a guard against web pages that reach
+    /// for it (DNS rebinding): for other names, list them in [`HttpOptions::allowed_hosts`].
     #[cfg(feature = "http-server")]
     pub fn into_service(self) -> HttpService {
         self.into_service_with(HttpOptions::default())
@@ -89,8 +90,8 @@ impl Server {
 
 #[cfg(feature = "client")]
 impl Client {
-    /// Connects to a server; [`Target`] says where it may be: a URL, a command, a [`Server`] of this process, an entry of
-    /// `mcpServers`, a configuration file. Needs a tokio runtime.
+    /// Connects to a server; [`Target`] says where it may be: a URL, a command, a [`Server`] of
+    /// this process, an entry of `mcpServers`, a configuration file. Needs a tokio runtime.
     ///
     /// # Errors
     /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
@@ -98,7 +99,8 @@ impl Client {
         Self::connect_with(target, ClientOptions::default(), ()).await
     }
 
-    /// Connects with options, and with someone to hear of notifications and of the end; `()` if nobody wants to.
+    /// Connects with options, and with someone to hear of notifications and of the end; `()` if
+    /// nobody wants to.
     ///
     /// # Errors
     /// As for [`Client::connect`].

@@ -18,8 +18,8 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 /// The largest document.
 const MAX_BYTES: usize = 512 * 1024;
 
-/// Fetches documents over the network: https, or plain HTTP from this machine; without redirects, within five seconds, half a
-/// megabyte at most.
+/// Fetches documents over the network: https, or plain HTTP from this machine; without redirects,
+/// within five seconds, half a megabyte at most.
 #[derive(Clone, Default)]
 pub struct HttpFetch {
     clients: Arc<Clients>,
@@ -95,8 +95,8 @@ fn cause(error: &dyn std::error::Error) -> String {
 }
 
 impl Authorization {
-    /// The usual case: JWT access tokens of these issuers, whose keys are fetched from them. `resource` is the public URL of
-    /// the endpoint, which the tokens must be issued for.
+    /// The usual case: JWT access tokens of these issuers, whose keys are fetched from them.
+    /// `resource` is the public URL of the endpoint, which the tokens must be issued for.
     ///
     /// # Errors
     /// If an option is wrong; the text names it.

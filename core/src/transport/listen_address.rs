@@ -5,8 +5,8 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
 };
 
-/// An address to listen at: `"host:port"`, a host and a port, or a [`SocketAddr`]. Unlike [`std::net::ToSocketAddrs`], it keeps
-/// the name of the host, and looks nothing up.
+/// An address to listen at: `"host:port"`, a host and a port, or a [`SocketAddr`]. Unlike
+/// [`std::net::ToSocketAddrs`], it keeps the name of the host, and looks nothing up.
 pub trait ListenAddress {
     /// The host and the port.
     ///

@@ -48,7 +48,8 @@ impl Listener {
     pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, handoff: Option<Arc<ReadHandoff>>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
         let direct = Direct::of(&writer);
-        // An event loop makes the file that it watches non-blocking, which must not affect the writer.
+        // An event loop makes the file that it watches non-blocking, which must not affect the
+        // writer.
         let handoff = handoff.filter(|_| !is_same(&reader, &writer));
         Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, handoff)?)))
     }
@@ -59,7 +60,8 @@ impl Listener {
         Ok(Self::of(Kind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
     }
 
-    /// An endpoint inside a web framework; `path`: the only one that is served, if the framework has not chosen it already.
+    /// An endpoint inside a web framework; `path`: the only one that is served, if the framework
+    /// has not chosen it already.
     #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub fn mounted(server: &Server, runtime: Arc<dyn Runtime>, options: &HttpOptions, path: Option<&str>) -> Self {
@@ -115,10 +117,11 @@ impl Listener {
         }
     }
 
-    /// Ends the listener: calls may go on until the deadline, then they are cancelled. Needs a tokio runtime.
+    /// Ends the listener: calls may go on until the deadline, then they are cancelled. Needs a
+    /// tokio runtime.
     ///
-    /// It can be asked for more than once: everyone waits for the same end, and the earliest deadline counts. Dropping the
-    /// future does not stop the end.
+    /// It can be asked for more than once: everyone waits for the same end, and the earliest
+    /// deadline counts. Dropping the future does not stop the end.
     pub async fn close(&self, deadline: Duration) {
         let kind = Arc::clone(&self.kind);
         self.closing.begin(&Handle::current(), deadline, |deadline| async move { kind.close(deadline).await });

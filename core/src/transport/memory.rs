@@ -1,4 +1,5 @@
-//! A client and a server in one process: real envelopes, with all projection and validation, and no bytes on any wire.
+//! A client and a server in one process: real envelopes, with all projection and validation, and no
+//! bytes on any wire.
 
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
@@ -26,7 +27,8 @@ impl MemoryConnector {
 
 impl Connector for MemoryConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
-        // Queues, so that neither side ever runs on the other's stack. Their content is bounded by admission on both sides.
+        // Queues, so that neither side ever runs on the other's stack. Their content is bounded by
+        // admission on both sides.
         let (to_server, mut from_client) = mpsc::unbounded_channel::<Bytes>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
@@ -74,7 +76,8 @@ struct MemoryLink {
 
 impl Link for MemoryLink {
     fn send(&self, message: LinkMessage) {
-        // The receiver lives as long as its task; a closed connection answers nothing, and the client has ended its requests.
+        // The receiver lives as long as its task; a closed connection answers nothing, and the
+        // client has ended its requests.
         let _ = self.to_server.send(message.bytes);
     }
 

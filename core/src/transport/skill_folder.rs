@@ -11,10 +11,12 @@ const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 impl SkillDefinition {
-    /// A skill of all files in a folder and below, as they are now. Hidden files and symbolic links are left out.
+    /// A skill of all files in a folder and below, as they are now. Hidden files and symbolic links
+    /// are left out.
     ///
     /// # Errors
-    /// If the folder or a file cannot be read, or there is more than a skill may have; the error names the path.
+    /// If the folder or a file cannot be read, or there is more than a skill may have; the error
+    /// names the path.
     pub fn from_folder(folder: impl AsRef<Path>) -> io::Result<Self> {
         let mut files = Vec::new();
         let mut bytes = 0;

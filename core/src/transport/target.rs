@@ -43,7 +43,8 @@ pub enum Target {
     Memory(Server),
     /// An entry of a configuration.
     Entry(ServerEntry),
-    /// JSON as a configuration has it: a URL, a file, a command as a list, an entry, or a configuration with one server.
+    /// JSON as a configuration has it: a URL, a file, a command as a list, an entry, or a
+    /// configuration with one server.
     Json(Value),
     /// A configuration file with one server.
     File(PathBuf),
@@ -57,7 +58,8 @@ impl Target {
     /// The connector for it. A configuration file is read here.
     ///
     /// # Errors
-    /// [`ClientError::Invalid`] if the URL, a header, or the configuration has an error, or if this build lacks the transport.
+    /// [`ClientError::Invalid`] if the URL, a header, or the configuration has an error, or if this
+    /// build lacks the transport.
     #[cfg_attr(
         not(all(feature = "server", feature = "http-client", feature = "child-process")),
         allow(

@@ -1,4 +1,5 @@
-//! The wire log as files: JSON lines, one file per process, in the folder that `TRUNKLINE_WIRE_LOG` names.
+//! The wire log as files: JSON lines, one file per process, in the folder that `TRUNKLINE_WIRE_LOG`
+//! names.
 
 use crate::{
     protocol::RawJson,
@@ -55,7 +56,8 @@ impl WireFile {
     }
 }
 
-/// The ids of the extensions that capabilities declare, and the capability of the tasks of 2025-11-25 (TKX-50).
+/// The ids of the extensions that capabilities declare, and the capability of the tasks of
+/// 2025-11-25 (TKX-50).
 fn declared(capabilities: &RawJson) -> Vec<String> {
     let capabilities: Value = capabilities.parse().unwrap_or_default();
     let extensions = capabilities.get("extensions").and_then(Value::as_object);
@@ -78,7 +80,8 @@ impl WireLog for WireFile {
             message,
         };
         if let Ok(mut line) = serde_json::to_vec(&record) {
-            // Between the tokens of a message there may be line ends; inside of its strings they are escaped.
+            // Between the tokens of a message there may be line ends; inside of its strings they
+            // are escaped.
             line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
             line.push(b'\n');
             // One write per line: several threads append, and a killed process leaves whole lines.

@@ -1,4 +1,5 @@
-//! Streams that break, or are closed early, and go on where they were (2025-11-25, basic/transports, resumability).
+//! Streams that break, or are closed early, and go on where they were (2025-11-25,
+//! basic/transports, resumability).
 
 use crate::support::*;
 use serde_json::json;
@@ -70,7 +71,8 @@ async fn http_20_streams_are_closed_early_only_where_that_is_defined() {
         assert_eq!(answer.events().len(), 3, "{revision}");
         assert!(!answer.body.contains("data: \n") && !answer.body.contains("retry"), "{revision}: {answer:?}");
     }
-    // Nor does it end calls of the other era, for which the end of the stream is the end of the call.
+    // Nor does it end calls of the other era, for which the end of the stream is the end of the
+    // call.
     let mut call = json!({"name": "gate", "arguments": {"close": true}});
     call["_meta"] = json!({"progressToken": 1});
     let mut stream = fixture.modern("tools/call", call).header("Connection", "close").start().await;
@@ -198,7 +200,8 @@ async fn a_flood_that_nobody_reads_stays_within_bounds_and_leaves_the_answer() {
     };
     fixture.server.add_tool(Tool::new("flood", "Says too much.", flood)).unwrap();
     let id = fixture.session("2025-11-25").await;
-    // A client that reads nothing of its stream holds up nobody, and gets what is left when it does.
+    // A client that reads nothing of its stream holds up nobody, and gets what is left when it
+    // does.
     let unread = fixture.in_session(&id, &request("tools/call", call_with_progress("flood")));
     let unread = unread.header("Connection", "close").start().await;
     let again = fixture.in_session(&id, &request("ping", json!({}))).send().await;

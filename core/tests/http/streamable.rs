@@ -47,7 +47,8 @@ async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
     assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw?=").send().await.error(), (400, -32020));
     assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw==?=").send().await.status, 200);
     assert_eq!(echo().header("mcp-NAME", " echo ").send().await.status, 200);
-    // Those who look at the first of them and those who look at the last must not see different things.
+    // Those who look at the first of them and those who look at the last must not see different
+    // things.
     for repeated in ["Mcp-Name: echo", "Mcp-Name: hidden", "Mcp-Method: tools/call", "MCP-Protocol-Version: 2026-07-28"]
     {
         let (name, value) = repeated.split_once(": ").unwrap();
@@ -295,8 +296,8 @@ async fn http_11_legacy_notifications_and_responses_get_202_without_a_body() {
 #[tokio::test]
 async fn http_41_to_43_http_46_and_47_a_session_lives_from_initialize_to_delete() {
     let fixture = Fixture::new().await;
-    // SEC-03: from servers that have done the same, ids that have as little in common as chance gives. A counter, a clock or a seed
-    // that all share would show.
+    // SEC-03: from servers that have done the same, ids that have as little in common as chance
+    // gives. A counter, a clock or a seed that all share would show.
     let other = Fixture::new().await;
     let mut known: Vec<String> = Vec::new();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -322,7 +323,8 @@ async fn http_41_to_43_http_46_and_47_a_session_lives_from_initialize_to_delete(
         let answer = fixture.post(&bad, &echo).await;
         assert_eq!((answer.status, &answer.json()["id"]), (400, &json!(7)));
         assert_eq!(fixture.post(&session, &request("no/such", json!({}))).await.error(), (200, -32601));
-        // HTTP-12: with the id of a request of the server, the refusal could be taken for the answer of another one.
+        // HTTP-12: with the id of a request of the server, the refusal could be taken for the
+        // answer of another one.
         let nonsense = fixture.post(&session, &json!({"jsonrpc": "2.0", "id": 7, "result": {}, "error": {}})).await;
         assert_eq!((nonsense.error(), nonsense.json().get("id")), ((400, -32600), None));
         assert_eq!(fixture.post(&session, &initialize(revision)).await.error(), (400, -32600));
@@ -787,7 +789,8 @@ async fn http_05_a_server_listens_on_loopback_unless_an_address_is_given() {
     let url = listener.url().unwrap();
     let address: std::net::SocketAddr = url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();
     assert!(address.ip().is_loopback(), "{address}");
-    // No other address of this machine answers. A socket without a peer has the one that leads outside; nothing is sent.
+    // No other address of this machine answers. A socket without a peer has the one that leads
+    // outside; nothing is sent.
     let outside = std::net::UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
         socket.connect("192.0.2.1:9")?;
         socket.local_addr()

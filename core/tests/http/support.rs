@@ -136,7 +136,8 @@ impl Fixture {
     }
 }
 
-/// A tool that reports a step, perhaps closes its stream, and goes on when it is let: then it reports again and answers.
+/// A tool that reports a step, perhaps closes its stream, and goes on when it is let: then it
+/// reports again and answers.
 #[derive(Clone)]
 pub struct Gate(pub Arc<tokio::sync::Semaphore>);
 

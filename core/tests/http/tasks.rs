@@ -145,7 +145,8 @@ async fn a_session_that_ends_takes_its_tasks_along() {
     eventually("the handler is told", || cancelled.load(Ordering::SeqCst)).await;
 }
 
-/// A task goes on without its request and without its session, but not without the endpoint that it came through.
+/// A task goes on without its request and without its session, but not without the endpoint that it
+/// came through.
 #[tokio::test]
 async fn tasks_end_with_the_endpoint() {
     let plain = fixture(HttpOptions::default()).await;
@@ -213,7 +214,8 @@ async fn tsk_32_tkx_24_sec_04_tasks_belong_to_who_made_them() {
     }
 }
 
-/// A state that travels through the client is of use to the one it was given to, and proves nothing about who sends it.
+/// A state that travels through the client is of use to the one it was given to, and proves nothing
+/// about who sends it.
 #[tokio::test]
 async fn sec_05_sec_06_eli_23_eli_24_a_state_is_no_credential() {
     let fixture = fixture(named()).await;

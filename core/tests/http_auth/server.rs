@@ -1,4 +1,5 @@
-//! Access tokens at an HTTP server: a real authorization server's keys, a real server, requests as clients send them.
+//! Access tokens at an HTTP server: a real authorization server's keys, a real server, requests as
+//! clients send them.
 
 use aws_lc_rs::{
     digest,
@@ -404,7 +405,8 @@ async fn sec_04_events_are_resumed_by_the_principal_that_they_were_sent_to() {
         fixture.send(Method::GET, "/mcp", &headers, None).await
     };
     for last in &ids {
-        // In the session of the other, and in one's own: before it has events, where the id is unknown.
+        // In the session of the other, and in one's own: before it has events, where the id is
+        // unknown.
         assert_eq!(resume(&bob, &of_alice, last).await.status(), 404, "{last}");
         assert_eq!(resume(&bob, &of_bob, last).await.status(), 400, "{last}");
     }
@@ -529,7 +531,8 @@ async fn xau_67_and_xau_68_and_xau_69_nonces() {
 
 // ---- verifiers of one's own ----
 
-/// On loopback every local user can connect: a secret that only one of them has keeps the others out.
+/// On loopback every local user can connect: a secret that only one of them has keeps the others
+/// out.
 #[tokio::test]
 async fn sec_20_a_local_server_is_guarded_with_a_token() {
     let verifier = |verification: Verification| {

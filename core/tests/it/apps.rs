@@ -1,4 +1,5 @@
-//! User interfaces of tools (the MCP Apps extension, `io.modelcontextprotocol/ui`): what a server says of them reaches the client as it is.
+//! User interfaces of tools (the MCP Apps extension, `io.modelcontextprotocol/ui`): what a server
+//! says of them reaches the client as it is.
 
 use crate::{
     process::File,
@@ -28,7 +29,8 @@ pub(crate) fn serve() {
     runtime.shutdown_timeout(Duration::from_millis(100));
 }
 
-/// Everything that a resource can say of its interface (APP-13), and what nobody knows yet (APP-05).
+/// Everything that a resource can say of its interface (APP-13), and what nobody knows yet
+/// (APP-05).
 fn looks() -> Value {
     json!({"ui": {
         "csp": {
@@ -74,7 +76,8 @@ fn interface() -> ResourceDefinition {
     page(uri, json!({"uri": uri, "name": "chart", "mimeType": HTML, "_meta": looks()}))
 }
 
-/// Lists a tool with an interface to clients that can show it, and the same without one to others (APP-16).
+/// Lists a tool with an interface to clients that can show it, and the same without one to others
+/// (APP-16).
 fn tools_for(call: Call) {
     let shows = |capabilities: &Value| {
         let types = capabilities["extensions"][EXTENSION]["mimeTypes"].as_array();

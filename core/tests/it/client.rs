@@ -1,4 +1,5 @@
-//! The client against scripted servers: in this process under a clock of the test's own, and as real child processes.
+//! The client against scripted servers: in this process under a clock of the test's own, and as
+//! real child processes.
 
 mod groups;
 mod host;
@@ -70,7 +71,8 @@ impl Clock {
     }
 }
 
-/// Lets everything happen that needs no time: the tests' runtime has one thread, so each turn runs all that is ready.
+/// Lets everything happen that needs no time: the tests' runtime has one thread, so each turn runs
+/// all that is ready.
 async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -254,7 +256,8 @@ impl Link for FakeLink {
     }
 }
 
-/// Holds a message of ours, which may answer a request, against the revision that it names, or the newest of the legacy era.
+/// Holds a message of ours, which may answer a request, against the revision that it names, or the
+/// newest of the legacy era.
 fn check(message: &Value, answered: Option<String>) {
     use trunkline_wire::Revision;
     let named = |value: &Value| value.as_str().and_then(Revision::parse);

@@ -361,7 +361,8 @@ fn misc_04_what_a_link_points_to_is_read_though_no_list_shows_it() {
     }
 }
 
-/// Nobody reads, so what is only told is left out; the rest comes in order, and the answer at its end.
+/// Nobody reads, so what is only told is left out; the rest comes in order, and the answer at its
+/// end.
 #[test]
 fn log_08_prg_06_what_a_client_does_not_read_is_not_kept_for_it() {
     let end = File::new();

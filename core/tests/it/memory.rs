@@ -313,7 +313,8 @@ async fn ping_01_a_server_pings_the_client_of_a_call() {
     }
 }
 
-/// The server keeps its tasks, and they do not keep it: when it is gone, so is all that its handlers own.
+/// The server keeps its tasks, and they do not keep it: when it is gone, so is all that its
+/// handlers own.
 #[tokio::test]
 async fn a_server_that_had_tasks_can_be_dropped() {
     let owned = Arc::new(());

@@ -1,4 +1,5 @@
-//! The server that the tests talk to. The tools that the vectors use have the names and arguments of the fixture servers'.
+//! The server that the tests talk to. The tools that the vectors use have the names and arguments
+//! of the fixture servers'.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,8 @@ pub(crate) fn serve(role: &str, file: PathBuf) {
         "tight server" => Limits::default().with_max_running(2).with_max_waiting(3),
         other => panic!("no role {other:?}"),
     };
-    // One thread: what a handler does without awaiting is done before anything else of this runtime happens.
+    // One thread: what a handler does without awaiting is done before anything else of this runtime
+    // happens.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { server(limits, file).serve_stdio().await.unwrap() });
     runtime.shutdown_timeout(Duration::from_millis(100));

@@ -12,7 +12,8 @@ const ROLE: &str = "TRUNKLINE_TEST_ROLE";
 const FILE: &str = "TRUNKLINE_TEST_FILE";
 const ARGUMENTS: [&str; 4] = ["plays_a_role", "--exact", "--nocapture", "--test-threads=1"];
 
-/// The line before the protocol on the standard output of a role: the test harness has printed before.
+/// The line before the protocol on the standard output of a role: the test harness has printed
+/// before.
 pub(crate) const READY: &str = "ready";
 
 /// No wait of a test is longer: whatever takes this long on any machine is a hang.
@@ -36,7 +37,8 @@ pub(crate) fn child(role: &str, file: &File) -> ChildCommand {
     }
 }
 
-/// Plays the role that the environment names, if it names one; does not come back then. `serve` gets the role and its file.
+/// Plays the role that the environment names, if it names one; does not come back then. `serve`
+/// gets the role and its file.
 pub(crate) fn play(serve: impl FnOnce(&str, PathBuf)) {
     let Ok(role) = std::env::var(ROLE) else { return };
     let file = PathBuf::from(std::env::var_os(FILE).unwrap());

@@ -1,4 +1,5 @@
-//! Handlers that need input of the client: one piece of code, asked with real requests in the legacy era and in rounds on 2026-07-28.
+//! Handlers that need input of the client: one piece of code, asked with real requests in the
+//! legacy era and in rounds on 2026-07-28.
 
 use crate::{
     process::File,
@@ -19,8 +20,8 @@ use trunkline::{
     server::{CompletionTarget, Context, Params, Server, ServerOptions, StateKey},
 };
 
-/// The servers of these tests, as roles of this binary: one that is started several times with the same key, and others
-/// with another key, with states that expire soon, and with another name.
+/// The servers of these tests, as roles of this binary: one that is started several times with the
+/// same key, and others with another key, with states that expire soon, and with another name.
 pub(crate) const ROLES: [&str; 4] =
     ["asking server", "asking server of another key", "asking server that forgets", "asking server of another name"];
 

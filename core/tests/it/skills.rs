@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 use trunkline::server::{Registration, Server, ServerBuilder, ServerOptions, SkillDefinition, SkillFile, Tool};
 
-/// The servers of these tests, as roles of this binary: with skills, and one whose only skill goes away.
+/// The servers of these tests, as roles of this binary: with skills, and one whose only skill goes
+/// away.
 pub(crate) const ROLES: [&str; 2] = ["skills server", "skills server that loses its skill"];
 
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -246,7 +247,8 @@ fn skl_04_skl_59_to_62_folders_show_what_lies_directly_in_them() {
     let types: Vec<_> = shown.iter().map(|item| item["mimeType"].as_str().unwrap()).collect();
     assert_eq!(types, ["text/markdown", "inode/directory", "image/png", "inode/directory"]);
     assert_eq!(uris(&directory(&mut wire, "skill://pdf-tools/references/deep")).len(), 1);
-    // SKL-04: every folder of the name space, above skills too, whether or not a list shows it (SKL-62).
+    // SKL-04: every folder of the name space, above skills too, whether or not a list shows it
+    // (SKL-62).
     for (folder, child) in [
         ("skill://acme", "skill://acme/billing"),
         ("skill://acme/billing", "skill://acme/billing/refunds"),

@@ -134,7 +134,8 @@ fn rpc_14_batches_are_answered_where_their_revision_governs() {
     );
     assert_eq!(wire.rest(), [] as [Value; 0], "nothing in it asks for an answer");
 
-    // An `initialize` in a batch opens nothing, and no request of the other era is answered there either.
+    // An `initialize` in a batch opens nothing, and no request of the other era is answered there
+    // either.
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
     let modern = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": modern(json!({}))});
     for element in [initialize, modern] {
@@ -635,8 +636,8 @@ fn ping_01_and_life_11_a_handler_asks_its_client_while_others_are_served() {
         );
         assert!(text_of(&wire.answer(3)).contains("never heard of it"));
 
-        // An answer that is neither a result nor an error ends the request and is not answered itself: a client could take that for the
-        // answer of its own request with the same id.
+        // An answer that is neither a result nor an error ends the request and is not answered
+        // itself: a client could take that for the answer of its own request with the same id.
         let long = format!(r#","result":{{"a":"{}"}}"#, "x".repeat(MAX_MESSAGE));
         for rest in [r#","result":{},"error":{}"#, r#","error":{"code":1}"#, r#","result":{"#, &long] {
             wire.send(call(4, "ask", json!({})));

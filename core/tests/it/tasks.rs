@@ -1,4 +1,5 @@
-//! Calls that become tasks, in both forms: the core one of 2025-11-25 and the extension of 2026-07-28.
+//! Calls that become tasks, in both forms: the core one of 2025-11-25 and the extension of
+//! 2026-07-28.
 
 mod extension;
 mod server;

@@ -1,4 +1,5 @@
-//! The wire vectors of `tests/vectors`, over the standard input and output of the server of these tests.
+//! The wire vectors of `tests/vectors`, over the standard input and output of the server of these
+//! tests.
 
 use crate::{process::File, wire::Wire};
 use std::path::Path;

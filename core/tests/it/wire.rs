@@ -23,7 +23,8 @@ impl Wire {
         Self(trunkline_vectors::Wire::start_unread(command(role, file), READY))
     }
 
-    /// Ends the input and waits for the end of the server: its last messages, its status, and its standard error.
+    /// Ends the input and waits for the end of the server: its last messages, its status, and its
+    /// standard error.
     pub(crate) fn close(self) -> (Vec<Value>, ExitStatus, String) {
         self.0.close()
     }

@@ -1,4 +1,5 @@
-// The tools, resources and prompts of the peer servers in Node, registered in the way of the SDK, and a completion.
+// The tools, resources and prompts of the peer servers in Node, registered in the way of the SDK,
+// and a completion.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
@@ -7,8 +8,9 @@ const wav = 'UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQgAAAAAAAAAAAA
 const text = value => ({ content: [{ type: 'text', text: value }] });
 
 /**
- * Registers everything. `shape` turns named fields into what this SDK takes as a schema; `notify` sends a notification of a call,
- * and `token` is its progress token, both from what this SDK gives to a handler; `completable` and `Template` are of this SDK.
+ * Registers everything. `shape` turns named fields into what this SDK takes as a schema; `notify`
+ * sends a notification of a call, and `token` is its progress token, both from what this SDK gives to
+ * a handler; `completable` and `Template` are of this SDK.
  */
 export function addFeatures(server, { shape, notify, token, completable, Template }) {
   addTools(server, shape);

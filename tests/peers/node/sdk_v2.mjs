@@ -1,5 +1,5 @@
-// The official TypeScript SDK, 2.x line. Usage: see ../README.md. One more form: `server sessions PORT` is HTTP with the session
-// transport instead of the SDK's own entry.
+// The official TypeScript SDK, 2.x line. Usage: see ../README.md. One more form:
+// `server sessions PORT` is HTTP with the session transport instead of the SDK's own entry.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';

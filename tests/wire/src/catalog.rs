@@ -113,7 +113,8 @@ fn method(schema: &Schema, message: NodeId) -> Result<String, String> {
     method.ok_or_else(|| format!("{} has no method", schema.node(message).name))
 }
 
-/// `ListToolsRequest` is answered by the result of `ListToolsResultResponse`, else by `ListToolsResult`, else by nothing.
+/// `ListToolsRequest` is answered by the result of `ListToolsResultResponse`, else by
+/// `ListToolsResult`, else by nothing.
 fn results(schema: &Schema, request: NodeId) -> Result<Vec<NodeId>, String> {
     let name = &schema.node(request).name;
     let stem = name.strip_suffix("Request").ok_or_else(|| format!("{name} is not named as a request"))?;
@@ -126,8 +127,9 @@ fn results(schema: &Schema, request: NodeId) -> Result<Vec<NodeId>, String> {
     Ok(schema.members(result))
 }
 
-/// A request that may be run as a task may be answered by that task instead, and the request for a task's payload (its result
-/// type says nothing, being as open as `Result` itself) by the result of any of those.
+/// A request that may be run as a task may be answered by that task instead, and the request for a
+/// task's payload (its result type says nothing, being as open as `Result` itself) by the result of
+/// any of those.
 fn for_tasks(schema: &Schema, requests: &mut HashMap<String, RequestType>) {
     let Some(created) = schema.definition("CreateTaskResult") else {
         return;

@@ -17,17 +17,20 @@ pub struct Record {
     pub revision: Revision,
     /// The sender and the receiver.
     pub direction: Direction,
-    /// For a response: the method of the request it answers, if known. Requests and notifications carry their own.
+    /// For a response: the method of the request it answers, if known. Requests and notifications
+    /// carry their own.
     pub method: Option<String>,
-    /// The ids of the extensions that the client declared, if known, and `tasks` for the capability of 2025-11-25: those whose messages the checker knows are part of
-    /// the closed world then, and no others. Requests of 2026-07-28 carry their own. Of methods and results that may be
-    /// of an extension that nothing is known of, only the JSON-RPC envelope is checked.
+    /// The ids of the extensions that the client declared, if known, and `tasks` for the capability
+    /// of 2025-11-25: those whose messages the checker knows are part of the closed world then, and
+    /// no others. Requests of 2026-07-28 carry their own. Of methods and results that may be of an
+    /// extension that nothing is known of, only the JSON-RPC envelope is checked.
     pub extensions: Option<Vec<String>>,
     /// The message, or a batch of them.
     pub message: Value,
 }
 
-/// Checks messages of all revisions. It compiles what it needs once and can be shared between threads.
+/// Checks messages of all revisions. It compiles what it needs once and can be shared between
+/// threads.
 pub struct Checker {
     catalogs: Catalogs,
 }
@@ -172,7 +175,8 @@ impl Check<'_> {
         let envelope = self.catalog.envelopes.error;
         let code = value.pointer("/error/code").and_then(Value::as_i64);
         let types = [Some(envelope), code.and_then(|code| self.catalog.errors.get(&code).copied())];
-        // An error about a request whose id could not be read has none; only the newer schemas know that.
+        // An error about a request whose id could not be read has none; only the newer schemas know
+        // that.
         let readable = message.contains_key("id").then(|| value.clone());
         let readable = readable.unwrap_or_else(|| {
             let mut message = message.clone();

@@ -1,7 +1,8 @@
 //! The extensions whose messages the checker knows, and how each adds to the types of 2026-07-28.
 //!
-//! `schemas/extensions/tasks.json` is an unchanged copy of the schema of the tasks extension (github.com/modelcontextprotocol/ext-tasks,
-//! schema/draft/schema.json). The skills extension publishes none: `schemas/extensions/skills.json` is ours.
+//! `schemas/extensions/tasks.json` is an unchanged copy of the schema of the tasks extension
+//! (github.com/modelcontextprotocol/ext-tasks, schema/draft/schema.json). The skills extension
+//! publishes none: `schemas/extensions/skills.json` is ours.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +77,8 @@ impl Extension {
         Self::ALL.into_iter().filter(governs).collect()
     }
 
-    /// Returns whether nothing is known of an extension but its name. Those of the protocol's own that are not here have no messages.
+    /// Returns whether nothing is known of an extension but its name. Those of the protocol's own
+    /// that are not here have no messages.
     pub(crate) fn is_foreign(id: &str) -> bool {
         id.contains('/') && !id.starts_with("io.modelcontextprotocol/")
     }
@@ -116,7 +118,8 @@ impl Extension {
         }
     }
 
-    /// Which unions of the revision get which branch more, and which fields those of which definition.
+    /// Which unions of the revision get which branch more, and which fields those of which
+    /// definition.
     fn additions(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Tasks => &[
@@ -142,8 +145,8 @@ impl Extension {
     }
 }
 
-/// Says what the schemas of extensions leave to the revision: what all parameters of its requests have, and that the result in a
-/// completed task is that of the only request that can become one.
+/// Says what the schemas of extensions leave to the revision: what all parameters of its requests
+/// have, and that the result in a completed task is that of the only request that can become one.
 fn complete(name: &str, definition: &mut Value) {
     let is_request = name.ends_with("Request");
     let parts = definition.get_mut("allOf").and_then(Value::as_array_mut).into_iter().flatten();

@@ -1,14 +1,16 @@
 //! A closed-world checker for messages of the Model Context Protocol.
 //!
-//! The published schemas are open-world: they accept any field and any method they do not know, so a message that passes
-//! them may still carry a field that its revision does not have. This checker picks the type of a message by revision,
-//! direction and method, validates the message against it, and then walks both together: every field must be one that the
-//! type defines. All of its knowledge comes from the five schemas in `schemas/`, unchanged copies of the published ones, and
-//! from those of the extensions that have messages of their own, laid over them where they were negotiated; it shares no code
-//! with the core it judges.
+//! The published schemas are open-world: they accept any field and any method they do not know, so
+//! a message that passes them may still carry a field that its revision does not have. This checker
+//! picks the type of a message by revision, direction and method, validates the message against it,
+//! and then walks both together: every field must be one that the type defines. All of its
+//! knowledge comes from the five schemas in `schemas/`, unchanged copies of the published ones, and
+//! from those of the extensions that have messages of their own, laid over them where they were
+//! negotiated; it shares no code with the core it judges.
 //!
-//! Free beyond the revision are the content of `_meta`, `experimental` and `extensions` capabilities, and every place that the
-//! schemas declare as a map or as any value, such as `arguments` or an error's `data`.
+//! Free beyond the revision are the content of `_meta`, `experimental` and `extensions`
+//! capabilities, and every place that the schemas declare as a map or as any value, such as
+//! `arguments` or an error's `data`.
 
 mod catalog;
 mod checker;

@@ -1,6 +1,8 @@
-//! `wire-check [--report FILE] [--tolerate FILE] FILE-OR-FOLDER...`: checks the messages that tests recorded.
+//! `wire-check [--report FILE] [--tolerate FILE] FILE-OR-FOLDER...`: checks the messages that tests
+//! recorded.
 //!
-//! Exit code 0 when messages were checked and all are pure, 1 when not, 2 when it could not be found out.
+//! Exit code 0 when messages were checked and all are pure, 1 when not, 2 when it could not be
+//! found out.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,14 @@
-//! The lines that the core writes while tests run, one JSON object per message, and how each becomes a [`Record`].
+//! The lines that the core writes while tests run, one JSON object per message, and how each
+//! becomes a [`Record`].
 //!
 //! ```json
 //! {"role":"server","direction":"sent","transport":"stdio","revision":"2025-06-18","method":"tools/call","message":{…}}
 //! ```
 //!
-//! `role` is ours: the side that wrote the line. `revision` is null while none is decided yet. `method` is that of the
-//! message, or of the request it answers. Optional are `"malformed": true` for input that a test broke on purpose, and
-//! `"extensions"`, the ids that the client declared (and `tasks` for the capability of 2025-11-25).
+//! `role` is ours: the side that wrote the line. `revision` is null while none is decided yet.
+//! `method` is that of the message, or of the request it answers. Optional are `"malformed": true`
+//! for input that a test broke on purpose, and `"extensions"`, the ids that the client declared
+//! (and `tasks` for the capability of 2025-11-25).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -109,7 +111,8 @@ fn undecided(message: &Value, method: Option<&str>) -> Revision {
             // An offer of a modern revision is still made in the words of a legacy one.
             .filter(|revision| revision.is_legacy())
             .unwrap_or(Revision::NEWEST_LEGACY),
-        // The answer to a probe that nobody waits for any more: a slow server gave it while the handshake was tried.
+        // The answer to a probe that nobody waits for any more: a slow server gave it while the
+        // handshake was tried.
         None if message.pointer("/result/supportedVersions").is_some() => Revision::PROBE,
         _ => named("/params/_meta/io.modelcontextprotocol~1protocolVersion").unwrap_or(Revision::NEWEST_LEGACY),
     }

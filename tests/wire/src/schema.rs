@@ -1,4 +1,5 @@
-//! A revision's schema as a graph of nodes: what the walk needs to know of each, and a validator for each on demand.
+//! A revision's schema as a graph of nodes: what the walk needs to know of each, and a validator
+//! for each on demand.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -51,9 +52,11 @@ pub(crate) struct Node {
     pub(crate) all_of: Vec<NodeId>,
     /// The branches of `anyOf` or `oneOf`.
     pub(crate) union: Vec<NodeId>,
-    /// `None` when the keyword is absent: an object of which nothing is said, as opposed to one without fields.
+    /// `None` when the keyword is absent: an object of which nothing is said, as opposed to one
+    /// without fields.
     pub(crate) properties: Option<BTreeMap<String, NodeId>>,
-    /// The schema of values under undeclared keys (`additionalProperties`); `true` and `{}` become an empty node.
+    /// The schema of values under undeclared keys (`additionalProperties`); `true` and `{}` become
+    /// an empty node.
     pub(crate) values: Option<NodeId>,
     pub(crate) items: Option<NodeId>,
     pub(crate) constant: Option<Value>,
@@ -185,8 +188,9 @@ fn make_references_absolute(value: &mut Value, uri: &str) {
     }
 }
 
-/// Undoes two slips of the generator that wrote the published schemas: it renders TypeScript's `number` as `integer` in
-/// unions, and loses `null` from "any JSON value". Both would reject messages that the specification's types allow.
+/// Undoes two slips of the generator that wrote the published schemas: it renders TypeScript's
+/// `number` as `integer` in unions, and loses `null` from "any JSON value". Both would reject
+/// messages that the specification's types allow.
 fn correct(definitions: &mut Map<String, Value>) {
     if let Some(any_value) = definitions.get_mut("JSONValue") {
         *any_value = json!({});

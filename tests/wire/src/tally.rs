@@ -62,7 +62,8 @@ pub struct Finding {
     pub file: PathBuf,
     /// The line in it, counted from 1.
     pub line: usize,
-    /// The message's revision, direction, method, transport and writer, where the line could be read.
+    /// The message's revision, direction, method, transport and writer, where the line could be
+    /// read.
     #[serde(flatten)]
     pub origin: Option<Origin>,
     /// The fault.
@@ -193,7 +194,8 @@ impl Tally {
     }
 }
 
-/// The key of a message: all of it but its id, of which only the type counts. Tests repeat messages thousands of times.
+/// The key of a message: all of it but its id, of which only the type counts. Tests repeat messages
+/// thousands of times.
 fn likeness(record: &mut Record) -> String {
     let id = record.message.get_mut("id").map(|id| {
         let stand_in = match &*id {

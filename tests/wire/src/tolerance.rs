@@ -26,7 +26,8 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Returns whether it is true of a violation in a received message of this file; then it is counted.
+    /// Returns whether it is true of a violation in a received message of this file; then it is
+    /// counted.
     pub(crate) fn takes(&mut self, file: &Path, origin: &Origin, violation: &Violation) -> bool {
         let takes = file.ancestors().any(|folder| folder.ends_with(&self.folder))
             && (self.revisions.is_empty() || self.revisions.contains(&origin.revision))

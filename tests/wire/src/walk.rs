@@ -1,4 +1,5 @@
-//! The walk over a message and its type together, which finds the fields that the type does not define.
+//! The walk over a message and its type together, which finds the fields that the type does not
+//! define.
 
 use std::fmt;
 
@@ -35,7 +36,8 @@ pub struct Violation {
     /// The type whose schema rejects the value, where that was found by its schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
-    /// Says only that no branch of a union fits: dropped where a violation at or below the place says why.
+    /// Says only that no branch of a union fits: dropped where a violation at or below the place
+    /// says why.
     #[serde(skip)]
     unspecific: bool,
 }
@@ -110,7 +112,8 @@ pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// Appends every field of `value` that none of `types` defines. The value has all of these types at once.
+/// Appends every field of `value` that none of `types` defines. The value has all of these types at
+/// once.
 pub(crate) fn find_unknown_fields(
     catalog: &Catalog,
     value: &Value,
@@ -121,7 +124,8 @@ pub(crate) fn find_unknown_fields(
     Walk { catalog, schema: &catalog.schema }.value(value, types, pointer, found);
 }
 
-/// Chooses among types one that fits the value best, and appends what is wrong with the value as that.
+/// Chooses among types one that fits the value best, and appends what is wrong with the value as
+/// that.
 pub(crate) fn check_as_one_of(
     catalog: &Catalog,
     value: &Value,
@@ -132,7 +136,8 @@ pub(crate) fn check_as_one_of(
     Walk { catalog, schema: &catalog.schema }.one_of(value, types, &Flat::default(), pointer, found);
 }
 
-/// Types that a value has all at once, with the parts of `allOf`; of each union it has one branch, still to be chosen.
+/// Types that a value has all at once, with the parts of `allOf`; of each union it has one branch,
+/// still to be chosen.
 #[derive(Clone, Default)]
 struct Flat {
     plain: Vec<NodeId>,
@@ -205,7 +210,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns whether the value's JSON type and its constant fields (such as `type`) leave the branch open.
+    /// Returns whether the value's JSON type and its constant fields (such as `type`) leave the
+    /// branch open.
     fn is_possible(&self, branch: NodeId, value: &Value) -> bool {
         let node = self.schema.node(branch);
         let contradicts = |(name, inner): (&String, &NodeId)| {
@@ -222,7 +228,8 @@ impl Walk<'_> {
     fn object(&self, fields: &Map<String, Value>, types: &[NodeId], pointer: &str, found: &mut Vec<Violation>) {
         let nodes: Vec<&Node> = types.iter().map(|id| self.schema.node(*id)).collect();
         let declares_fields = nodes.iter().any(|node| node.properties.iter().flatten().next().is_some());
-        // `additionalProperties` beside fields is the index signature of an open-world type, not a map: it frees nothing.
+        // `additionalProperties` beside fields is the index signature of an open-world type, not a
+        // map: it frees nothing.
         let maps: Vec<NodeId> = nodes.iter().filter(|_| !declares_fields).filter_map(|node| node.values).collect();
         // An object of which nothing is said is free; one that is said to have no fields is not.
         let is_free = maps.is_empty() && nodes.iter().all(|node| node.properties.is_none());
@@ -260,7 +267,8 @@ impl Walk<'_> {
     }
 }
 
-/// How badly a value at `pointer` fits a type, by what is wrong with it as that: first by its own fields, then by all that is in them.
+/// How badly a value at `pointer` fits a type, by what is wrong with it as that: first by its own
+/// fields, then by all that is in them.
 fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
     let concerns_the_value_itself = |violation: &&Violation| match violation.kind {
         ViolationKind::UnknownField => violation.pointer.rsplit_once('/').is_some_and(|(parent, _)| parent == pointer),
@@ -272,7 +280,8 @@ fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
 /// Constraints on a declared field beyond its type.
 enum Freedom {
     None,
-    /// `_meta` is everybody's: keys that the revision defines have their types, all others are free.
+    /// `_meta` is everybody's: keys that the revision defines have their types, all others are
+    /// free.
     UndeclaredKeys,
     /// A tool's JSON Schemas are their author's, though some revisions list a few keywords.
     Everything,
@@ -289,7 +298,8 @@ impl Freedom {
     }
 }
 
-/// Extensions are negotiated in `capabilities.extensions` on handshake revisions too, though their schemas lack the field.
+/// Extensions are negotiated in `capabilities.extensions` on handshake revisions too, though their
+/// schemas lack the field.
 fn is_extension_offer(field: &str, value: &Value, owners: &[&Node]) -> bool {
     let in_capabilities = owners.iter().any(|owner| owner.name.ends_with("Capabilities"));
     let is_map_of_settings = || value.as_object().is_some_and(|offers| offers.values().all(Value::is_object));

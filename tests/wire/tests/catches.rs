@@ -1,4 +1,5 @@
-//! Fields and methods that a revision does not have are caught, though its open-world schema accepts them.
+//! Fields and methods that a revision does not have are caught, though its open-world schema
+//! accepts them.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Every message type of every revision, filled from its own schema: it passes, and an invented field put into any object
-//! of it is caught, except in the places that are free.
+//! Every message type of every revision, filled from its own schema: it passes, and an invented
+//! field put into any object of it is caught, except in the places that are free.
 
 mod common;
 
@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use common::*;
 use serde_json::{Map, Value, json};
 
-/// Where invented fields may stand, as the last two names on the way there. `*` stands for the keys of maps.
+/// Where invented fields may stand, as the last two names on the way there. `*` stands for the keys
+/// of maps.
 const FREE: &[&str] = &[
     "*/_meta",
     "capabilities/completions",

@@ -1,4 +1,5 @@
-//! The extensions of 2026-07-28 that have messages of their own are as closed as the revision, and are not there unless negotiated.
+//! The extensions of 2026-07-28 that have messages of their own are as closed as the revision, and
+//! are not there unless negotiated.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Optimised builds under `target/bench`: our servers and clients, and the implementations beside them.
+//! Optimised builds under `target/bench`: our servers and clients, and the implementations beside
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -90,7 +91,8 @@ fn our_c(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Both are packages of their own, outside the workspace, so that their dependencies do not touch ours.
+/// Both are packages of their own, outside the workspace, so that their dependencies do not touch
+/// ours.
 fn peers_rust(workspace: &Workspace) -> Result<()> {
     let target = home(workspace).join("cargo");
     for package in ["benches/load", "benches/peers/rmcp"] {
@@ -150,7 +152,8 @@ fn launcher(workspace: &Workspace, language: &str, role: &str, program: &[PathBu
     launchers::write_one(workspace, &workspace.root.join("benches").join(language).join(role), program)
 }
 
-/// Copies sources; what cargo and others left beside them (extensions for the tests, caches) stays behind.
+/// Copies sources; what cargo and others left beside them (extensions for the tests, caches) stays
+/// behind.
 fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for file in files_under(from)? {
         let built = file

@@ -57,7 +57,8 @@ fn measure(workspace: &Workspace, options: &[&str]) -> Result<bool> {
     // `--work all` is the harness's own default.
     let given = options.chunks(2).filter(|pair| pair != &["--work", ""]).flatten();
     python.args(given).arg("--out").arg(&results).arg("--json").arg(&medians);
-    // The harness gives each measurement a deadline. It stays in our process group: so Ctrl-C reaches it, and it stops what it started.
+    // The harness gives each measurement a deadline. It stays in our process group: so Ctrl-C
+    // reaches it, and it stops what it started.
     let output = python
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

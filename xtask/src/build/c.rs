@@ -43,7 +43,8 @@ impl Workshop {
         self.programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// Puts the library beside the programs, under the name by which they find it (its SONAME, set by bindings-c/build.rs).
+    /// Puts the library beside the programs, under the name by which they find it (its SONAME, set
+    /// by bindings-c/build.rs).
     pub(crate) fn place_library(&self, workspace: &Workspace) -> Result<()> {
         let version = env!("CARGO_PKG_VERSION");
         let name = if cfg!(windows) {
@@ -56,8 +57,8 @@ impl Workshop {
         copy_if_changed(&self.library.join(workspace.library_file("trunkline")), &self.programs.join(name))
     }
 
-    /// Compiles one program, unless it is there and neither its source nor the header has changed. `program_*` beside the source
-    /// `program.c` are parts of it.
+    /// Compiles one program, unless it is there and neither its source nor the header has changed.
+    /// `program_*` beside the source `program.c` are parts of it.
     pub(crate) fn compile(&self, workspace: &Workspace, name: &str, source: &Path) -> Result<()> {
         let sources = with_parts(source)?;
         let output = self.program(name);

@@ -1,4 +1,5 @@
-//! The commands `tests/fixtures/<language>/{server,client}`: they start the fixture of that language from any folder.
+//! The commands `tests/fixtures/<language>/{server,client}`: they start the fixture of that
+//! language from any folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! The npm package: its tools from the registry, the addon that cargo built, and the compiled TypeScript.
+//! The npm package: its tools from the registry, the addon that cargo built, and the compiled
+//! TypeScript.
 
 use anyhow::Result;
 
@@ -31,7 +32,8 @@ pub(crate) fn install_and_compile(workspace: &Workspace) -> Result<()> {
     link_into_tree(workspace)
 }
 
-/// Lets the fixtures, examples and benches of the tree import the package by its name, and the frameworks of its tests.
+/// Lets the fixtures, examples and benches of the tree import the package by its name, and the
+/// frameworks of its tests.
 fn link_into_tree(workspace: &Workspace) -> Result<()> {
     if ["trunkline", "express", "hono", "@hono/node-server"]
         .iter()

@@ -1,4 +1,5 @@
-//! The Python package, in a virtual environment of its own: the sources are on its path, with the extension that cargo built beside them.
+//! The Python package, in a virtual environment of its own: the sources are on its path, with the
+//! extension that cargo built beside them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! One `cargo build` for the whole workspace: the same set of packages in every command, so that features never differ and nothing is
-//! compiled twice. Only xtask itself stays out: a running program cannot be replaced on Windows.
+//! One `cargo build` for the whole workspace: the same set of packages in every command, so that
+//! features never differ and nothing is compiled twice. Only xtask itself stays out: a running
+//! program cannot be replaced on Windows.
 
 use anyhow::Result;
 

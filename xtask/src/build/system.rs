@@ -1,4 +1,5 @@
-//! The programs that have to be there: Python, Node, a C compiler. On Debian and its kin, as root, missing ones are installed.
+//! The programs that have to be there: Python, Node, a C compiler. On Debian and its kin, as root,
+//! missing ones are installed.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -13,7 +14,8 @@ const QUICK: Duration = Duration::from_secs(30);
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 const OLDEST_NODE: u32 = 20;
 
-/// A Python interpreter that is new enough and can make virtual environments. `TRUNKLINE_PYTHON` names a certain one.
+/// A Python interpreter that is new enough and can make virtual environments. `TRUNKLINE_PYTHON`
+/// names a certain one.
 pub(crate) fn python() -> Result<String> {
     let named = std::env::var("TRUNKLINE_PYTHON").ok();
     let candidates: Vec<&str> = match &named {
@@ -94,7 +96,8 @@ fn host() -> Result<String> {
         .context("rustc does not name its host")
 }
 
-/// Installs Debian packages, if this is Debian and we may; otherwise an error that says what to install.
+/// Installs Debian packages, if this is Debian and we may; otherwise an error that says what to
+/// install.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     let names = packages.join(" ");
     let advice = format!("install {names} (on Debian and Ubuntu: apt-get install {names})");

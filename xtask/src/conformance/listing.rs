@@ -1,7 +1,7 @@
 //! The lists of scenarios of the runners.
 
-/// The server scenarios in what `list --server` prints, first those that count, then those that are only reported
-/// (`list --server --requirements REVISION` knows that difference).
+/// The server scenarios in what `list --server` prints, first those that count, then those that are
+/// only reported (`list --server --requirements REVISION` knows that difference).
 pub(super) fn read(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut counted, mut reported) = (Vec::new(), Vec::new());
     let mut part = Part::Other;

@@ -63,8 +63,9 @@ fn parse(options: &[String]) -> Result<(Vec<Language>, Vec<String>)> {
     Ok((languages, only))
 }
 
-/// Both runners with the fixture servers of these languages: one process and one port per language serves all revisions.
-/// `only`: words of which one stands in the name of each scenario that is run; empty: all.
+/// Both runners with the fixture servers of these languages: one process and one port per language
+/// serves all revisions. `only`: words of which one stands in the name of each scenario that is
+/// run; empty: all.
 pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
     let console = Console::new();
     let start = Instant::now();

@@ -1,5 +1,6 @@
-//! The verdict of a runner on one scenario, read more strictly than the runner reads it: a scenario is green only with at least one success
-//! of its own, and without any failure, warning or check that was left out.
+//! The verdict of a runner on one scenario, read more strictly than the runner reads it: a scenario
+//! is green only with at least one success of its own, and without any failure, warning or check
+//! that was left out.
 
 use std::path::Path;
 
@@ -8,9 +9,11 @@ use serde_json::{Value, json};
 
 use crate::language::Language;
 
-/// The checks that the runners add to every scenario: that what we sent is valid says nothing about the scenario.
+/// The checks that the runners add to every scenario: that what we sent is valid says nothing about
+/// the scenario.
 const ADDED_TO_ALL: &str = "wire-schema-";
-/// The only scenario that no server can pass: the runner leaves out its single check, whatever the server does.
+/// The only scenario that no server can pass: the runner leaves out its single check, whatever the
+/// server does.
 const LEFT_OUT_BY_THE_RUNNER: &str = "tasks-status-notifications";
 
 pub(super) struct Verdict {

@@ -1,5 +1,5 @@
-//! The files of the C library that follow from the surface: result codes, options, operations. Their comments become the
-//! header's.
+//! The files of the C library that follow from the surface: result codes, options, operations.
+//! Their comments become the header's.
 
 use std::collections::BTreeMap;
 
@@ -261,7 +261,8 @@ fn started(operation: &Operation) -> String {
     )
 }
 
-/// The members of `NotifyCall` that have functions of their own, with the names of these. The others come with more arguments.
+/// The members of `NotifyCall` that have functions of their own, with the names of these. The
+/// others come with more arguments.
 const REPORTS: [(&str, &str); 3] =
     [("close_stream", "close_stream"), ("start_task", "start_task"), ("task_message", "set_task_message")];
 
@@ -413,7 +414,8 @@ struct Source {
     record: &'static str,
     /// The member of the Rust struct that takes them.
     place: &'static str,
-    /// Those that have no setter here: they come with other arguments, or are set together by a function in `api/options.rs`.
+    /// Those that have no setter here: they come with other arguments, or are set together by a
+    /// function in `api/options.rs`.
     except: &'static [&'static str],
     /// Numbers are limits, set by one function.
     limits: bool,
@@ -546,7 +548,8 @@ const TYPED: &str = "message";
 /// Lists that are given as a whole, as a JSON array.
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
-/// The numbers of limits, which are never reused. A limit that is not here gets the next one: add it then.
+/// The numbers of limits, which are never reused. A limit that is not here gets the next one: add
+/// it then.
 const LIMITS: [&str; 19] = [
     "pageSize",
     "maxRunning",
@@ -950,11 +953,13 @@ fn open_handle(handle: &Handle) -> String {
     )
 }
 
-/// The kinds of failures whose functions take more than a message: the members before the message, and those behind it.
+/// The kinds of failures whose functions take more than a message: the members before the message,
+/// and those behind it.
 const FAILURE_MEMBERS: [(&str, &[&str], &[&str]); 2] =
     [("invalid", &["path"], &[]), ("protocol", &["code"], &["data"])];
 
-/// The shapes whose answers have functions of their own, with the names of these, and with sentences on them in C.
+/// The shapes whose answers have functions of their own, with the names of these, and with
+/// sentences on them in C.
 const SHAPES: [(&str, &str, &str); 3] = [
     ("Text", "return_text", ""),
     ("Result", "return_result", " The same as `trunkline_call_return_json` with `TRUNKLINE_SHAPE_RESULT`."),
@@ -1141,7 +1146,8 @@ const FEATURES: [Feature; 4] = [
     },
 ];
 
-/// A feature or hook whose registration has members of its own: its name, on the waist too, and its message.
+/// A feature or hook whose registration has members of its own: its name, on the waist too, and its
+/// message.
 const HOOKS: [(&str, &str); 3] =
     [("completion", "RegisterCompletion"), ("provider", "RegisterProvider"), ("middleware", "RegisterMiddleware")];
 

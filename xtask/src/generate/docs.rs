@@ -1,4 +1,5 @@
-//! The tables of the documentation that follow from the surface: the page of options, and parts of the page of the bridge.
+//! The tables of the documentation that follow from the surface: the page of options, and parts of
+//! the page of the bridge.
 
 use anyhow::{Context, Result};
 use serde_json::Value;

@@ -1,7 +1,9 @@
-//! `cargo xtask generate`: writes what follows from the declaration of the surface, in every language and in the docs.
+//! `cargo xtask generate`: writes what follows from the declaration of the surface, in every
+//! language and in the docs.
 //!
-//! The program `surface` prints the declaration. One renderer per language makes files of it; the formatter of the
-//! language gives them their final form. With `--check` nothing is written, and files that differ are named.
+//! The program `surface` prints the declaration. One renderer per language makes files of it; the
+//! formatter of the language gives them their final form. With `--check` nothing is written, and
+//! files that differ are named.
 
 mod c;
 mod docs;
@@ -53,7 +55,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
         [option] if option == "--check" => true,
         _ => bail!("generate has one option: --check"),
     };
-    // Only the one package, so that it works while a generated file of another is missing or broken.
+    // Only the one package, so that it works while a generated file of another is missing or
+    // broken.
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--quiet", "--package", PACKAGE, "--bin", PROGRAM]);
     must(cargo, DEADLINE)?;
@@ -127,7 +130,8 @@ fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// A text in the form that the formatter of its language gives it. TypeScript has none here: its renderer keeps the form.
+/// A text in the form that the formatter of its language gives it. TypeScript has none here: its
+/// renderer keeps the form.
 fn formatted(workspace: &Workspace, path: &str, text: String) -> Result<String> {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     let mut command = match extension {

@@ -1,5 +1,6 @@
-//! The files of the Python package that follow from the surface: models, errors, and the requests of clients in both
-//! colours; and the context of `def` handlers, which follows from that of `async def` handlers.
+//! The files of the Python package that follow from the surface: models, errors, and the requests
+//! of clients in both colours; and the context of `def` handlers, which follows from that of
+//! `async def` handlers.
 
 mod client_requests;
 
@@ -18,7 +19,8 @@ const PACKAGE: &str = "bindings-python/python/trunkline";
 /// The width of prose in docstrings, without their indentation.
 const PROSE: usize = 100;
 
-/// Models that people write as literals: they are `TypedDict`s, with the names that the protocol uses.
+/// Models that people write as literals: they are `TypedDict`s, with the names that the protocol
+/// uses.
 const DICTS: [&str; 11] = [
     "Annotations",
     "CompleteArgument",
@@ -33,7 +35,8 @@ const DICTS: [&str; 11] = [
     "ToolExecution",
 ];
 
-/// Models whose classes differ by Python's habits and are written by hand, with the modules of those classes.
+/// Models whose classes differ by Python's habits and are written by hand, with the modules of
+/// those classes.
 const BY_HAND: [(&str, &str); 4] = [
     ("EmbeddedResource", "model.resource_contents"),
     ("ResourceContents", "model.resource_contents"),
@@ -74,8 +77,8 @@ const BASES: [(&str, &str); 5] = [
 /// Members that may be absent and yet are given by place.
 const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
 
-/// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out because Python
-/// takes them in another way.
+/// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out
+/// because Python takes them in another way.
 const OPTIONS: [(&str, &str, &[&str]); 6] = [
     ("AuthOptions", "AuthOptions", &["resource", "verifier"]),
     ("ChildOptions", "ChildOptions", &["command"]),
@@ -88,8 +91,9 @@ const OPTIONS: [(&str, &str, &[&str]); 6] = [
 /// The options of servers stand apart, because of the width of the line above.
 const SERVER_OPTIONS: (&str, &str, &[&str]) = ("ServerOptions", "ServerOptions", &[]);
 
-/// Options of a feature that is added to a server: their name, the descriptor, the registration, and the members of
-/// the descriptor that are no options, because they are required or because functions give them.
+/// Options of a feature that is added to a server: their name, the descriptor, the registration,
+/// and the members of the descriptor that are no options, because they are required or because
+/// functions give them.
 const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
     ("PromptOptions", "Prompt", "RegisterPrompt", &["arguments"]),
     ("ResourceOptions", "Resource", "RegisterResource", &["uri"]),
@@ -277,8 +281,8 @@ fn facts(fields: &[Field]) -> String {
     )
 }
 
-/// Options as keyword arguments: a `TypedDict` with a docstring for each; and apart from those, which nothing imports
-/// when the package runs, tables of the names in JSON.
+/// Options as keyword arguments: a `TypedDict` with a docstring for each; and apart from those,
+/// which nothing imports when the package runs, tables of the names in JSON.
 fn options(surface: &Surface) -> (String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
@@ -523,7 +527,8 @@ impl<'a> Member<'a> {
         match (&self.field.ty, self.field.presence) {
             (_, Presence::Flag) => format!("flag_of(json, \"{json}\")"),
             (Type::List(inner), presence) => {
-                // Tools of long ago answered without content; other lists are what the result is about.
+                // Tools of long ago answered without content; other lists are what the result is
+                // about.
                 let needed = presence == Presence::List && object.name != "CallToolResult";
                 let list = format!("list_of(json, \"{json}\"{})", if needed { "" } else { ", []" });
                 match each(inner) {

@@ -113,7 +113,8 @@ pub(crate) struct ValuesModel {
 pub(crate) struct UnionModel {
     pub(crate) name: String,
     pub(crate) doc: String,
-    /// The member that tells the variants apart; `None`: each has a member of its own name that the others lack.
+    /// The member that tells the variants apart; `None`: each has a member of its own name that the
+    /// others lack.
     pub(crate) tag: Option<String>,
     pub(crate) variants: Vec<Variant>,
     /// `true` if objects of other kinds may come.

@@ -30,7 +30,8 @@ fn capital(word: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
 }
 
-/// The lines of a text, none longer than `width`; words that are longer stand alone. Paragraphs keep an empty line between them.
+/// The lines of a text, none longer than `width`; words that are longer stand alone. Paragraphs
+/// keep an empty line between them.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, paragraph) in text.split("\n\n").enumerate() {

@@ -1,4 +1,5 @@
-//! The files of the Node package that follow from the surface: models, errors, options and operations.
+//! The files of the Node package that follow from the surface: models, errors, options and
+//! operations.
 
 mod client_requests;
 
@@ -26,10 +27,12 @@ const RENAMED: [(&str, &str); 4] = [
     ("SampleParams", "SamplingParams"),
 ];
 
-/// Models that this package replaces: a form is a schema of the user's library, its outcome is generic over it.
+/// Models that this package replaces: a form is a schema of the user's library, its outcome is
+/// generic over it.
 const REPLACED: [&str; 6] = ["Choice", "Choices", "ElicitAction", "ElicitResult", "Field", "FormSchema"];
 
-/// Members with another type than the core's: narrower where it keeps unknown words, or one of JavaScript.
+/// Members with another type than the core's: narrower where it keeps unknown words, or one of
+/// JavaScript.
 const TYPES: [(&str, &str, &str); 14] = [
     ("Icon", "theme", "\"light\" | \"dark\""),
     ("ToolExecution", "taskSupport", "TaskSupport"),
@@ -72,7 +75,9 @@ fn errors(kinds: &[ErrorKind]) -> String {
     let mut text = String::from(
         "import type { FailureReason } from \"./model.js\";
 
-/** The kind of an error: the same word in every language of Trunkline. */\nexport type ErrorKind =\n",
+/** The kind of an error: the same word in every language of Trunkline. */
+export type ErrorKind =
+",
     );
     for (index, kind) in kinds.iter().enumerate() {
         let end = if index + 1 == kinds.len() { ";" } else { "" };
@@ -417,7 +422,8 @@ fn params_name(row: &Operation) -> String {
     renamed(&format!("{}Params", pascal(&row.name))).to_owned()
 }
 
-/// An interface for each object of options, and the names of its times, which end in `Ms` in the messages of the contract.
+/// An interface for each object of options, and the names of its times, which end in `Ms` in the
+/// messages of the contract.
 fn options(records: &[Record]) -> String {
     let mut body = String::new();
     let mut used: Vec<&str> = vec!["CacheScope", "JsonObject"];

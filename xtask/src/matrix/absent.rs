@@ -1,5 +1,5 @@
-//! The features that a peer does not have, with the reason: tests/matrix/absent.json. They are tried all the same: one that works is an
-//! error, so that no excuse stays longer than it holds.
+//! The features that a peer does not have, with the reason: tests/matrix/absent.json. They are
+//! tried all the same: one that works is an error, so that no excuse stays longer than it holds.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;

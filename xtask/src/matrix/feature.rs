@@ -68,7 +68,8 @@ impl Features {
 }
 
 impl Feature {
-    /// Returns whether a revision defines it. Names of revisions are dates, so texts compare as they do.
+    /// Returns whether a revision defines it. Names of revisions are dates, so texts compare as
+    /// they do.
     pub(crate) fn is_defined_in(&self, revision: &str) -> bool {
         self.since.as_deref().is_none_or(|since| since <= revision)
             && self.before.as_deref().is_none_or(|before| revision < before)

@@ -1,7 +1,9 @@
-//! The matrix: every client with every server over every transport, in every revision that both know, and each feature by itself.
+//! The matrix: every client with every server over every transport, in every revision that both
+//! know, and each feature by itself.
 //!
-//! The features are data (`tests/matrix`). Of the operations that they need, one file for each pair of programs is made, which the client
-//! plays (`client --play FILE`), and the lines that it prints are matched with patterns.
+//! The features are data (`tests/matrix`). Of the operations that they need, one file for each pair
+//! of programs is made, which the client plays (`client --play FILE`), and the lines that it prints
+//! are matched with patterns.
 
 mod absent;
 mod cell;

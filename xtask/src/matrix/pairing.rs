@@ -77,8 +77,8 @@ impl Pairing {
         [self.client, self.server].into_iter().find(|party| matches!(party, Party::Peer(_))).map(Party::name)
     }
 
-    /// The HTTP server that has to run, with its name. Each peer has a server of ours for itself, so that the records of what they send
-    /// lie in the folder of the peer.
+    /// The HTTP server that has to run, with its name. Each peer has a server of ours for itself,
+    /// so that the records of what they send lie in the folder of the peer.
     pub(crate) fn http_server(&self, workspace: &Workspace) -> Option<(String, Command)> {
         let words = self.server.server(workspace, self.form);
         let mut command = self.command(workspace, &words[0]);

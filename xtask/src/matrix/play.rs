@@ -1,5 +1,6 @@
-//! Plays the features of one pairing: one process of the client for all connections and all features, whose lines are matched one by one.
-//! A feature that gets no line is tried once more by itself, and so are those behind it: one that hangs takes no other along.
+//! Plays the features of one pairing: one process of the client for all connections and all
+//! features, whose lines are matched one by one. A feature that gets no line is tried once more by
+//! itself, and so are those behind it: one that hangs takes no other along.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ use crate::matrix::pairing::Pairing;
 use crate::process::{Process, tail};
 use crate::workspace::Workspace;
 
-/// For the line of a connection: the client and its server may have to import an SDK, on a busy machine.
+/// For the line of a connection: the client and its server may have to import an SDK, on a busy
+/// machine.
 const CONNECT: Duration = Duration::from_secs(45);
 /// For the line of an operation.
 const LINE: Duration = Duration::from_secs(15);
@@ -164,7 +166,8 @@ impl Player<'_> {
             self.fail((index, 0), &shown(&line));
             return Ok(None);
         }
-        // Only the first opening of a connection counts: a later one is for a feature that is tried again.
+        // Only the first opening of a connection counts: a later one is for a feature that is tried
+        // again.
         let outcome = judged(&[json!({"connected": speaks})], &[line]);
         self.outcomes.entry((index, 0)).or_insert(outcome);
         Ok(Some(()))

@@ -21,7 +21,8 @@ pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<Vec<String>> {
     ids
 }
 
-/// The ids in the name of a test: `tool_18_and_19_…`, `http_45_http_49_…`, `sub_01_to_08_…`, `http_28_29_and_38_…`.
+/// The ids in the name of a test: `tool_18_and_19_…`, `http_45_http_49_…`, `sub_01_to_08_…`,
+/// `http_28_29_and_38_…`.
 pub(super) fn in_name(name: &str, prefixes: &[String]) -> Vec<String> {
     let words: Vec<&str> = name.split('_').collect();
     let mut ids: Vec<String> = Vec::new();

@@ -70,7 +70,8 @@ impl List {
         self.all().any(|one| one.id == id)
     }
 
-    /// Names and ranges that hold requirements on clients beside requirements on servers: one of them is not under test.
+    /// Names and ranges that hold requirements on clients beside requirements on servers: one of
+    /// them is not under test.
     pub(super) fn crossing(&self, mentions: &Mentions) -> Vec<String> {
         let side = |id: &String| self.all().find(|one| one.id == *id).map(|one| one.side.as_str());
         let of_side = |ids: &[String], wanted: &str| {

@@ -1,4 +1,5 @@
-//! The requirements of the specification (tests/requirements/README.md), with the tests that name them: `docs/requirements.md`.
+//! The requirements of the specification (tests/requirements/README.md), with the tests that name
+//! them: `docs/requirements.md`.
 
 mod ids;
 mod list;
@@ -33,7 +34,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     Ok(count.failed == 0)
 }
 
-/// Checks that the page is current, that every id that a test names exists, and that no requirement on a server is open.
+/// Checks that the page is current, that every id that a test names exists, and that no requirement
+/// on a server is open.
 pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let (list, mentions) = read(workspace)?;
     let mut count = judge(&list, &mentions);

@@ -27,7 +27,8 @@ impl Mentions {
         self.named.contains_key(id)
     }
 
-    /// Files, each with the names of its tests; without a name, the id is named for all of the file.
+    /// Files, each with the names of its tests; without a name, the id is named for all of the
+    /// file.
     pub(super) fn of(&self, id: &str) -> BTreeMap<&str, Vec<&str>> {
         let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (file, test) in self.named.get(id).into_iter().flatten() {
@@ -151,7 +152,8 @@ impl Language {
         mentions.add_groups(file, test.as_ref().map_or("", |(name, _)| name.as_str()), above);
     }
 
-    /// The lines that are tests: all of a file of tests, or the test module at the end of a source file.
+    /// The lines that are tests: all of a file of tests, or the test module at the end of a source
+    /// file.
     fn tests_in(self, file: &str, text: &str) -> Vec<String> {
         let all_of_it = self != Self::Rust
             || file.contains("/tests/")

@@ -10,14 +10,16 @@ pub(super) enum Side {
     Both,
 }
 
-/// Parts of paths and the side that their files test. The first one that fits decides; any other file tests a server.
+/// Parts of paths and the side that their files test. The first one that fits decides; any other
+/// file tests a server.
 const SIDES: [(&str, Side); 24] = {
     use Side::{Both, Client, Server};
     [
         ("tests/vectors/client/", Client),
         ("tests/vectors/", Server),
         ("tests/wire/", Both),
-        // The rules of client input are applied by servers, and those of header parameters by both sides.
+        // The rules of client input are applied by servers, and those of header parameters by both
+        // sides.
         ("core/proto/src/protocol/", Both),
         ("core/proto/src/engine/client", Client),
         ("core/proto/src/engine/negotiation", Client),

@@ -40,7 +40,8 @@ pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))
 }
 
-/// A command that fails without a failed test (it did not compile, it was killed) is a failure, and so is one that ran no test.
+/// A command that fails without a failed test (it did not compile, it was killed) is a failure, and
+/// so is one that ran no test.
 fn judged(output: &Output, (passed, failed): (usize, usize)) -> Count {
     let failed = if failed == 0 && (!output.success() || passed == 0) { 1 } else { failed };
     Count { passed, failed, said: format!("{}\n[{}]", output.text, output.ending()), note: String::new() }

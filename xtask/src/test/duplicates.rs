@@ -1,5 +1,6 @@
-//! Two versions of one crate are only there with a reason: what cargo finds twice is what `deny.toml` lists under `skip`.
-//! (cargo-deny checks the rest in CI: licences, advisories, sources.)
+//! Two versions of one crate are only there with a reason: what cargo finds twice is what
+//! `deny.toml` lists under `skip`. (cargo-deny checks the rest in CI: licences, advisories,
+//! sources.)
 
 use std::collections::BTreeMap;
 use std::time::Duration;

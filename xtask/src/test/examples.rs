@@ -1,5 +1,5 @@
-//! Runs the client programs of `examples/` and of the README. Each starts its server itself and checks nothing: that it ends well, and has
-//! printed something, is the test.
+//! Runs the client programs of `examples/` and of the README. Each starts its server itself and
+//! checks nothing: that it ends well, and has printed something, is the test.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,8 @@ fn language(source: &Path) -> Option<Language> {
     }
 }
 
-/// The command that runs a program as its reader would: in its folder, with `python`, `node` and the programs beside it at hand.
+/// The command that runs a program as its reader would: in its folder, with `python`, `node` and
+/// the programs beside it at hand.
 fn start(workspace: &Workspace, language: Language, source: &Path) -> Result<Command> {
     let folder = source.parent().context("a file has a folder")?;
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,8 +1,9 @@
-//! Compiles the crate `trunkline` with the combinations of its cargo features that make sense, as clippy sees them.
+//! Compiles the crate `trunkline` with the combinations of its cargo features that make sense, as
+//! clippy sees them.
 //!
-//! The combinations without `tokio` prove layers, too: `server`, `client` and `auth` alone have no runtime to import, and not each
-//! other. The list stands here, and not in a tool that tries every subset: most of the 2,048 subsets differ in nothing, and each
-//! costs seconds.
+//! The combinations without `tokio` prove layers, too: `server`, `client` and `auth` alone have no
+//! runtime to import, and not each other. The list stands here, and not in a tool that tries every
+//! subset: most of the 2,048 subsets differ in nothing, and each costs seconds.
 
 use std::time::Duration;
 

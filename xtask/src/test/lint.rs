@@ -62,7 +62,8 @@ pub(crate) fn python_lint(workspace: &Workspace, _: &Selection) -> Result<Count>
     Ok(ruff(workspace, &["check", "--quiet"])?.and(one(imports)?))
 }
 
-/// In the package with its own settings, which hold elsewhere too; paths in them are relative to where ruff runs.
+/// In the package with its own settings, which hold elsewhere too; paths in them are relative to
+/// where ruff runs.
 fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
     let program = workspace.venv_program(VENV, "ruff");
     let mut package = workspace.command(&program);

@@ -1,6 +1,7 @@
 //! Proves that no binding spells a method of the protocol by hand: generated files have the names.
 //!
-//! The `Cargo.toml` files, the cargo features and `clippy.toml` prove the layers of the core (`docs/architecture.md`).
+//! The `Cargo.toml` files, the cargo features and `clippy.toml` prove the layers of the core
+//! (`docs/architecture.md`).
 
 use std::path::Path;
 
@@ -55,8 +56,8 @@ fn methods_in(table: &str) -> Vec<&str> {
     rows.map(|(_, name)| name).filter(|name| name.contains('/') && !name.contains(' ')).collect()
 }
 
-/// The methods that stand as a string in the code of a file; every notification counts, known or put together. Examples
-/// in docs are between backquotes.
+/// The methods that stand as a string in the code of a file; every notification counts, known or
+/// put together. Examples in docs are between backquotes.
 fn protocol_words(methods: &[&str], text: &str) -> Vec<(usize, String)> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default()).enumerate();

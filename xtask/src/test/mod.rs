@@ -1,4 +1,5 @@
-//! `cargo xtask test`: builds, then runs every check and every suite, each with a deadline. A failing step does not stop the others.
+//! `cargo xtask test`: builds, then runs every check and every suite, each with a deadline. A
+//! failing step does not stop the others.
 
 mod circles;
 mod counts;
@@ -48,8 +49,9 @@ pub(crate) struct Step {
     work: fn(&Workspace, &Selection) -> Result<Count>,
 }
 
-/// The order of steps: those of cargo, one after the other because cargo locks its build directory; beside them the other ones, which
-/// mostly wait; and at last those that read what the others wrote.
+/// The order of steps: those of cargo, one after the other because cargo locks its build directory;
+/// beside them the other ones, which mostly wait; and at last those that read what the others
+/// wrote.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Cargo,
@@ -119,7 +121,8 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     let console = Console::new();
     let start = Instant::now();
     let steps = selection.steps()?;
-    // Messages are only recorded when they will be checked; if nothing else is chosen, the records of the last run are checked.
+    // Messages are only recorded when they will be checked; if nothing else is chosen, the records
+    // of the last run are checked.
     let records = steps.iter().any(|step| step.name == WIRE).then(|| wire::records(&workspace));
     if records.is_some() && steps.len() > 1 {
         wire::forget(&workspace)?;

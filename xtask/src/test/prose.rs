@@ -18,7 +18,8 @@ const QUESTION_WORDS: [&str; 6] = ["What", "Whatever", "Who", "Whom", "Whoever",
 const PHRASES: [(&str, &str); 3] =
     [("belongs into", "belongs in"), ("handshake era", "legacy era"), ("nobody shall", "nobody may")];
 
-/// Columns of a line of prose in Markdown; tables, code and lines that are one long link are free.
+/// Columns of a line of prose, in Markdown and in Rust's comments; tables, code and lines that are
+/// one long link are free.
 const COLUMNS: usize = 100;
 
 /// Written by a tool, or the record of a measurement.
@@ -55,7 +56,9 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Language {
-    /// Rust, C and TypeScript: `//`, `///`, `//!`, `/* */`.
+    /// `//`, `///`, `//!`.
+    Rust,
+    /// C and TypeScript: `//`, `///`, `/* */`. Their formatters bound the lines.
     Slashes,
     /// `#` and docstrings.
     Python,
@@ -65,7 +68,8 @@ enum Language {
 impl Language {
     fn of(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
-            "rs" | "c" | "h" | "hpp" | "ts" | "mts" | "cts" | "js" | "mjs" | "cjs" => Some(Self::Slashes),
+            "rs" => Some(Self::Rust),
+            "c" | "h" | "hpp" | "ts" | "mts" | "cts" | "js" | "mjs" | "cjs" => Some(Self::Slashes),
             "py" | "pyi" => Some(Self::Python),
             "md" => Some(Self::Markdown),
             _ => None,
@@ -87,6 +91,19 @@ fn faults(language: Language, text: &str) -> Vec<(usize, String)> {
         }
         let prose = match language {
             Language::Slashes => comment_of_slashes(line),
+            Language::Rust => {
+                let comment = comment_of_slashes(line);
+                match comment {
+                    Some(text) => fenced ^= text.starts_with("```"),
+                    None => fenced = false,
+                }
+                // A line of a template ends in an escape; its width is that of the file it becomes.
+                let free = fenced || line.ends_with("\\n\\") || comment.is_none_or(|text| text.starts_with('|'));
+                if !free && line.chars().count() > COLUMNS && !is_unbreakable(line) {
+                    found.push((number, format!("a comment with more than {COLUMNS} columns")));
+                }
+                comment
+            }
             Language::Python => comment_of_python(line, &mut docstring),
             Language::Markdown => {
                 let fence = line.trim_start().starts_with("```");
@@ -142,7 +159,8 @@ fn comment_of_python<'a>(line: &'a str, docstring: &mut bool) -> Option<&'a str>
 }
 
 /// The question word that begins a sentence of this line: at its start in a comment (of which each
-/// line begins a sentence only after a full stop, so that only capitals count), or after a full stop.
+/// line begins a sentence only after a full stop, so that only capitals count), or after a full
+/// stop.
 fn question_word(language: Language, prose: &str) -> Option<&'static str> {
     let prose = prose.trim_start_matches(['-', '*', '#', '>', ' ']);
     let begins = |text: &str, word: &str| {

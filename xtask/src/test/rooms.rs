@@ -1,5 +1,5 @@
-//! The rooms of the bindings: `docs/bindings.md` lists each concept with its file or folder in every
-//! language. Each one exists, and bears the room's name.
+//! The rooms of the bindings: `docs/bindings.md` lists each concept with its file or folder in
+//! every language. Each one exists, and bears the room's name.
 
 use anyhow::{Context, Result};
 
@@ -69,7 +69,8 @@ fn in_backticks(cell: &str) -> Option<&str> {
     cell.strip_prefix('`')?.strip_suffix('`')
 }
 
-/// `port.rs`, `port/`, `_port.py` and `http-mount.ts` are the rooms `port`, `port`, `port` and `http_mount`.
+/// `port.rs`, `port/`, `_port.py` and `http-mount.ts` are the rooms `port`, `port`, `port` and
+/// `http_mount`.
 fn stem(path: &str) -> String {
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
     let name = last.split('.').next().unwrap_or(last);

@@ -1,4 +1,5 @@
-//! The code in the README and on the pages is code that runs: every block names its file, stands there word for word, and the files are run (examples.rs).
+//! The code in the README and on the pages is code that runs: every block names its file, stands
+//! there word for word, and the files are run (examples.rs).
 
 use anyhow::{Context, Result};
 
@@ -8,7 +9,8 @@ use crate::workspace::Workspace;
 /// Languages that a reader can run, so that a snippet has to name its file.
 const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
 
-/// The documents whose code is checked. The READMEs of the bindings are checked by their bindings' tests.
+/// The documents whose code is checked. The READMEs of the bindings are checked by their bindings'
+/// tests.
 const PAGES: [&str; 2] = ["README.md", "docs/frameworks.md"];
 
 /// Blocks begin with ```` ```python examples/python/server.py ````.

@@ -18,8 +18,8 @@ use crate::workspace::Workspace;
 const DEADLINE: Duration = Duration::from_secs(1200);
 const LANGUAGES_AT_ONCE: usize = 2;
 
-/// Everything in the members, where one test of bindings-c builds and runs the C programs; and then xtask itself (see build/rust.rs why
-/// it is apart).
+/// Everything in the members, where one test of bindings-c builds and runs the C programs; and then
+/// xtask itself (see build/rust.rs why it is apart).
 pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut members = workspace.cargo();
     members.args(["test", "--no-fail-fast"]).args(PACKAGES);
@@ -78,7 +78,8 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
     unstarted.map_or(Ok(count), Err)
 }
 
-/// The sums of a report of the player. A player that fails without one is a failure, and so is a vector that it skips.
+/// The sums of a report of the player. A player that fails without one is a failure, and so is a
+/// vector that it skips.
 fn played(name: &str, output: &Output, report: Option<&str>) -> Count {
     let report: Value = report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let number = |name: &str| report[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);

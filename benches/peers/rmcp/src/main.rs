@@ -1,5 +1,6 @@
 //! rmcp peer. `peer-rmcp stdio|http PORT [json] [stateless] [nodelay] [--tools N]` or
-//! `peer-rmcp client N INFLIGHT -- server cmd...` or `peer-rmcp client N INFLIGHT URL` (SDK client benchmark).
+//! `peer-rmcp client N INFLIGHT -- server cmd...` or `peer-rmcp client N INFLIGHT URL` (SDK client
+//! benchmark).
 use rmcp::{
     handler::server::{
         router::tool::{ToolRoute, ToolRouter},

@@ -1,7 +1,7 @@
 //! The surface as data: all that packages of other languages show of this library.
 //!
-//! `cargo xtask generate` prints it with the program `surface` and writes those parts of the packages that follow from
-//! it. Each thing is declared where it is used; this module collects.
+//! `cargo xtask generate` prints it with the program `surface` and writes those parts of the
+//! packages that follow from it. Each thing is declared where it is used; this module collects.
 
 use crate::{
     ErrorKind,
@@ -71,7 +71,8 @@ fn shape((shape, name, doc): &(event::Shape, &str, &[&str])) -> Value {
     json!({"name": name, "number": *shape as u8, "doc": text(doc)})
 }
 
-/// The types of the model that the rest of the surface needs, in the order in which they are first needed.
+/// The types of the model that the rest of the surface needs, in the order in which they are first
+/// needed.
 #[derive(Default)]
 struct Models {
     all: Vec<Value>,

@@ -1,7 +1,7 @@
 //! Documentation comments as text for every language.
 
-/// The text of documentation comments: lines joined to paragraphs, without examples, ids of requirements and links of
-/// Rust.
+/// The text of documentation comments: lines joined to paragraphs, without examples, ids of
+/// requirements and links of Rust.
 pub(super) fn text(lines: &[&str]) -> String {
     let paragraphs: Vec<String> = without_examples(lines)
         .split(|line| line.is_empty())

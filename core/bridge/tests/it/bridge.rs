@@ -1,4 +1,5 @@
-//! The bridge under a host of the tests' own: a thread that drains when the bell rings, as a binding does.
+//! The bridge under a host of the tests' own: a thread that drains when the bell rings, as a
+//! binding does.
 
 mod alone;
 mod auth;
@@ -53,7 +54,8 @@ impl Bell for Alarm {
 
 type OnCall = Arc<dyn Fn(&Port, &Event) + Send + Sync>;
 
-/// A host: it answers calls by the functions that it keeps by handle, and notes everything that it hears.
+/// A host: it answers calls by the functions that it keeps by handle, and notes everything that it
+/// hears.
 struct Host {
     port: Port,
     #[cfg_attr(not(unix), allow(dead_code, reason = "read where pipes are handed over"))]

@@ -1,4 +1,5 @@
-//! The bridge from outside, under a host and in processes of its own. One binary, so that it links once.
+//! The bridge from outside, under a host and in processes of its own. One binary, so that it links
+//! once.
 
 #![allow(clippy::disallowed_types)]
 
@@ -18,7 +19,8 @@ mod script;
 #[path = "../../../tests/it/wire.rs"]
 mod wire;
 
-/// Not a test by itself: this binary runs itself again with this test alone, in the role of a server (see `process`).
+/// Not a test by itself: this binary runs itself again with this test alone, in the role of a
+/// server (see `process`).
 #[test]
 fn plays_a_role() {
     process::play(|role, file| match role.strip_prefix("script ") {

@@ -137,8 +137,8 @@ impl<T: Clone> ClientConversation<T> {
         self.revision = Some(revision);
     }
 
-    /// Declares other capabilities: to servers of the modern era with each request from now on, to others when the conversation
-    /// is opened.
+    /// Declares other capabilities: to servers of the modern era with each request from now on, to
+    /// others when the conversation is opened.
     pub fn declare(&mut self, capabilities: RawJson) {
         self.identity.capabilities = capabilities;
         if let Some(revision) = self.revision {
@@ -151,7 +151,8 @@ impl<T: Clone> ClientConversation<T> {
         &self.spoken.capabilities
     }
 
-    /// Asks for log messages of this severity at least, with each request of the modern era (LOG-04).
+    /// Asks for log messages of this severity at least, with each request of the modern era
+    /// (LOG-04).
     pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
         self.log_level = level;
     }
@@ -179,7 +180,8 @@ impl<T: Clone> ClientConversation<T> {
     /// Makes a request. `with_progress` asks for progress notifications.
     ///
     /// # Errors
-    /// If the revision is not settled, the method does not exist in it, or the parameters are no object.
+    /// If the revision is not settled, the method does not exist in it, or the parameters are no
+    /// object.
     pub fn request(
         &mut self,
         now: Instant,
@@ -266,8 +268,8 @@ impl<T: Clone> ClientConversation<T> {
         }
     }
 
-    /// A notification that names a subscription belongs to its `subscriptions/listen` and to nothing else (SUB-03); one of a
-    /// subscription that has ended comes too late.
+    /// A notification that names a subscription belongs to its `subscriptions/listen` and to
+    /// nothing else (SUB-03); one of a subscription that has ended comes too late.
     fn notified(&self, notification: Notification) -> ClientReceived<T> {
         let Some(id) = notification.params.as_ref().and_then(subscription_of) else {
             return ClientReceived::Notification(notification);
@@ -298,8 +300,8 @@ impl<T: Clone> ClientConversation<T> {
         ClientReceived::Answered { item: sent.item, method: sent.method, outcome }
     }
 
-    /// Servers of the modern era ask nothing (RPC-31), and an undeclared request is refused. One that is being opened by
-    /// `initialize` may ping already (LIFE-05, PING-01).
+    /// Servers of the modern era ask nothing (RPC-31), and an undeclared request is refused. One
+    /// that is being opened by `initialize` may ping already (LIFE-05, PING-01).
     fn asked(&mut self, request: Request) -> ClientReceived<T> {
         let Some(revision) = self
             .revision
@@ -336,7 +338,8 @@ impl<T: Clone> ClientConversation<T> {
         Ok(name)
     }
 
-    /// Makes the response of the host to a request of the server. `None`: the server has withdrawn the request.
+    /// Makes the response of the host to a request of the server. `None`: the server has withdrawn
+    /// the request.
     pub fn answer(&mut self, id: &RequestId, outcome: Result<RawJson, RpcError>) -> Option<Bytes> {
         self.incoming.remove(id).then(|| match outcome {
             Ok(result) => envelope::encode_result(id, &one_line(result.as_bytes())),
@@ -344,11 +347,13 @@ impl<T: Clone> ClientConversation<T> {
         })
     }
 
-    /// Ends a request that is no longer wanted: what travelled with it, and the notification that tells a peer on a pipe.
+    /// Ends a request that is no longer wanted: what travelled with it, and the notification that
+    /// tells a peer on a pipe.
     pub fn cancel(&mut self, id: &RequestId, reason: &str) -> Option<(T, Option<Bytes>)> {
         let sent = self.outgoing.finish(id)?;
-        // CAN-03: initialize is never cancelled. Nor is a probe that was given up: its server is taken for one that hears nothing
-        // before initialize, and a late answer is ignored by its id.
+        // CAN-03: initialize is never cancelled. Nor is a probe that was given up: its server is
+        // taken for one that hears nothing before initialize, and a late answer is ignored by its
+        // id.
         let told = self.revision.is_some().then(|| envelope::cancellation(id, reason));
         Some((sent.item, told))
     }

@@ -16,7 +16,8 @@ pub enum Claim {
 impl Claim {
     /// `header`: the header `MCP-Protocol-Version`, if it came over HTTP.
     pub fn of(request: &Request, meta: &RequestMeta<'_>, header: Option<&str>) -> Self {
-        // DISC-27: `initialize` is legacy whatever the header says, unless its own `_meta` names a newer revision.
+        // DISC-27: `initialize` is legacy whatever the header says, unless its own `_meta` names a
+        // newer revision.
         let names_modern = || meta.version().is_some_and(|version| Era::named(&version) == Era::Modern);
         if &*request.method == method::INITIALIZE && !names_modern() {
             return Self::Handshake;

@@ -26,9 +26,11 @@ pub struct IncomingCall {
 /// The room that a call takes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
-    /// A running place, or a place among the calls that wait: as long as it waits, it holds so many bytes.
+    /// A running place, or a place among the calls that wait: as long as it waits, it holds so many
+    /// bytes.
     Place(usize),
-    /// No place, for it only waits for something else, such as the end of a task. It counts as open.
+    /// No place, for it only waits for something else, such as the end of a task. It counts as
+    /// open.
     Waits,
     /// No place, for it stays open by design, such as a stream of change notifications.
     Stays,
@@ -163,8 +165,8 @@ impl<T> Incoming<T> {
         self.by_id.get(id).copied()
     }
 
-    /// Ends a call: answered, failed or cancelled. Gives its id (`None`: it had ended before, so nothing may be sent for
-    /// it any more, PRG-05, CAN-05) and the call whose turn it is now.
+    /// Ends a call: answered, failed or cancelled. Gives its id (`None`: it had ended before, so
+    /// nothing may be sent for it any more, PRG-05, CAN-05) and the call whose turn it is now.
     pub fn finish(&mut self, key: CallKey) -> (Option<RequestId>, Option<T>) {
         let Some(open) = self.open.remove(&key) else { return (None, None) };
         self.by_id.remove(&open.id);
@@ -176,7 +178,8 @@ impl<T> Incoming<T> {
         (Some(open.id), self.start_next())
     }
 
-    /// Ends a call that is not wanted any more: what travelled with it if it still waited, and the call whose turn it is now.
+    /// Ends a call that is not wanted any more: what travelled with it if it still waited, and the
+    /// call whose turn it is now.
     pub fn cancel(&mut self, key: CallKey) -> (Option<T>, Option<T>) {
         let waiting = self.take_waiting(key);
         let (_, next) = self.finish(key);
@@ -204,7 +207,8 @@ impl<T> Incoming<T> {
         Some(item)
     }
 
-    /// Returns whether this progress value may be sent: the call is open and the value rises (PRG-02, PRG-05).
+    /// Returns whether this progress value may be sent: the call is open and the value rises
+    /// (PRG-02, PRG-05).
     pub fn advance(&mut self, key: CallKey, progress: f64) -> bool {
         let Some(open) = self.open.get_mut(&key) else { return false };
         if !progress.is_finite() || open.progress.is_some_and(|last| progress <= last) {

@@ -28,8 +28,8 @@ struct InitializeParams<'a> {
 }
 
 impl Session {
-    /// Opens a session from the parameters of `initialize`: the revision that was offered if it is one of this era, else
-    /// the newest of this era (LIFE-08, LIFE-09).
+    /// Opens a session from the parameters of `initialize`: the revision that was offered if it is
+    /// one of this era, else the newest of this era (LIFE-08, LIFE-09).
     pub(crate) fn open(params: Option<&RawJson>) -> Result<Self, RpcError> {
         let missing = |field: &str| RpcError::invalid_params(format!("initialize needs the parameter {field}"));
         let raw = params.ok_or_else(|| missing("protocolVersion"))?;
@@ -51,7 +51,8 @@ impl Session {
         Ok(Self { revision: answer_to(&offered), client_info, client_capabilities })
     }
 
-    /// The session that a server without sessions assumes: the revision of the header and no capabilities.
+    /// The session that a server without sessions assumes: the revision of the header and no
+    /// capabilities.
     pub(crate) fn stateless(revision: Revision) -> Self {
         Self { revision, client_info: None, client_capabilities: RawJson::empty_object() }
     }
@@ -74,8 +75,9 @@ fn answer_to(offered: &str) -> Revision {
     Revision::parse(offered).filter(|revision| revision.era() == Era::Legacy).unwrap_or(Revision::LATEST_LEGACY)
 }
 
-/// The refusal of a request that comes before `initialize` (docs/versions.md, 2.2, step 5): the code that a modern request without its
-/// version gets, naming every version, so that clients of both eras learn what to do.
+/// The refusal of a request that comes before `initialize` (docs/versions.md, 2.2, step 5): the
+/// code that a modern request without its version gets, naming every version, so that clients of
+/// both eras learn what to do.
 pub(crate) fn not_initialized(method: &str) -> RpcError {
     let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
     RpcError::invalid_params(format!(

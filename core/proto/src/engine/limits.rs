@@ -1,4 +1,5 @@
-//! The bounds of one conversation, all options with defaults: every queue has a bound, every wait a deadline.
+//! The bounds of one conversation, all options with defaults: every queue has a bound, every wait a
+//! deadline.
 
 use crate::protocol::{envelope::FrameBounds, options::Bytes};
 use std::time::Duration;
@@ -17,7 +18,8 @@ crate::options! {
         max_running: usize => "maxRunning" = 64,
         /// Calls that wait for their turn in one session. Further ones are refused as busy.
         max_waiting: usize => "maxWaiting" = 1024,
-        /// Size of all waiting calls of one session. A call for which there is no room is refused as busy.
+        /// Size of all waiting calls of one session. A call for which there is no room is refused
+        /// as busy.
         max_waiting_bytes: usize => "maxWaitingBytes" as Bytes = 64 << 20,
         /// Longest time of a request; each progress notification starts it anew.
         request_timeout: Duration = Duration::from_secs(60),

@@ -1,7 +1,7 @@
 //! The conversation: ids, requests in flight, cancellation, progress, timeouts, negotiation.
 //!
-//! Pure state machines: messages, answers and the time are passed in, and what to do comes out. `legacy` and `modern` hold
-//! what differs between the two eras; nothing else branches on it.
+//! Pure state machines: messages, answers and the time are passed in, and what to do comes out.
+//! `legacy` and `modern` hold what differs between the two eras; nothing else branches on it.
 
 mod client;
 mod era;

@@ -1,4 +1,5 @@
-//! The per-request era: every request carries its version and capabilities, and HTTP headers mirror parts of the body.
+//! The per-request era: every request carries its version and capabilities, and HTTP headers mirror
+//! parts of the body.
 
 use super::request_info::{MirroredParameters, RequestInfo};
 use crate::protocol::{
@@ -168,7 +169,8 @@ mod tests {
         ] {
             assert_eq!(code("tools/call", full(), Some(&bad)), -32020, "{bad:?}");
         }
-        // A missing key is never reported as a mismatch, and an unsupported version not before the comparison.
+        // A missing key is never reported as a mismatch, and an unsupported version not before the
+        // comparison.
         assert_eq!(code("tools/call", json!({}), Some(&good)), -32602);
     }
 }

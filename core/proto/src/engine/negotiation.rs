@@ -1,4 +1,5 @@
-//! How a client finds out which revision to speak (docs/versions.md, 2.3), without ever falling back for the wrong reason.
+//! How a client finds out which revision to speak (docs/versions.md, 2.3), without ever falling
+//! back for the wrong reason.
 
 use crate::protocol::{
     Era, RawJson, Revision, RpcError,
@@ -125,7 +126,8 @@ pub enum ProbeOutcome {
 pub struct Negotiated {
     /// The revision to speak.
     pub revision: Revision,
-    /// The result of `initialize` or `server/discover`; none if the revision was pinned without a probe.
+    /// The result of `initialize` or `server/discover`; none if the revision was pinned without a
+    /// probe.
     pub result: Option<RawJson>,
 }
 
@@ -165,7 +167,8 @@ pub struct Negotiation {
 }
 
 impl Negotiation {
-    /// Starts. `pipe`: the server is a process on a pipe, which may be silent or exit, and not a URL.
+    /// Starts. `pipe`: the server is a process on a pipe, which may be silent or exit, and not a
+    /// URL.
     pub fn start(choice: RevisionChoice, pipe: bool) -> (Self, Step) {
         let asked = match choice {
             RevisionChoice::Auto | RevisionChoice::Modern => Probe::Discover(Revision::LATEST),
@@ -210,7 +213,8 @@ impl Negotiation {
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
                 let supported = supported_in(&error);
                 match newest(&supported, Era::Modern) {
-                    // DISC-13: once, and also if it is the version just refused: it may be a node of a cluster that was older.
+                    // DISC-13: once, and also if it is the version just refused: it may be a node
+                    // of a cluster that was older.
                     Some(common) if !self.corrected => {
                         self.corrected = true;
                         self.send(Probe::Discover(common))
@@ -243,7 +247,8 @@ impl Negotiation {
     fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> Step {
         match outcome {
             ProbeOutcome::Result(result) => self.handshake_answered(revision, result),
-            // A server of both eras whose first request, slow to answer, fixed its era: that code proves it (docs/versions.md, 2.3).
+            // A server of both eras whose first request, slow to answer, fixed its era: that code
+            // proves it (docs/versions.md, 2.3).
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
                 match newest(&supported_in(&error), Era::Modern) {
                     Some(modern) if self.choice == RevisionChoice::Auto && !self.corrected => {
@@ -296,7 +301,8 @@ impl Negotiation {
         }
     }
 
-    /// The server named its versions and none of the modern ones is ours: a legacy one can still be spoken (DISC-25).
+    /// The server named its versions and none of the modern ones is ours: a legacy one can still be
+    /// spoken (DISC-25).
     fn fall_back_to_listed(&mut self, supported: &[String]) -> Step {
         if newest(supported, Era::Legacy).is_some() && self.choice == RevisionChoice::Auto {
             self.handshake(false)

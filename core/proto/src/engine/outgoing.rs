@@ -16,13 +16,15 @@ pub struct RequestTimeout {
     pub max: Duration,
 }
 
-/// The end of a wait that began now; a wait without end is one of a century, which no clock overflows on.
+/// The end of a wait that began now; a wait without end is one of a century, which no clock
+/// overflows on.
 pub fn later(now: Instant, wait: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     now.checked_add(wait.min(CENTURY)).unwrap_or(now)
 }
 
-/// The same JSON without line breaks: between tokens one is as good as a space, and a message of a pipe is one line (STD-01).
+/// The same JSON without line breaks: between tokens one is as good as a space, and a message of a
+/// pipe is one line (STD-01).
 pub(super) fn one_line(params: &[u8]) -> Cow<'_, [u8]> {
     let breaks = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if !params.iter().any(breaks) {
@@ -75,7 +77,8 @@ impl<T> Outgoing<T> {
         RequestId::Integer(id)
     }
 
-    /// Ends a request: answered, cancelled or timed out. `None`: not in flight (a late answer, CAN-07, or none of ours).
+    /// Ends a request: answered, cancelled or timed out. `None`: not in flight (a late answer,
+    /// CAN-07, or none of ours).
     pub fn finish(&mut self, id: &RequestId) -> Option<T> {
         let RequestId::Integer(id) = id else { return None };
         let pending = self.pending.remove(id)?;
@@ -112,7 +115,8 @@ impl<T> Outgoing<T> {
         ids
     }
 
-    /// Lets the clocks of a request run on: its timeout starts anew, and its hard cap comes later by the pause.
+    /// Lets the clocks of a request run on: its timeout starts anew, and its hard cap comes later
+    /// by the pause.
     pub fn resume(&mut self, now: Instant, id: &RequestId) {
         let RequestId::Integer(id) = id else { return };
         let Some(pending) = self.pending.get_mut(id) else { return };

@@ -1,4 +1,5 @@
-//! Parameters of a client's requests: its identity in words of the revision, and the parameters with their `_meta`.
+//! Parameters of a client's requests: its identity in words of the revision, and the parameters
+//! with their `_meta`.
 
 use super::outgoing::one_line;
 use crate::protocol::{
@@ -66,8 +67,8 @@ fn projected(json: &RawJson, revision: Revision, project: fn(&mut Value, Revisio
     value.unwrap_or_else(|_| json.clone())
 }
 
-/// The parameters of a request or notification as they are sent: projected to the revision, in one line, with these members in
-/// their `_meta`.
+/// The parameters of a request or notification as they are sent: projected to the revision, in one
+/// line, with these members in their `_meta`.
 pub(super) fn sent(
     method: &str,
     revision: Revision,

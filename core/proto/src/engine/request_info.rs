@@ -4,11 +4,12 @@ use crate::protocol::{RawJson, Revision, meta::ProgressToken, model::LoggingLeve
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The values of `Mcp-Param-*` headers by the rest of their name in lower case, decoded as `Mcp-Name` is.
+/// The values of `Mcp-Param-*` headers by the rest of their name in lower case, decoded as
+/// `Mcp-Name` is.
 pub type MirroredParameters = BTreeMap<String, Result<String, String>>;
 
-/// The origin of a request: its revision, and the declarations of its sender. Era-neutral; never carried over from one modern
-/// request to the next (DISC-14, DISC-16).
+/// The origin of a request: its revision, and the declarations of its sender. Era-neutral; never
+/// carried over from one modern request to the next (DISC-14, DISC-16).
 #[derive(Debug, Clone)]
 pub struct RequestInfo {
     /// The revision that governs the request.
@@ -21,11 +22,14 @@ pub struct RequestInfo {
     pub meta: Option<RawJson>,
     /// Where progress may be reported, if the sender asked for it.
     pub progress_token: Option<ProgressToken>,
-    /// The least severe log messages that the request wants, on 2026-07-28; `None`: none at all (LOG-04).
+    /// The least severe log messages that the request wants, on 2026-07-28; `None`: none at all
+    /// (LOG-04).
     pub log_level: Option<LoggingLevel>,
-    /// The parameters that HTTP headers repeat, for the comparison with the arguments; `None` where headers repeat nothing.
+    /// The parameters that HTTP headers repeat, for the comparison with the arguments; `None` where
+    /// headers repeat nothing.
     pub mirrored: Option<Arc<MirroredParameters>>,
-    /// The verified identity of the sender: an object with at least `principal`. `None` where nothing is verified.
+    /// The verified identity of the sender: an object with at least `principal`. `None` where
+    /// nothing is verified.
     pub auth: Option<RawJson>,
 }
 

@@ -21,7 +21,8 @@ use std::time::Instant;
 /// Requests to the client that may be in flight at once.
 const MAX_ASKED: usize = 16_384;
 
-/// The state of one conversation. `T` travels with each call (who gets its answer); `U` with each request of our own.
+/// The state of one conversation. `T` travels with each call (who gets its answer); `U` with each
+/// request of our own.
 #[derive(Debug)]
 pub struct ServerConversation<T, U> {
     session: Option<Session>,
@@ -84,7 +85,8 @@ impl<T, U> ServerConversation<T, U> {
         self.session.as_ref().map(|session| session.revision)
     }
 
-    /// Takes a message in. `mirror`: the HTTP headers it came with. `attached` comes back with the call.
+    /// Takes a message in. `mirror`: the HTTP headers it came with. `attached` comes back with the
+    /// call.
     pub fn receive(&mut self, now: Instant, message: Message, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
         match message {
             Message::Request(request) => self.request(request, mirror, attached),
@@ -193,7 +195,8 @@ impl<T, U> ServerConversation<T, U> {
         }
     }
 
-    /// Ends a call that is answered: its id, if something may still be sent for it, and the call whose turn it is now.
+    /// Ends a call that is answered: its id, if something may still be sent for it, and the call
+    /// whose turn it is now.
     pub fn finish(&mut self, key: CallKey) -> (Option<RequestId>, Option<(IncomingCall, T)>) {
         self.incoming.finish(key)
     }
@@ -253,7 +256,8 @@ impl<T, U> ServerConversation<T, U> {
         Ok((id, request))
     }
 
-    /// Ends a request of our own that is no longer wanted: what travelled with it, and the notification that says so.
+    /// Ends a request of our own that is no longer wanted: what travelled with it, and the
+    /// notification that says so.
     pub fn cancel_client_request(&mut self, id: &RequestId, reason: &str) -> Option<(U, Bytes)> {
         let item = self.outgoing.finish(id)?;
         Some((item, cancellation(id, reason)))

@@ -83,7 +83,8 @@ fn is_modern(version: &str) -> bool {
     Revision::parse(version).is_some_and(|revision| revision.era() == Era::Modern)
 }
 
-/// The revision that a legacy version header selects; without one it is 2025-03-26 (HTTP-52, HTTP-53).
+/// The revision that a legacy version header selects; without one it is 2025-03-26 (HTTP-52,
+/// HTTP-53).
 pub fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<Revision, Rejection> {
     let Some(version) = version else { return Ok(Revision::HEADERLESS) };
     Revision::parse(version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
@@ -118,8 +119,8 @@ pub fn check_response(frame: &Frame) -> Result<(), Rejection> {
     }
 }
 
-/// A message without the session it needs (HTTP-46). The code is the one that a modern request without its version gets, so
-/// that clients of both eras learn what to do.
+/// A message without the session it needs (HTTP-46). The code is the one that a modern request
+/// without its version gets, so that clients of both eras learn what to do.
 pub fn no_session(frame: &Frame) -> Rejection {
     let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
     let error = RpcError::invalid_params(

@@ -52,7 +52,8 @@ impl EventStream {
         }
     }
 
-    /// Starts over on a new connection: what the old one cut off is dropped, the last id and the pause are kept.
+    /// Starts over on a new connection: what the old one cut off is dropped, the last id and the
+    /// pause are kept.
     pub fn reconnected(&mut self) {
         let fresh = Self::new(self.max_bytes);
         *self = Self { last_id: self.last_id.take(), retry: self.retry, ..fresh };
@@ -63,8 +64,9 @@ impl EventStream {
         self.buffer.extend_from_slice(chunk);
     }
 
-    /// The message of the next event that is complete. Events without data (they prime resumption) and events of other types
-    /// than `message` are skipped; so is an event that the end of the stream cut off.
+    /// The message of the next event that is complete. Events without data (they prime resumption)
+    /// and events of other types than `message` are skipped; so is an event that the end of the
+    /// stream cut off.
     pub fn next_message(&mut self) -> Result<Option<Bytes>, TooLarge> {
         while let Some(line) = self.line()? {
             if line.is_empty() {
@@ -84,7 +86,8 @@ impl EventStream {
         Ok(None)
     }
 
-    /// The id of the last complete event that had one: an event that was cut off is asked for again.
+    /// The id of the last complete event that had one: an event that was cut off is asked for
+    /// again.
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }

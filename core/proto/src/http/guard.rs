@@ -1,4 +1,5 @@
-//! Which hosts and origins may talk to a server: the defence against DNS rebinding (HTTP-03, HTTP-04, SEC-22).
+//! Which hosts and origins may talk to a server: the defence against DNS rebinding (HTTP-03,
+//! HTTP-04, SEC-22).
 
 use super::rejection::Rejection;
 use crate::protocol::RpcError;
@@ -21,9 +22,10 @@ enum Allowed {
 impl Guard {
     /// `bound`: the host that the server listens on. A `*` in a list allows everything.
     ///
-    /// A server on loopback is for this machine: other names of it are an attack. One that listens elsewhere is reached by
-    /// names that only its operator knows, so hosts are checked if he lists them. Pages of other origins are refused on both,
-    /// for a browser sends them along without asking the user.
+    /// A server on loopback is for this machine: other names of it are an attack. One that listens
+    /// elsewhere is reached by names that only its operator knows, so hosts are checked if he lists
+    /// them. Pages of other origins are refused on both, for a browser sends them along without
+    /// asking the user.
     pub fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
         let listed = |entries: &[String]| match entries.iter().any(|entry| entry == "*") {
             true => Allowed::Any,

@@ -1,4 +1,5 @@
-//! Parts of the body that modern requests repeat in headers: reading them on a server, writing them on a client.
+//! Parts of the body that modern requests repeat in headers: reading them on a server, writing them
+//! on a client.
 
 use super::headers;
 use crate::engine::{Mirror, MirroredParameters};
@@ -27,8 +28,8 @@ pub fn version(headers: &HeaderMap) -> Option<String> {
     whole(headers, &headers::PROTOCOL_VERSION).map(|value| String::from_utf8_lossy(&value).into_owned())
 }
 
-/// A field that is repeated is the list of its values (RFC 9110, section 5.2): so it never agrees with the body, whichever of
-/// them others look at.
+/// A field that is repeated is the list of its values (RFC 9110, section 5.2): so it never agrees
+/// with the body, whichever of them others look at.
 fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, [u8]>> {
     let mut values = headers.get_all(name).iter().map(|value| value.as_bytes().trim_ascii());
     let first = values.next()?;
@@ -69,7 +70,8 @@ pub fn decode(value: &[u8]) -> Result<String, String> {
     }
 }
 
-/// A header value for a text: as it stands where that is safe, else in the Base64 wrapper (H26-04, H26-05).
+/// A header value for a text: as it stands where that is safe, else in the Base64 wrapper (H26-04,
+/// H26-05).
 pub fn encode(text: &str) -> Result<HeaderValue, String> {
     let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     let bytes = text.as_bytes();

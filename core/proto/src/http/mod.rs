@@ -1,4 +1,5 @@
-//! Streamable HTTP without sockets: headers, guards, classification, statuses, sessions, event streams. Pure.
+//! Streamable HTTP without sockets: headers, guards, classification, statuses, sessions, event
+//! streams. Pure.
 
 #[cfg(feature = "http")]
 pub mod classify;

@@ -37,7 +37,8 @@ impl Rejection {
     }
 }
 
-/// The status of an error response, while nothing has been written (docs/versions.md, 2.2). `refused`: before the method was run.
+/// The status of an error response, while nothing has been written (docs/versions.md, 2.2).
+/// `refused`: before the method was run.
 pub fn status_of(era: Era, code: i64, refused: bool, busy: bool) -> StatusCode {
     match (era, code) {
         _ if busy => StatusCode::SERVICE_UNAVAILABLE,

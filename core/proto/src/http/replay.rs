@@ -34,8 +34,8 @@ impl fmt::Display for EventId {
     }
 }
 
-/// The latest events of a session's streams. When there are too many the oldest give way, whatever stream they are of; only the
-/// newest is kept whatever its size.
+/// The latest events of a session's streams. When there are too many the oldest give way, whatever
+/// stream they are of; only the newest is kept whatever its size.
 #[derive(Debug)]
 pub struct Replay {
     kept: VecDeque<(EventId, Bytes)>,
@@ -112,7 +112,8 @@ impl Replay {
         }
     }
 
-    /// The events of that stream after that one; `None` if the id is unknown, or some of them have given way.
+    /// The events of that stream after that one; `None` if the id is unknown, or some of them have
+    /// given way.
     pub fn after(&self, id: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
         let cursor = self.streams.get(&id.stream)?;
         if id.event < cursor.lost || id.event > cursor.last {

@@ -32,8 +32,9 @@ struct SsePaths {
 }
 
 impl Routes {
-    /// `sse`: the paths of the stream and of the messages; the stream may share the path of the endpoint, and its messages
-    /// are then posted there too. `mounted`: a router has chosen the path, of which only the end may be known.
+    /// `sse`: the paths of the stream and of the messages; the stream may share the path of the
+    /// endpoint, and its messages are then posted there too. `mounted`: a router has chosen the
+    /// path, of which only the end may be known.
     pub fn new(endpoint: &str, sse: Option<(&str, &str)>, mounted: bool) -> Self {
         let endpoint = normal(endpoint);
         let sse = sse.map(|(stream, messages)| {
@@ -49,7 +50,8 @@ impl Routes {
         Self { below: true, ..self }
     }
 
-    /// The purpose of a request. `in_session`: it names a session of Streamable HTTP; `addressed`: its query names one of HTTP+SSE.
+    /// The purpose of a request. `in_session`: it names a session of Streamable HTTP; `addressed`:
+    /// its query names one of HTTP+SSE.
     pub fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Place {
         let path = path.strip_suffix('/').unwrap_or(path);
         if let Some(sse) = &self.sse {
@@ -61,7 +63,8 @@ impl Routes {
                 let deeper = self.below && addressed && path.ends_with(&sse.messages);
                 (self.is(path, &sse.stream), deeper || self.is(path, &sse.messages))
             };
-            // Where a router has chosen the path, or it is shared, the endpoint may have the same name.
+            // Where a router has chosen the path, or it is shared, the endpoint may have the same
+            // name.
             let certain = !sse.shared && self.endpoint.as_ref().is_some_and(|endpoint| !is_same(path, endpoint));
             if stream && (certain || (gets && !in_session)) {
                 return Place::SseStream;
@@ -82,7 +85,8 @@ impl Routes {
         self.endpoint.as_ref().is_none_or(|endpoint| is_same(path, endpoint))
     }
 
-    /// Returns whether a path is one of ours: the whole of it, or its end if a router may have put something before it.
+    /// Returns whether a path is one of ours: the whole of it, or its end if a router may have put
+    /// something before it.
     fn is(&self, path: &str, known: &str) -> bool {
         is_same(path, known) || (self.endpoint.is_none() && path.ends_with(known))
     }

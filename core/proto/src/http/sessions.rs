@@ -46,9 +46,9 @@ impl<S: Clone> Sessions<S> {
         Self { open: HashMap::new(), of: HashMap::new(), bounds }
     }
 
-    /// Makes room for a session of that principal. Beyond its share one of its own sessions gives way, and beyond the bound
-    /// for all anyone's: one that nothing has used since it was opened, or else the one that has been idle the longest. Its
-    /// client opens a new one (HTTP-48).
+    /// Makes room for a session of that principal. Beyond its share one of its own sessions gives
+    /// way, and beyond the bound for all anyone's: one that nothing has used since it was opened,
+    /// or else the one that has been idle the longest. Its client opens a new one (HTTP-48).
     ///
     /// # Errors
     /// All of them are busy.
@@ -101,8 +101,8 @@ impl<S: Clone> Sessions<S> {
         Some(entry.session)
     }
 
-    /// Ends the sessions that have been idle for too long, those never used after a minute. One that is `busy` counts as
-    /// used.
+    /// Ends the sessions that have been idle for too long, those never used after a minute. One
+    /// that is `busy` counts as used.
     pub fn expire(&mut self, now: Instant, busy: impl Fn(&S) -> bool) -> Vec<S> {
         let Self { open, of, bounds: SessionBounds { idle, .. } } = self;
         open.extract_if(|_, entry| {

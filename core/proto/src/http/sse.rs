@@ -17,7 +17,8 @@ pub fn put_event(stream: &mut BytesMut, id: Option<EventId>, message: &[u8]) {
     if let Some(id) = id {
         put_field(stream, "id", id);
     }
-    // JSON may be laid out over several lines; each becomes a line of data, and the reader joins them again.
+    // JSON may be laid out over several lines; each becomes a line of data, and the reader joins
+    // them again.
     for line in message.split(|byte| matches!(byte, b'\n' | b'\r')) {
         stream.put_slice(b"data: ");
         stream.put_slice(line);

@@ -1,10 +1,12 @@
-//! Annotations of resources, templates and content: who it is for, how important it is, when it changed.
+//! Annotations of resources, templates and content: who it is for, how important it is, when it
+//! changed.
 
 use super::schema::{Invalid, Schema};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
-/// Checks annotations that a server offers: `priority` from 0 to 1, `lastModified` as ISO 8601 (RES-16), known audiences.
+/// Checks annotations that a server offers: `priority` from 0 to 1, `lastModified` as ISO 8601
+/// (RES-16), known audiences.
 ///
 /// # Errors
 ///

@@ -1,7 +1,8 @@
-//! Descriptions of declared types: what `cargo xtask generate` needs to write them in other languages.
+//! Descriptions of declared types: what `cargo xtask generate` needs to write them in other
+//! languages.
 //!
-//! The macros that declare models, options and messages emit one of these beside each struct. They are constant
-//! data: nothing runs and nothing is allocated for them.
+//! The macros that declare models, options and messages emit one of these beside each struct. They
+//! are constant data: nothing runs and nothing is allocated for them.
 
 use serde_json::{Map, Number, Value};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};

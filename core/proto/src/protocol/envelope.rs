@@ -1,4 +1,5 @@
-//! The JSON-RPC envelope. Only the outermost object is read; params and results stay slices of the receive buffer.
+//! The JSON-RPC envelope. Only the outermost object is read; params and results stay slices of the
+//! receive buffer.
 
 mod reading;
 mod writing;

@@ -17,7 +17,8 @@ pub mod code {
     pub const INVALID_PARAMS: i64 = -32602;
     /// Something failed inside.
     pub const INTERNAL_ERROR: i64 = -32603;
-    /// Up to 2025-11-25: there is no such resource. 2026-07-28 says [`INVALID_PARAMS`] instead, but clients understand both (RES-07).
+    /// Up to 2025-11-25: there is no such resource. 2026-07-28 says [`INVALID_PARAMS`] instead, but
+    /// clients understand both (RES-07).
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
     /// 2025-11-25 only: the user has to open URLs first (ELI-30).
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
@@ -68,7 +69,8 @@ impl RpcError {
         Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
     }
 
-    /// There is no such resource: -32602 on 2026-07-28, -32002 before, both with the URI (RES-05, RES-06).
+    /// There is no such resource: -32602 on 2026-07-28, -32002 before, both with the URI (RES-05,
+    /// RES-06).
     pub fn resource_not_found(uri: &str, revision: Revision) -> Self {
         let code = match revision.era() {
             Era::Modern => code::INVALID_PARAMS,
@@ -94,13 +96,15 @@ impl RpcError {
         Self::invalid_params(format!("Unknown or expired task: {id}"))
     }
 
-    /// -32042 with the parameters of the URL elicitations, each with an `elicitationId` (2025-11-25 only, ELI-30).
+    /// -32042 with the parameters of the URL elicitations, each with an `elicitationId` (2025-11-25
+    /// only, ELI-30).
     pub fn url_elicitation_required(elicitations: Vec<Value>) -> Self {
         Self::new(code::URL_ELICITATION_REQUIRED, "The user has to open a URL before this request can be processed")
             .with_data(json!({"elicitations": elicitations}))
     }
 
-    /// -32603, with nothing about the cause: what went wrong inside is for the log, not for the peer.
+    /// -32603, with nothing about the cause: what went wrong inside is for the log, not for the
+    /// peer.
     pub fn internal() -> Self {
         Self::new(code::INTERNAL_ERROR, "Internal error")
     }
@@ -133,7 +137,8 @@ impl RpcError {
             .with_data(json!({"supported": supported, "requested": requested}))
     }
 
-    /// Returns whether the code is one of the three that only a server of the modern era sends (docs/versions.md, 2.3).
+    /// Returns whether the code is one of the three that only a server of the modern era sends
+    /// (docs/versions.md, 2.3).
     pub fn is_modern(&self) -> bool {
         matches!(self.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION)
     }

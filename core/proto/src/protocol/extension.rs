@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 pub struct Extension {
     /// Its identifier.
     pub id: &'static str,
-    /// `true` if a client has to declare it before it may use the extension's methods (TKX-21); skills need no declaration (SKL-07).
+    /// `true` if a client has to declare it before it may use the extension's methods (TKX-21);
+    /// skills need no declaration (SKL-07).
     pub client_declares: bool,
 }
 
@@ -18,7 +19,8 @@ pub static SKILLS: Extension = Extension { id: "io.modelcontextprotocol/skills",
 /// MCP Apps: user interfaces served as `ui://` resources (SEP-1865).
 pub static APPS: Extension = Extension { id: "io.modelcontextprotocol/ui", client_declares: true };
 
-/// Checks the id of an extension: a prefix of labels with dots between, a slash, and a name (EXT-02, the rules of `_meta` keys).
+/// Checks the id of an extension: a prefix of labels with dots between, a slash, and a name
+/// (EXT-02, the rules of `_meta` keys).
 ///
 /// # Errors
 /// Checks the form of an id.
@@ -40,7 +42,8 @@ pub fn check_id(id: &str) -> Result<(), String> {
 }
 
 impl Extension {
-    /// Returns whether capabilities, of a client or of a server, declare this extension. Its settings must be an object (EXT-01).
+    /// Returns whether capabilities, of a client or of a server, declare this extension. Its
+    /// settings must be an object (EXT-01).
     pub fn is_in(&self, capabilities: &Value) -> bool {
         self.settings(capabilities).is_some()
     }
@@ -50,7 +53,8 @@ impl Extension {
         capabilities.get("extensions")?.get(self.id).filter(|settings| settings.is_object())
     }
 
-    /// The capabilities that a client lacks if it does not declare this extension, as `data.requiredCapabilities` names them (TKX-26).
+    /// The capabilities that a client lacks if it does not declare this extension, as
+    /// `data.requiredCapabilities` names them (TKX-26).
     pub fn required(&self) -> Value {
         json!({"extensions": {self.id: {}}})
     }

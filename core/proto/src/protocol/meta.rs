@@ -25,7 +25,8 @@ pub const PROGRESS_TOKEN: &str = "progressToken";
 /// Names progress of one request: a string or an integer, as ids are (PRG-01).
 pub type ProgressToken = RequestId;
 
-/// The parts of request parameters that the engine looks at, read in one pass; all slices of the text.
+/// The parts of request parameters that the engine looks at, read in one pass; all slices of the
+/// text.
 #[derive(Debug, Default, Deserialize)]
 pub struct CommonParams<'a> {
     /// `_meta`
@@ -54,7 +55,8 @@ pub struct RequestMeta<'a> {
 }
 
 impl<'a> RequestMeta<'a> {
-    /// Reads the `_meta` of parameters. Anything that is not an object counts as absent: the method's own check refuses it.
+    /// Reads the `_meta` of parameters. Anything that is not an object counts as absent: the
+    /// method's own check refuses it.
     pub fn of(params: Option<&'a RawJson>) -> (Option<&'a RawValue>, Self) {
         let raw = params.and_then(|params| params.parse::<CommonParams<'a>>().ok()).and_then(|params| params.meta);
         // An array would be read as the members in their order.

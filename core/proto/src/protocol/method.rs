@@ -32,7 +32,8 @@ pub struct Method {
     pub cacheable: bool,
     /// `true` if it may be answered by a request for input (MRTR-01).
     pub takes_input: bool,
-    /// The member of its result that holds a page of a list; `None` for what does not come in pages (PAG-04).
+    /// The member of its result that holds a page of a list; `None` for what does not come in pages
+    /// (PAG-04).
     pub list_member: Option<&'static str>,
 }
 
@@ -48,7 +49,8 @@ pub enum Kind {
 impl Method {
     /// The row of a method that `sender` may send under `revision`.
     ///
-    /// A row with an [`Method::extension`] exists only where that extension was negotiated, which is for the caller to check.
+    /// A row with an [`Method::extension`] exists only where that extension was negotiated, which
+    /// is for the caller to check.
     pub fn find(name: &str, kind: Kind, sender: Role, revision: Revision) -> Option<&'static Method> {
         METHODS.iter().find(|method| {
             method.name == name
@@ -59,12 +61,14 @@ impl Method {
         })
     }
 
-    /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header have such methods.
+    /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header
+    /// have such methods.
     pub fn name_parameter(name: &str) -> Option<&'static str> {
         METHODS.iter().find_map(|method| method.name_parameter.filter(|_| method.name == name))
     }
 
-    /// The revisions that have a request which `sender` may send: the first and the last of each row.
+    /// The revisions that have a request which `sender` may send: the first and the last of each
+    /// row.
     pub fn spans(name: &str, sender: Role) -> impl Iterator<Item = (Revision, Revision)> {
         let rows = METHODS.iter().filter(move |method| method.name == name && method.senders.contains(&sender));
         rows.filter(|method| method.kind == Kind::Request).map(|method| method.span)
@@ -76,7 +80,8 @@ impl Method {
     }
 }
 
-/// The requests that a server makes of a client: on legacy as JSON-RPC requests, on 2026-07-28 as entries of `inputRequests` (MRTR-03).
+/// The requests that a server makes of a client: on legacy as JSON-RPC requests, on 2026-07-28 as
+/// entries of `inputRequests` (MRTR-03).
 pub const INPUT_REQUESTS: [&str; 3] = [ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE, ROOTS_LIST];
 
 macro_rules! names {

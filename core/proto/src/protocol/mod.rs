@@ -1,4 +1,5 @@
-//! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON Schema checks. Pure.
+//! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON
+//! Schema checks. Pure.
 
 mod annotations;
 #[doc(hidden)]

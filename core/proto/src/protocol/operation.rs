@@ -1,7 +1,8 @@
-//! Operations: what a program calls, as rows. A new operation is a row here; clients of all languages get it from that.
+//! Operations: what a program calls, as rows. A new operation is a row here; clients of all
+//! languages get it from that.
 //!
-//! `client_operations!` gives its rows to a macro, so that the client of this library is written by the same rows that
-//! describe it for others ([`CLIENT`]).
+//! `client_operations!` gives its rows to a macro, so that the client of this library is written by
+//! the same rows that describe it for others ([`CLIENT`]).
 
 use super::{
     Revision,
@@ -73,10 +74,11 @@ impl Operation {
 
 /// Gives the rows of a client's operations to a macro.
 ///
-/// A row is `list name name_of_page = METHOD() -> Result of member: Item;` for a list that comes in pages, `call name
-/// name_with_options = METHOD(parameters) -> Result;` for a request with a result, and `liveness name = METHOD() or METHOD;` for
-/// one whose result says nothing. The second name is the variant that only Rust needs. A parameter is `required` or `optional`,
-/// and has its name in Rust, its name in JSON and its type. `with progress` says that it is worth asking for.
+/// A row is `list name name_of_page = METHOD() -> Result of member: Item;` for a list that comes in
+/// pages, `call name name_with_options = METHOD(parameters) -> Result;` for a request with a
+/// result, and `liveness name = METHOD() or METHOD;` for one whose result says nothing. The second
+/// name is the variant that only Rust needs. A parameter is `required` or `optional`, and has its
+/// name in Rust, its name in JSON and its type. `with progress` says that it is worth asking for.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! client_operations {
@@ -93,7 +95,8 @@ macro_rules! client_operations {
             ) -> CallToolResult with progress;
             /// The resources that the server offers.
             list list_resources list_resources_page = RESOURCES_LIST() -> ListResourcesResult of resources: Resource;
-            /// The resource templates that the server offers: families of resources whose URIs match a template.
+            /// The resource templates that the server offers: families of resources whose URIs
+            /// match a template.
             list list_resource_templates list_resource_templates_page = RESOURCES_TEMPLATES_LIST()
                 -> ListResourceTemplatesResult of resource_templates: ResourceTemplate;
             /// Reads a resource.
@@ -116,7 +119,8 @@ macro_rules! client_operations {
                 required reference "ref": Reference,
                 /// The argument with what was typed so far.
                 required argument "argument": CompleteArgument,
-                /// Values that are known already, such as those of other arguments (2025-06-18 and later).
+                /// Values that are known already, such as those of other arguments (2025-06-18 and
+                /// later).
                 optional context "context": CompleteContext,
             ) -> CompleteResult;
             /// Asks whether the server is alive.
@@ -279,7 +283,8 @@ pub static HANDLER: &[Operation] = &[
     },
 ];
 
-/// An operation of a host: a request that a server makes of its client, answered by a handler of the program.
+/// An operation of a host: a request that a server makes of its client, answered by a handler of
+/// the program.
 #[derive(Debug)]
 pub struct HostOperation {
     /// The request, with its parameters and its result.

@@ -1,7 +1,7 @@
 //! Options: structs whose members are declared once, with their JSON, their unit and their default.
 //!
-//! `options!` writes the struct, its default, its reading from JSON and its description. A member that is absent or
-//! `null` has its default; an unknown member is an error.
+//! `options!` writes the struct, its default, its reading from JSON and its description. A member
+//! that is absent or `null` has its default; an unknown member is an error.
 
 use super::describe::{Described, Field, Object, Type, Unit};
 use serde::{
@@ -19,7 +19,8 @@ pub trait Options: Default {
     /// The descriptions of the structs whose members stand among the others in JSON.
     const FLATTENED: &'static [&'static Object];
 
-    /// Takes the next value of a map as the option of that name; `false`: there is no such option, and nothing was taken.
+    /// Takes the next value of a map as the option of that name; `false`: there is no such option,
+    /// and nothing was taken.
     ///
     /// # Errors
     /// A value that the option cannot have.
@@ -211,9 +212,10 @@ impl<'de, T, F: Form<T>> Deserialize<'de> for Formed<T, F> {
 
 /// Declares a struct of options.
 ///
-/// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another form in JSON than its own
-/// ([`Form`]); a row without `=>` is for Rust alone. Rows `name: Type,` behind a `;` take the options of another such struct
-/// among these. The struct is `non_exhaustive`: the macro `setters!` writes its setters.
+/// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another
+/// form in JSON than its own ([`Form`]); a row without `=>` is for Rust alone. Rows `name: Type,`
+/// behind a `;` take the options of another such struct among these. The struct is
+/// `non_exhaustive`: the macro `setters!` writes its setters.
 #[macro_export]
 macro_rules! options {
     (

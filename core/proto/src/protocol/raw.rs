@@ -39,8 +39,8 @@ impl RawJson {
         Ok(Self(text))
     }
 
-    /// The same for text of a host, whose strings may hold halves of surrogate pairs: JavaScript's do. They have no UTF-8 form, so
-    /// nobody could read the text; each becomes U+FFFD.
+    /// The same for text of a host, whose strings may hold halves of surrogate pairs: JavaScript's
+    /// do. They have no UTF-8 form, so nobody could read the text; each becomes U+FFFD.
     ///
     /// # Errors
     /// As [`Self::from_text`].
@@ -60,7 +60,8 @@ impl RawJson {
         serde_json::from_slice(&self.0)
     }
 
-    /// As [`Self::parse`]; the error says in words which member is wrong and what was expected there.
+    /// As [`Self::parse`]; the error says in words which member is wrong and what was expected
+    /// there.
     #[doc(hidden)]
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
         self.parse().map_err(|error| {

@@ -77,7 +77,8 @@ impl Revision {
 }
 
 impl Era {
-    /// The era of a version that someone names, known or not: a date after the last of the legacy era is of the newer one.
+    /// The era of a version that someone names, known or not: a date after the last of the legacy
+    /// era is of the newer one.
     pub fn named(version: &str) -> Self {
         let pattern = "dddd-dd-dd".bytes();
         let is_date = version.len() == pattern.len()
@@ -94,8 +95,8 @@ impl fmt::Display for Revision {
     }
 }
 
-/// Something that not every revision has (the specification's changelogs), where neither a row of the methods nor one of the
-/// fields that projection removes says so.
+/// Something that not every revision has (the specification's changelogs), where neither a row of
+/// the methods nor one of the fields that projection removes says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Feature {

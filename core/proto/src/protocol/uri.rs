@@ -27,7 +27,8 @@ pub fn check(uri: &str) -> Result<(), UriError> {
     }
 }
 
-/// Checks that a text is a URL that a user can be sent to: `https`, or `http` for development (ELI-07, ELI-18).
+/// Checks that a text is a URL that a user can be sent to: `https`, or `http` for development
+/// (ELI-07, ELI-18).
 ///
 /// # Errors
 ///
@@ -40,15 +41,16 @@ pub fn check_url(url: &str) -> Result<(), UriError> {
     }
     match parsed.authority() {
         Some(authority) if authority.host().is_empty() => Err(UriError::new(url, "names no host")),
-        // A name before the host makes another host look like the one that is meant, and a password is a secret (ELI-16).
+        // A name before the host makes another host look like the one that is meant, and a password
+        // is a secret (ELI-16).
         Some(authority) if authority.has_userinfo() => Err(UriError::new(url, "must not hold a user name or password")),
         Some(_) => Ok(()),
         None => Err(UriError::new(url, "names no host")),
     }
 }
 
-/// Checks that a `file:` URI does not climb out of where it starts: no `..`, in no encoding, and no NUL (RES-12, ROOT-05).
-/// Other schemes pass: only their server knows what their paths mean.
+/// Checks that a `file:` URI does not climb out of where it starts: no `..`, in no encoding, and no
+/// NUL (RES-12, ROOT-05). Other schemes pass: only their server knows what their paths mean.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! The header `WWW-Authenticate` as a client reads it (RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9728 section 5.1).
+//! The header `WWW-Authenticate` as a client reads it (RFC 9110 section 11.6.1, RFC 6750 section 3,
+//! RFC 9728 section 5.1).
 
 /// Longer headers are not read: a challenge is a few hundred bytes.
 const MAX_HEADER: usize = 16 * 1024;
@@ -43,7 +44,8 @@ impl Demand {
 
 type Challenge = (String, Vec<(String, String)>);
 
-/// The challenges of one header. Text that fits no grammar ends the reading; what came before counts.
+/// The challenges of one header. Text that fits no grammar ends the reading; what came before
+/// counts.
 fn challenges(header: &str) -> Vec<Challenge> {
     let mut found: Vec<Challenge> = Vec::new();
     let mut rest = header.get(..MAX_HEADER).unwrap_or(header);

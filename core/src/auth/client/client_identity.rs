@@ -32,7 +32,8 @@ impl AuthMethod {
         }
     }
 
-    /// The first of these that the server takes. Without a list it takes `client_secret_basic` (RFC 8414 section 2).
+    /// The first of these that the server takes. Without a list it takes `client_secret_basic` (RFC
+    /// 8414 section 2).
     pub(super) fn choose(of: &[Self], server: &ServerMetadata) -> Option<Self> {
         match &server.token_endpoint_auth_methods_supported {
             Some(listed) => of.iter().copied().find(|method| listed.iter().any(|name| name == method.as_str())),

@@ -114,7 +114,8 @@ fn with_query(url: &str, parameters: &[(&str, String)]) -> String {
 }
 
 impl Expected<'_> {
-    /// The code of a redirect. Nothing of one that another server or nobody has sent is used or shown (AUC-34, AUC-37 to AUC-39).
+    /// The code of a redirect. Nothing of one that another server or nobody has sent is used or
+    /// shown (AUC-34, AUC-37 to AUC-39).
     fn code(&self, redirected: &str) -> Result<String, AuthError> {
         let query = redirected.split_once('?').map_or(redirected, |(_, query)| query);
         let query = query.split('#').next().unwrap_or(query);

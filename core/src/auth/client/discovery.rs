@@ -1,5 +1,5 @@
-//! From a server to its authorization server (RFC 9728, RFC 8414, OpenID Connect Discovery), in the order of the
-//! specification's page "Authorization Server Discovery".
+//! From a server to its authorization server (RFC 9728, RFC 8414, OpenID Connect Discovery), in the
+//! order of the specification's page "Authorization Server Discovery".
 
 use super::{
     network::{Surroundings, check, split},
@@ -80,8 +80,8 @@ pub(super) async fn discover(
     })
 }
 
-/// AUC-02, AUC-03: the place that the challenge names; without one the well-known places, with the path of the server and at
-/// the root.
+/// AUC-02, AUC-03: the place that the challenge names; without one the well-known places, with the
+/// path of the server and at the root.
 fn resource_places(origin: &str, path: &str, named: Option<&str>) -> Vec<String> {
     let well_known = format!("{origin}/.well-known/oauth-protected-resource");
     match (named, path.trim_end_matches('/')) {
@@ -91,7 +91,8 @@ fn resource_places(origin: &str, path: &str, named: Option<&str>) -> Vec<String>
     }
 }
 
-/// AUC-10: the metadata is of this server, or of a part of its origin that holds it (the root's is one).
+/// AUC-10: the metadata is of this server, or of a part of its origin that holds it (the root's is
+/// one).
 fn names(resource: &str, url: &str) -> bool {
     let (Ok(resource), Ok(url)) = (url::Url::parse(resource), url::Url::parse(url)) else { return false };
     let rest = url.path().strip_prefix(resource.path().trim_end_matches('/'));
@@ -109,7 +110,8 @@ fn canonical(url: &str) -> String {
     }
 }
 
-/// The metadata of an issuer. It must name the issuer letter by letter (AUC-09, RFC 8414 section 3.3).
+/// The metadata of an issuer. It must name the issuer letter by letter (AUC-09, RFC 8414 section
+/// 3.3).
 pub(super) async fn server_metadata(surroundings: &Surroundings, issuer: &str) -> Result<ServerMetadata, AuthError> {
     check(issuer)?;
     for place in server_places(issuer)? {
@@ -142,8 +144,8 @@ fn server_places(issuer: &str) -> Result<Vec<String>, AuthError> {
     Ok(places)
 }
 
-/// AUC-05, AUC-11, AUC-12: servers of 2025-03-26 are their own authorization servers, with metadata at the root or with
-/// endpoints of known names.
+/// AUC-05, AUC-11, AUC-12: servers of 2025-03-26 are their own authorization servers, with metadata
+/// at the root or with endpoints of known names.
 async fn legacy(surroundings: &Surroundings, origin: &str) -> Result<ServerMetadata, AuthError> {
     let place = format!("{origin}/.well-known/oauth-authorization-server");
     if let Some(metadata) = surroundings.document::<ServerMetadata>(&place).await? {

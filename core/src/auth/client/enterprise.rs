@@ -1,5 +1,5 @@
-//! Enterprise-managed authorization: the identity provider of an organization grants access (extension of that name, with an
-//! Identity Assertion Authorization Grant).
+//! Enterprise-managed authorization: the identity provider of an organization grants access
+//! (extension of that name, with an Identity Assertion Authorization Grant).
 
 use super::client_identity::{AuthMethod, Registration};
 use crate::{client_auth::AuthError, runtime::Task};
@@ -16,8 +16,8 @@ pub struct EnterpriseManaged {
 }
 
 impl EnterpriseManaged {
-    /// An identity provider by its token endpoint and the client's id there. `assertion` gives the user's ID token each time
-    /// that one is needed: the sign-on itself is the program's (XAU-15).
+    /// An identity provider by its token endpoint and the client's id there. `assertion` gives the
+    /// user's ID token each time that one is needed: the sign-on itself is the program's (XAU-15).
     pub fn new<F>(
         token_endpoint: impl Into<String>,
         client_id: impl Into<String>,
@@ -48,8 +48,9 @@ impl EnterpriseManaged {
         self
     }
 
-    /// The type of the assertion, if it is no ID token: `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion
-    /// was exchanged for one (XAU-20).
+    /// The type of the assertion, if it is no ID token:
+    /// `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for
+    /// one (XAU-20).
     #[must_use]
     pub fn with_subject_token_type(self, kind: impl Into<String>) -> Self {
         Self { subject_token_type: kind.into(), ..self }

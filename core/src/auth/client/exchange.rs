@@ -87,7 +87,8 @@ pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> R
     Err(AuthError(format!("{issuer} takes assertions signed by {listed}; the key signs by {algorithm}")))
 }
 
-/// The client that was registered beforehand, or its metadata document: no grant without a person registers one (XAU-08, XAU-23).
+/// The client that was registered beforehand, or its metadata document: no grant without a person
+/// registers one (XAU-08, XAU-23).
 pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<Registration, AuthError> {
     registration::unregistered(parts.settings, server)?.ok_or_else(|| {
         AuthError(format!("{} needs a client id that was registered there beforehand", shown(&server.issuer)))

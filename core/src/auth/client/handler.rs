@@ -19,8 +19,8 @@ pub trait Authorizing: Send + Sync {
 
 type Visit = Arc<dyn Fn(String) -> Task<Result<String, AuthError>> + Send + Sync>;
 
-/// An [`AuthorizationHandler`] of one function, for programs whose redirect URI is their own: they show the URL and give the
-/// redirect that they received.
+/// An [`AuthorizationHandler`] of one function, for programs whose redirect URI is their own: they
+/// show the URL and give the redirect that they received.
 #[derive(Clone)]
 pub struct RedirectHandler {
     redirect_uri: String,

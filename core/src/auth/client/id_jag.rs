@@ -1,4 +1,5 @@
-//! The exchange of a user's assertion for an ID-JAG at the identity provider, and of that for a token (RFC 8693, RFC 7523).
+//! The exchange of a user's assertion for an ID-JAG at the identity provider, and of that for a
+//! token (RFC 8693, RFC 7523).
 
 use super::{
     discovery::Discovered,
@@ -15,7 +16,8 @@ use std::sync::Arc;
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
-/// XAU-16 to XAU-23: an ID-JAG of the identity provider, which the authorization server takes for a token.
+/// XAU-16 to XAU-23: an ID-JAG of the identity provider, which the authorization server takes for a
+/// token.
 pub(super) async fn obtain(
     provider: &Arc<EnterpriseManaged>,
     parts: &Parts<'_>,

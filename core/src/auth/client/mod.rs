@@ -1,10 +1,11 @@
-//! Authorization of a client: from a refused request to an access token, and everything that keeps one valid.
+//! Authorization of a client: from a refused request to an access token, and everything that keeps
+//! one valid.
 //!
-//! Network, storage and the user's browser come through traits ([`AuthNetwork`], [`TokenStore`], [`AuthorizationHandler`]);
-//! `transport/oauth` has the ready-made ones.
+//! Network, storage and the user's browser come through traits ([`AuthNetwork`], [`TokenStore`],
+//! [`AuthorizationHandler`]); `transport/oauth` has the ready-made ones.
 //!
-//! Sources: the specification's authorization pages and its extensions (ext-auth); OAuth 2.1, RFC 7523, RFC 7591, RFC 7636,
-//! RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.
+//! Sources: the specification's authorization pages and its extensions (ext-auth); OAuth 2.1, RFC
+//! 7523, RFC 7591, RFC 7636, RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.
 
 mod access_token;
 mod challenge;

@@ -15,21 +15,24 @@ use url::Url;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reach {
-    /// Public addresses only: the URL came from a server, which must not send us to our own neighbours (SEC-11, SEC-13).
+    /// Public addresses only: the URL came from a server, which must not send us to our own
+    /// neighbours (SEC-11, SEC-13).
     Public,
-    /// Private networks and this machine, too: the MCP server itself is there, or the program named the URL.
+    /// Private networks and this machine, too: the MCP server itself is there, or the program named
+    /// the URL.
     Anywhere,
 }
 
 /// Makes the HTTP requests of authorization.
 ///
-/// Implementations bound size and time of a response, follow no redirects, and check the addresses that they connect to, not
-/// only the name (SEC-14).
+/// Implementations bound size and time of a response, follow no redirects, and check the addresses
+/// that they connect to, not only the name (SEC-14).
 pub trait AuthNetwork: Send + Sync + 'static {
     /// Makes a request.
     fn fetch(&self, request: Request<Bytes>, reach: Reach) -> Task<Result<Response<Bytes>, FetchError>>;
 
-    /// The networks that may be reached on behalf of a server at this URL: everything if it is in a private network itself.
+    /// The networks that may be reached on behalf of a server at this URL: everything if it is in a
+    /// private network itself.
     fn reach_of(&self, url: &str) -> Task<Reach>;
 }
 

@@ -18,11 +18,12 @@ use url::Url;
 /// How long a person may take to log in.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Authorizes a client by OAuth 2.1, as the specification's pages on authorization describe it: finds the authorization server,
-/// registers the client, lets the user log in, renews tokens, and asks for more scopes when a server needs them.
+/// Authorizes a client by OAuth 2.1, as the specification's pages on authorization describe it:
+/// finds the authorization server, registers the client, lets the user log in, renews tokens, and
+/// asks for more scopes when a server needs them.
 ///
-/// One value serves many connections and servers; clones are the same value. Credentials are kept in a [`TokenStore`] for each
-/// authorization server and resource.
+/// One value serves many connections and servers; clones are the same value. Credentials are kept
+/// in a [`TokenStore`] for each authorization server and resource.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), trunkline::ClientError> {
@@ -61,7 +62,8 @@ impl OAuth {
         Self { settings: Arc::new(settings), sessions: Arc::default() }
     }
 
-    /// Lets the user log in by this handler. By default the browser is opened, and a port of this machine receives the redirect.
+    /// Lets the user log in by this handler. By default the browser is opened, and a port of this
+    /// machine receives the redirect.
     #[must_use]
     pub fn with_handler(self, handler: impl AuthorizationHandler) -> Self {
         self.set(|settings| settings.handler = Arc::new(handler))
@@ -73,7 +75,8 @@ impl OAuth {
         self.set(|settings| settings.client_name = name.into())
     }
 
-    /// A client id that was registered beforehand (AUC-22). Without one, the client's metadata document or a registration is used.
+    /// A client id that was registered beforehand (AUC-22). Without one, the client's metadata
+    /// document or a registration is used.
     #[must_use]
     pub fn with_client_id(self, id: impl Into<String>) -> Self {
         self.client(|client| client.id = id.into())
@@ -85,7 +88,8 @@ impl OAuth {
         self.client(|client| client.secret = Some(secret.into()))
     }
 
-    /// The issuer of the authorization server that knows the client. It is shown to no other (AUC-25).
+    /// The issuer of the authorization server that knows the client. It is shown to no other
+    /// (AUC-25).
     #[must_use]
     pub fn with_issuer(self, issuer: impl Into<String>) -> Self {
         self.client(|client| client.issuer = Some(issuer.into()))
@@ -97,7 +101,8 @@ impl OAuth {
         self.client(|client| client.has_key = true).set(|settings| settings.key = Some(Arc::new(key)))
     }
 
-    /// The URL of the client's metadata document, which is its id at authorization servers that read such documents (AUC-15).
+    /// The URL of the client's metadata document, which is its id at authorization servers that
+    /// read such documents (AUC-15).
     ///
     /// # Errors
     /// If it is not an https URL with a path (AUC-16).
@@ -115,7 +120,8 @@ impl OAuth {
         Ok(self.set(|settings| settings.client_metadata_url = Some(url)))
     }
 
-    /// The scopes to ask for where the server names none in its challenge. By default those that its metadata lists.
+    /// The scopes to ask for where the server names none in its challenge. By default those that
+    /// its metadata lists.
     #[must_use]
     pub fn with_scopes<S: Into<String>>(self, scopes: impl IntoIterator<Item = S>) -> Self {
         self.set(|settings| settings.scopes = scopes.into_iter().map(Into::into).collect())
@@ -133,22 +139,22 @@ impl OAuth {
         self.set(|settings| settings.patience = timeout)
     }
 
-    /// The client acts for itself, without a user (extension "OAuth client credentials"). Needs a client id, and a signing key or
-    /// a secret.
+    /// The client acts for itself, without a user (extension "OAuth client credentials"). Needs a
+    /// client id, and a signing key or a secret.
     #[must_use]
     pub fn client_credentials(self) -> Self {
         self.set(|settings| settings.grant = Grant::ClientCredentials)
     }
 
-    /// An organization's identity provider grants access (extension "Enterprise-managed authorization"). Needs a client id at the
-    /// authorization server.
+    /// An organization's identity provider grants access (extension "Enterprise-managed
+    /// authorization"). Needs a client id at the authorization server.
     #[must_use]
     pub fn enterprise_managed(self, provider: EnterpriseManaged) -> Self {
         self.set(|settings| settings.grant = Grant::Enterprise(Arc::new(provider)))
     }
 
-    /// The platform of this workload vouches for it by a JWT (draft extension "Workload identity federation"), which `assertion`
-    /// gives each time that one is needed.
+    /// The platform of this workload vouches for it by a JWT (draft extension "Workload identity
+    /// federation"), which `assertion` gives each time that one is needed.
     #[must_use]
     pub fn workload_identity<F>(self, assertion: impl Fn(AssertionRequest) -> F + Send + Sync + 'static) -> Self
     where

@@ -1,5 +1,5 @@
-//! The identity of a client at an authorization server: given beforehand, a metadata document, or registered (RFC 7591), in
-//! the order of the specification's page "Client Registration" (AUC-14).
+//! The identity of a client at an authorization server: given beforehand, a metadata document, or
+//! registered (RFC 7591), in the order of the specification's page "Client Registration" (AUC-14).
 
 use super::{
     client_identity::{AuthMethod, Registration},
@@ -56,7 +56,8 @@ pub(super) async fn client(
     Ok(registration)
 }
 
-/// The client that needs no registration: given beforehand, or by its metadata document where the server reads those (AUC-17).
+/// The client that needs no registration: given beforehand, or by its metadata document where the
+/// server reads those (AUC-17).
 pub(super) fn unregistered(settings: &Settings, server: &ServerMetadata) -> Result<Option<Registration>, AuthError> {
     if let Some(client) = &settings.client {
         return client.registration(Some(server)).map(Some);

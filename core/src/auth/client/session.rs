@@ -28,7 +28,8 @@ const MAX_ROUNDS: usize = 3;
 /// The credentials of one server.
 #[derive(Default)]
 pub(super) struct Session {
-    /// Held while credentials are read, renewed or got: everybody else waits and uses them (single flight).
+    /// Held while credentials are read, renewed or got: everybody else waits and uses them (single
+    /// flight).
     turns: Turns,
     state: Mutex<CredentialState>,
 }
@@ -75,7 +76,8 @@ impl Session {
         Ok(headers)
     }
 
-    /// A server has refused a request: gets what it asks for. `true`: there are other credentials now.
+    /// A server has refused a request: gets what it asks for. `true`: there are other credentials
+    /// now.
     pub(super) async fn refused(
         &self,
         settings: &Settings,
@@ -196,7 +198,8 @@ impl Session {
         }
     }
 
-    /// Renews tokens by their refresh token, unless another process has done so. `false`: they are void and forgotten.
+    /// Renews tokens by their refresh token, unless another process has done so. `false`: they are
+    /// void and forgotten.
     async fn renew(
         &self,
         settings: &Settings,

@@ -16,7 +16,8 @@ pub(super) enum Grant {
     ClientCredentials,
     /// An identity provider decides (extension "Enterprise-managed authorization").
     Enterprise(Arc<EnterpriseManaged>),
-    /// The platform of the workload vouches for it (draft extension "Workload identity federation").
+    /// The platform of the workload vouches for it (draft extension "Workload identity
+    /// federation").
     Workload(AssertionSource),
 }
 

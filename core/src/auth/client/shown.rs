@@ -3,7 +3,8 @@
 /// Longer texts are cut.
 const MAX: usize = 300;
 
-/// The text without control characters, which terminals would obey, and not longer than a paragraph.
+/// The text without control characters, which terminals would obey, and not longer than a
+/// paragraph.
 pub(super) fn shown(text: &str) -> String {
     let invisible = |it: &char| {
         !it.is_control() && !matches!(it, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -4,7 +4,8 @@ use crate::{client_auth::AuthError, runtime::Task, sync::Mutex};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
 
-/// Keeps secrets by key, for as long as it likes. Keys name an authorization server and a resource (AUC-23); values are JSON.
+/// Keeps secrets by key, for as long as it likes. Keys name an authorization server and a resource
+/// (AUC-23); values are JSON.
 ///
 /// A store on disk must be readable by its user only (AUC-46).
 pub trait TokenStore: Send + Sync + 'static {
@@ -14,8 +15,8 @@ pub trait TokenStore: Send + Sync + 'static {
     fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>>;
     /// Removes a key, if it is there.
     fn remove(&self, key: &str) -> Task<Result<(), AuthError>>;
-    /// Waits until no other process refreshes what this key holds. Dropping the lock ends it. A store that no other process
-    /// uses needs none.
+    /// Waits until no other process refreshes what this key holds. Dropping the lock ends it. A
+    /// store that no other process uses needs none.
     fn lock(&self, key: &str) -> Task<Result<StoreLock, AuthError>> {
         let _ = key;
         Box::pin(ready(Ok(StoreLock::default())))

@@ -47,8 +47,8 @@ impl From<TokenError> for AuthError {
 }
 
 impl Endpoint<'_> {
-    /// Asks for a token by the grant in `form`. Repeated once if the server wants a nonce in the proof (XAU-50), and never
-    /// for another reason.
+    /// Asks for a token by the grant in `form`. Repeated once if the server wants a nonce in the
+    /// proof (XAU-50), and never for another reason.
     pub(super) async fn ask(
         &self,
         form: &[(&str, &str)],

@@ -38,7 +38,8 @@ pub(super) struct Tokens {
     pub(super) requested: Vec<String>,
     /// The private key that the tokens are bound to, in PKCS #8 and Base64 (RFC 9449).
     pub(super) dpop_key: Option<String>,
-    /// A person, or a grant without one, has given them just now: not by a refresh, and not out of the store.
+    /// A person, or a grant without one, has given them just now: not by a refresh, and not out of
+    /// the store.
     #[serde(skip)]
     pub(super) is_new: bool,
 }
@@ -90,7 +91,8 @@ impl TokenAnswer {
             .map(|seconds| now.saturating_add(seconds as u64))
     }
 
-    /// Refuses what no header can carry, and a token without the binding that was asked for (XAU-49).
+    /// Refuses what no header can carry, and a token without the binding that was asked for
+    /// (XAU-49).
     pub(super) fn checked(self, bound: bool, place: &str) -> Result<Self, AuthError> {
         let place = super::shown(place);
         let is_token = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());

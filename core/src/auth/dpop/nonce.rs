@@ -1,12 +1,13 @@
-//! Nonces of the server (RFC 9449 section 9): proofs cannot be made in advance. Without memory: a nonce is a keyed digest of
-//! the minute in which it was made.
+//! Nonces of the server (RFC 9449 section 9): proofs cannot be made in advance. Without memory: a
+//! nonce is a keyed digest of the minute in which it was made.
 
 use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 /// How long one nonce is given out, in seconds.
 const STEP: u64 = 60;
-/// For how many steps it is accepted: the new one is sent with every answer long before the old one ends (XAU-69).
+/// For how many steps it is accepted: the new one is sent with every answer long before the old one
+/// ends (XAU-69).
 const STEPS: u64 = 5;
 
 /// Makes and knows nonces.

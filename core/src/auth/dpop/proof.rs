@@ -29,7 +29,8 @@ pub(in crate::auth) struct Expected<'a> {
     pub(in crate::auth) now: u64,
 }
 
-/// A proof that holds; whether its key is the token's, and whether it is used for the first time, is still to be judged.
+/// A proof that holds; whether its key is the token's, and whether it is used for the first time,
+/// is still to be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::auth) struct Proof {
     /// The thumbprint of the key that signed it.

@@ -9,8 +9,8 @@ const GENERATION: u64 = 2 * WINDOW;
 /// How many proofs each of the two generations remembers.
 const MAX: usize = 100_000;
 
-/// The proofs of the last minutes, as digests in two generations. If more come than there is room for, the oldest are forgotten
-/// early, and only the age of a proof limits its reuse.
+/// The proofs of the last minutes, as digests in two generations. If more come than there is room
+/// for, the oldest are forgotten early, and only the age of a proof limits its reuse.
 #[derive(Debug, Default)]
 pub(in crate::auth) struct Replays {
     current: HashSet<[u8; 16]>,
@@ -68,7 +68,8 @@ mod tests {
         assert!(replays.note(1000 + 3 * GENERATION, &proof("k", "1")));
     }
 
-    /// A server under so many proofs that it forgets: the `iat` window alone then limits how long one may be used again.
+    /// A server under so many proofs that it forgets: the `iat` window alone then limits how long
+    /// one may be used again.
     #[test]
     fn xau_70_a_forgotten_proof_is_refused_by_its_age() {
         let key = Key::es256();

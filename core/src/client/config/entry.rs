@@ -9,12 +9,13 @@ use std::{collections::BTreeMap, fmt};
 
 /// The place of a server, as an entry of `mcpServers` gives it, with its placeholders replaced.
 ///
-/// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url` and `headers` stand for variables of the
-/// environment; `${env:NAME}`, as some hosts write it, is the same.
+/// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url` and `headers` stand
+/// for variables of the environment; `${env:NAME}`, as some hosts write it, is the same.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEntry {
-    /// `{"command", "args", "env", "cwd", "inheritEnv"}`: a program that serves its standard input and output. No shell reads the command.
+    /// `{"command", "args", "env", "cwd", "inheritEnv"}`: a program that serves its standard input
+    /// and output. No shell reads the command.
     Command {
         /// The program and its arguments.
         command: Vec<String>,
@@ -22,11 +23,12 @@ pub enum ServerEntry {
         env: BTreeMap<String, String>,
         /// The folder that it runs in; this process's own by default.
         cwd: Option<String>,
-        /// `true` if it gets the environment of this process too; as [`ChildCommand`](crate::ChildCommand) has it by default.
+        /// `true` if it gets the environment of this process too; as
+        /// [`ChildCommand`](crate::ChildCommand) has it by default.
         inherit_env: Option<bool>,
     },
-    /// `{"url", "headers"}`: an endpoint of Streamable HTTP. The type `sse` is read, but a server that has HTTP+SSE only
-    /// refuses the connection.
+    /// `{"url", "headers"}`: an endpoint of Streamable HTTP. The type `sse` is read, but a server
+    /// that has HTTP+SSE only refuses the connection.
     Url {
         /// The URL.
         url: String,

@@ -1,4 +1,5 @@
-//! Configurations that name servers, in the form that hosts share: an object `mcpServers` with an entry for each server.
+//! Configurations that name servers, in the form that hosts share: an object `mcpServers` with an
+//! entry for each server.
 
 mod entry;
 mod place;
@@ -37,10 +38,12 @@ pub struct ServersConfig {
 }
 
 impl ServersConfig {
-    /// Reads a configuration. `source` is its name in errors; `variable` gives the variables of the environment.
+    /// Reads a configuration. `source` is its name in errors; `variable` gives the variables of the
+    /// environment.
     ///
-    /// An entry with an error does not take the others along: [`ServersConfig::servers`] has its error. Servers that are
-    /// `"disabled": true` are left out, and members of other programs are ignored.
+    /// An entry with an error does not take the others along: [`ServersConfig::servers`] has its
+    /// error. Servers that are `"disabled": true` are left out, and members of other programs are
+    /// ignored.
     ///
     /// # Errors
     /// If there is no object of servers.

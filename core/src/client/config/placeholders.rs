@@ -3,7 +3,8 @@
 /// How some hosts begin the name of a variable of the environment, beside names of their own.
 const ENVIRONMENT: &str = "env:";
 
-/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`. A dollar sign without a brace stands for itself.
+/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`. A dollar sign without a brace stands
+/// for itself.
 pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,5 @@
-//! The link of a group: its client sends requests as to one server, and each goes to the server that it is for.
+//! The link of a group: its client sends requests as to one server, and each goes to the server
+//! that it is for.
 
 use super::{member::Member, members::Members, rewriting};
 use crate::{

@@ -21,7 +21,8 @@ pub(super) struct Member {
     place: Result<Arc<dyn Connector>, ClientError>,
     options: ClientOptions,
     state: Mutex<MemberState>,
-    /// The server's own names of the tools and prompts whose name in the group is shortened, from the latest lists.
+    /// The server's own names of the tools and prompts whose name in the group is shortened, from
+    /// the latest lists.
     aliases: Mutex<HashMap<String, String>>,
 }
 

@@ -102,7 +102,8 @@ impl Members {
             .map_err(|error| ClientError::InvalidResponse(error.to_string()))
     }
 
-    /// The server of a tool or prompt, and the server's own name for it. `list` is the method that lists such names.
+    /// The server of a tool or prompt, and the server's own name for it. `list` is the method that
+    /// lists such names.
     pub(super) async fn owner_of_name(
         self: &Arc<Self>,
         public: &str,
@@ -200,7 +201,8 @@ async fn list_of(member: &Member, method: &str) -> Result<Vec<rewriting::Object>
     renamed.collect()
 }
 
-/// Returns whether a server has the feature that a list is of; a server that did not say may have any.
+/// Returns whether a server has the feature that a list is of; a server that did not say may have
+/// any.
 fn offers(client: &Client, method: &str) -> bool {
     let server = client.server();
     let feature = method.split('/').next().unwrap_or_default();

@@ -20,14 +20,16 @@ use members::Members;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use unrecorded::Unrecorded;
 
-/// Many servers behind one client: it has all operations of [`Client`], and each request goes to the server that it is for.
+/// Many servers behind one client: it has all operations of [`Client`], and each request goes to
+/// the server that it is for.
 ///
-/// Tools and prompts are named `server__name`, of the signs and within the 64 that the interfaces of models take: a name that
-/// does not fit is shortened, and ends with a hash of itself. Resources are `server+uri`, as in `weather+file:///today`. These
-/// names are the same in every run.
+/// Tools and prompts are named `server__name`, of the signs and within the 64 that the interfaces
+/// of models take: a name that does not fit is shortened, and ends with a hash of itself. Resources
+/// are `server+uri`, as in `weather+file:///today`. These names are the same in every run.
 ///
-/// The servers are connected to at once. One that fails does not take the others along: [`ClientGroup::servers`] has its
-/// error, and a request to it, or [`ClientGroup::reconnect`], tries again. Changes of one server come as changes of the group.
+/// The servers are connected to at once. One that fails does not take the others along:
+/// [`ClientGroup::servers`] has its error, and a request to it, or [`ClientGroup::reconnect`],
+/// tries again. Changes of one server come as changes of the group.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), trunkline::ClientError> {
@@ -61,7 +63,8 @@ pub struct ClientGroup {
 pub struct GroupServer {
     /// The name by which it was added.
     pub name: String,
-    /// The beginning of the names of its tools and prompts: the name itself where that has only letters, digits, `_` and `-`.
+    /// The beginning of the names of its tools and prompts: the name itself where that has only
+    /// letters, digits, `_` and `-`.
     pub prefix: String,
     /// The revision that is spoken; `None` while there is no connection.
     pub revision: Option<Revision>,
@@ -78,8 +81,8 @@ impl ClientGroup {
     /// Opens a group, and connects to all of its servers. The options are those of each connection.
     ///
     /// # Errors
-    /// [`ClientError::Invalid`] if two servers have the same name, or an option is invalid. A server that cannot be connected
-    /// to is no error.
+    /// [`ClientError::Invalid`] if two servers have the same name, or an option is invalid. A
+    /// server that cannot be connected to is no error.
     pub async fn open(
         runtime: Arc<dyn Runtime>,
         servers: impl IntoIterator<Item = NamedServer>,
@@ -90,7 +93,8 @@ impl ClientGroup {
         for (name, place) in servers {
             members.insert(Member::new(name, place, options.clone()))?;
         }
-        // The conversation with the group itself never leaves the process: one revision, and the time of its members.
+        // The conversation with the group itself never leaves the process: one revision, and the
+        // time of its members.
         let own = options
             .clone()
             .with_revision(RevisionChoice::Pinned(Revision::LATEST_LEGACY))
@@ -116,7 +120,8 @@ impl ClientGroup {
         servers.collect()
     }
 
-    /// The client of one server, which has the server's own names. One that is not connected is connected to.
+    /// The client of one server, which has the server's own names. One that is not connected is
+    /// connected to.
     ///
     /// # Errors
     /// If there is no such server, or it cannot be connected to.
@@ -124,7 +129,8 @@ impl ClientGroup {
         self.members.named(name)?.client(self.members.changes()).await
     }
 
-    /// Adds a server by its connector, and connects to it. One that cannot be connected to stays in the group, with its error.
+    /// Adds a server by its connector, and connects to it. One that cannot be connected to stays in
+    /// the group, with its error.
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::open`].
@@ -134,7 +140,8 @@ impl ClientGroup {
         member.client(self.members.changes()).await.map(drop)
     }
 
-    /// Takes a server out of the group and closes its connection. Requests that it has in flight fail as closed.
+    /// Takes a server out of the group and closes its connection. Requests that it has in flight
+    /// fail as closed.
     ///
     /// # Errors
     /// If there is no such server.

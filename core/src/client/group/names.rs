@@ -1,8 +1,9 @@
 //! The names under which a group shows what its servers have.
 //!
-//! A tool or prompt is `server__name`, the form that models' interfaces and most hosts know: letters, digits, `_` and `-`, at
-//! most 64 of them. A name that does not fit is shortened and ends with a hash of itself, so that it stays the same from run to
-//! run and differs from all others. A resource is `server+uri`, as in `git+https://…`.
+//! A tool or prompt is `server__name`, the form that models' interfaces and most hosts know:
+//! letters, digits, `_` and `-`, at most 64 of them. A name that does not fit is shortened and ends
+//! with a hash of itself, so that it stays the same from run to run and differs from all others. A
+//! resource is `server+uri`, as in `git+https://…`.
 
 /// The longest name that the interfaces of models take.
 const MAX_NAME: usize = 64;
@@ -13,7 +14,8 @@ const URI_SEPARATOR: char = '+';
 /// The digits of a hash.
 const DIGITS: usize = 8;
 
-/// The prefix of a server. It has no `__` and no `_` at its end, so that the first `__` of a name ends it.
+/// The prefix of a server. It has no `__` and no `_` at its end, so that the first `__` of a name
+/// ends it.
 pub(super) fn prefix(server: &str) -> String {
     let plain = !server.is_empty()
         && server.len() <= MAX_PREFIX
@@ -73,7 +75,8 @@ fn cut(text: &str, length: usize) -> &str {
     text.get(..length).unwrap_or(text)
 }
 
-/// FNV-1a, 32 bits of it: the same on every machine and in every release, which the standard library's hasher is not.
+/// FNV-1a, 32 bits of it: the same on every machine and in every release, which the standard
+/// library's hasher is not.
 fn hash(text: &str) -> String {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     format!("{hash:08x}")

@@ -1,4 +1,5 @@
-//! Names and URIs in the messages of a group: those of a server become those of the group, and back.
+//! Names and URIs in the messages of a group: those of a server become those of the group, and
+//! back.
 
 use super::names;
 use crate::{
@@ -28,7 +29,8 @@ pub(super) fn set(object: &mut Object, member: &str, value: &impl Serialize) -> 
     Ok(())
 }
 
-/// A descriptor of a list under the name of the group; the server's own name where the two need a table.
+/// A descriptor of a list under the name of the group; the server's own name where the two need a
+/// table.
 pub(super) fn descriptor(
     method: &str,
     prefix: &str,
@@ -70,8 +72,9 @@ pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     rewritten.unwrap_or(result)
 }
 
-/// The parameters of a server's notification as the group sends them on; `None` without what they must have. The
-/// subscription that they name is one of the server's connection, which nobody else knows.
+/// The parameters of a server's notification as the group sends them on; `None` without what they
+/// must have. The subscription that they name is one of the server's connection, which nobody else
+/// knows.
 pub(super) fn notified(prefix: &str, method: &str, params: &RawJson) -> Option<RawJson> {
     let is_update = method == method::RESOURCES_UPDATED;
     if !is_update && memmem::find(params.as_bytes(), meta::SUBSCRIPTION_ID.as_bytes()).is_none() {

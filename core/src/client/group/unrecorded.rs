@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A runtime that records no messages: those between a client and its group are on no wire. The connections of the servers
-/// record theirs.
+/// A runtime that records no messages: those between a client and its group are on no wire. The
+/// connections of the servers record theirs.
 pub(super) struct Unrecorded(pub(super) Arc<dyn Runtime>);
 
 impl Runtime for Unrecorded {

@@ -34,8 +34,8 @@ enum End {
 }
 
 impl Changes {
-    /// Adds a change. One that waits already is not added again; a task is replaced. Changes beyond the bound become
-    /// one change of the kind `missed`.
+    /// Adds a change. One that waits already is not added again; a task is replaced. Changes beyond
+    /// the bound become one change of the kind `missed`.
     pub(super) fn push(&self, change: Change) {
         let waker = {
             let mut waiting = self.0.lock();
@@ -67,7 +67,8 @@ impl Changes {
         }
     }
 
-    /// Adds no more changes; those that wait are still given. `error`: why, if the subscription was not closed.
+    /// Adds no more changes; those that wait are still given. `error`: why, if the subscription was
+    /// not closed.
     pub(super) fn end(&self, error: Option<ClientError>) {
         let waker = {
             let mut waiting = self.0.lock();

@@ -65,7 +65,8 @@ pub(super) struct Use {
     pub(super) holders: usize,
     /// The server has taken the subscription.
     pub(super) subscribed: bool,
-    /// A request about it is in flight; the next one waits for its answer, because over HTTP it could overtake it.
+    /// A request about it is in flight; the next one waits for its answer, because over HTTP it
+    /// could overtake it.
     pub(super) busy: bool,
     pub(super) waiting: Vec<Arc<Promise<Result<(), ClientError>>>>,
 }
@@ -97,7 +98,8 @@ impl Subscriptions {
         self.open.lock().values().cloned().collect()
     }
 
-    /// Takes a notification that names no subscription: it goes to the streams whose filter it matches.
+    /// Takes a notification that names no subscription: it goes to the streams whose filter it
+    /// matches.
     pub(in crate::client) fn notification(&self, notification: &Notification) {
         let all = self.all();
         if all.is_empty() {
@@ -221,7 +223,8 @@ fn task(params: &RawJson) -> Result<Change, serde_json::Error> {
     Ok(Change { task: Some(serde_json::from_value(members.into())?), ..ChangeKind::Task.into() })
 }
 
-/// Returns whether a URI is another one or lies below it: a server may announce a part of what was subscribed to.
+/// Returns whether a URI is another one or lies below it: a server may announce a part of what was
+/// subscribed to.
 fn lies_below(uri: &str, above: &str) -> bool {
     uri.strip_prefix(above)
         .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with(['/', '#', '?']))

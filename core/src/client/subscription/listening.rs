@@ -1,4 +1,5 @@
-//! `subscriptions/listen` (the modern era): one stream per subscription, opened again when it is lost.
+//! `subscriptions/listen` (the modern era): one stream per subscription, opened again when it is
+//! lost.
 
 use super::entry::{Entry, Receiver};
 use crate::{
@@ -30,11 +31,13 @@ use std::{
 /// The pause before a lost stream is opened again, doubled with each attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A server may take this long to acknowledge the stream of `ClientOptions::listen` before the connection is open without it.
+/// A server may take this long to acknowledge the stream of `ClientOptions::listen` before the
+/// connection is open without it.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 
 impl Inner {
-    /// Opens the stream of an entry and waits until the server has acknowledged it. Gives what the server honours (SUB-04).
+    /// Opens the stream of an entry and waits until the server has acknowledged it. Gives what the
+    /// server honours (SUB-04).
     pub(super) async fn open_stream(
         self: &Arc<Self>,
         entry: &Arc<Entry>,
@@ -64,7 +67,8 @@ impl Inner {
         honoured.inspect_err(|_| client.cancel(&in_flight, "the subscription is of no use"))
     }
 
-    /// Opens the stream that `ClientOptions::listen` asks for: a change that comes after the connection is open is not missed.
+    /// Opens the stream that `ClientOptions::listen` asks for: a change that comes after the
+    /// connection is open is not missed.
     pub(in crate::client) async fn listen(self: &Arc<Self>) {
         let filter = self.announced_lists();
         if filter.is_empty() {
@@ -79,7 +83,8 @@ impl Inner {
         }
     }
 
-    /// Opens a lost stream again, later and later, until it is open or the longest time of a request is over.
+    /// Opens a lost stream again, later and later, until it is open or the longest time of a
+    /// request is over.
     fn open_stream_again(self: &Arc<Self>, entry: &Arc<Entry>) {
         let (client, entry, runtime) = (Arc::downgrade(self), Arc::clone(entry), Arc::clone(&self.runtime));
         let give_up = later(runtime.now(), self.options.max_timeout);

@@ -25,12 +25,14 @@ use std::{
 
 /// The changes of one subscription: a stream, ended by [`Subscription::close`] or by dropping it.
 ///
-/// Its promise is that nothing is missed in silence. A change that waits to be taken is not repeated, and at most 1,024
-/// changes wait. When there are more, or when the stream from the server was lost and opened again, a change of the kind
-/// [`Missed`](crate::protocol::model::ChangeKind::Missed) takes their place: read again what matters.
+/// Its promise is that nothing is missed in silence. A change that waits to be taken is not
+/// repeated, and at most 1,024 changes wait. When there are more, or when the stream from the
+/// server was lost and opened again, a change of the kind
+/// [`Missed`](crate::protocol::model::ChangeKind::Missed) takes their place: read again what
+/// matters.
 ///
-/// The stream ends when the server ends the subscription, or when either side closes the connection. Its last item is an error
-/// if it failed.
+/// The stream ends when the server ends the subscription, or when either side closes the
+/// connection. Its last item is an error if it failed.
 ///
 /// ```
 /// use trunkline::{Client, Server, protocol::model::ChangeKind};
@@ -58,16 +60,17 @@ pub struct Subscription {
 }
 
 impl Client {
-    /// Subscribes to changes: of resources by their URIs (`"notes://today"`, `["a:1", "a:2"]`), or whatever else a
-    /// [`SubscriptionFilter`] names.
+    /// Subscribes to changes: of resources by their URIs (`"notes://today"`, `["a:1", "a:2"]`), or
+    /// whatever else a [`SubscriptionFilter`] names.
     ///
-    /// In the legacy era it is `resources/subscribe`, once for each URI however many subscriptions name it, beside the
-    /// notifications that the server sends anyway; on 2026-07-28 it is one `subscriptions/listen`. Completes when the server
-    /// has taken the subscription: changes after that are not missed.
+    /// In the legacy era it is `resources/subscribe`, once for each URI however many subscriptions
+    /// name it, beside the notifications that the server sends anyway; on 2026-07-28 it is one
+    /// `subscriptions/listen`. Completes when the server has taken the subscription: changes after
+    /// that are not missed.
     ///
     /// # Errors
-    /// [`ClientError::Invalid`] at once if the filter names nothing, or something that the server does not announce; otherwise
-    /// as for [`Client::request`].
+    /// [`ClientError::Invalid`] at once if the filter names nothing, or something that the server
+    /// does not announce; otherwise as for [`Client::request`].
     pub async fn subscribe(&self, filter: impl Into<SubscriptionFilter>) -> Result<Subscription, ClientError> {
         let filter = checked(filter.into())?;
         self.inner.check_open()?;
@@ -95,8 +98,8 @@ impl Subscription {
         poll_fn(|context| self.poll_change(context)).await
     }
 
-    /// The part of the filter that the server honours: all of it, unless it refused something (a task that it does not
-    /// know, say).
+    /// The part of the filter that the server honours: all of it, unless it refused something (a
+    /// task that it does not know, say).
     pub fn filter(&self) -> &SubscriptionFilter {
         &self.filter
     }
@@ -159,7 +162,8 @@ impl Debug for Subscription {
 }
 
 impl Inner {
-    /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them anyway.
+    /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them
+    /// anyway.
     fn announced_lists(&self) -> SubscriptionFilter {
         let modern = self.server.get().filter(|server| server.revision.era() == Era::Modern);
         let Some(server) = modern.filter(|_| self.options.listen) else { return SubscriptionFilter::default() };

@@ -1,4 +1,5 @@
-//! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however many subscriptions name it.
+//! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however
+//! many subscriptions name it.
 
 use super::entry::Entry;
 use crate::{
@@ -55,7 +56,8 @@ impl Inner {
         self.subscriptions.missed();
     }
 
-    /// Sends the request that brings the server's knowledge of a URI in line with its use, unless one is in flight.
+    /// Sends the request that brings the server's knowledge of a URI in line with its use, unless
+    /// one is in flight.
     fn reconcile(self: &Arc<Self>, uri: &str) {
         let mut uses = self.subscriptions.uses.lock();
         let Some(in_use) = uses.get_mut(uri).filter(|in_use| !in_use.busy) else { return };
@@ -85,7 +87,8 @@ impl Inner {
         }
     }
 
-    /// The server does not take a subscription: those that wait for it fail, and those that had it end.
+    /// The server does not take a subscription: those that wait for it fail, and those that had it
+    /// end.
     fn refused(&self, uri: &str, error: &ClientError) {
         for entry in self.subscriptions.all() {
             if entry.filter.resources().iter().any(|subscribed| subscribed == uri) {

@@ -93,7 +93,8 @@ impl Call {
         Self { info: CallInfo { backend }, input }
     }
 
-    /// The input that the handler's registration describes: the arguments of a tool or prompt, say. Valid already.
+    /// The input that the handler's registration describes: the arguments of a tool or prompt, say.
+    /// Valid already.
     pub fn input(&self) -> &RawJson {
         &self.input
     }
@@ -140,19 +141,21 @@ impl CallInfo {
         self.backend.progress(progress, total, message);
     }
 
-    /// Sends a log message to the client of this call, if it wants messages of that level (LOG-02, LOG-04).
+    /// Sends a log message to the client of this call, if it wants messages of that level (LOG-02,
+    /// LOG-04).
     pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
         self.backend.log(level, logger, data);
     }
 
-    /// Sends a request to the client of this call; `on_response` takes the outcome, exactly once unless this fails. The client has
-    /// `timeout` to answer, and never more than `max`.
+    /// Sends a request to the client of this call; `on_response` takes the outcome, exactly once
+    /// unless this fails. The client has `timeout` to answer, and never more than `max`.
     ///
-    /// Elicitation, sampling and roots work in both eras. In the legacy era the client gets a request. On 2026-07-28 the
-    /// answer comes at once if the client has given it; otherwise this fails with [`ClientRequestError::Suspended`], the call ends,
-    /// and the handler runs again from the top when the client comes back with the answer: `key` says which answer belongs to
-    /// which request (`None`: counted by kind; used again in one run, it is made another). Other methods exist in the legacy era
-    /// only.
+    /// Elicitation, sampling and roots work in both eras. In the legacy era the client gets a
+    /// request. On 2026-07-28 the answer comes at once if the client has given it; otherwise this
+    /// fails with [`ClientRequestError::Suspended`], the call ends, and the handler runs again from
+    /// the top when the client comes back with the answer: `key` says which answer belongs to which
+    /// request (`None`: counted by kind; used again in one run, it is made another). Other methods
+    /// exist in the legacy era only.
     ///
     /// # Errors
     /// As [`ClientRequestError`] says.
@@ -168,18 +171,21 @@ impl CallInfo {
         self.backend.ask(method, key, params, RequestTimeout { timeout, max }, Box::new(on_response))
     }
 
-    /// How long the client may take to answer a request of that method: where a person decides, as long as people take.
+    /// How long the client may take to answer a request of that method: where a person decides, as
+    /// long as people take.
     pub fn timeout_for(&self, method: &str) -> Duration {
         let options = self.backend.options();
         if InputKind::of(method).is_some() { options.input_timeout } else { options.limits.request_timeout }
     }
 
-    /// Cancels a request of [`Self::ask`] and notifies the client; its outcome is [`ClientRequestError::Cancelled`].
+    /// Cancels a request of [`Self::ask`] and notifies the client; its outcome is
+    /// [`ClientRequestError::Cancelled`].
     pub fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
         self.backend.cancel_client_request(request, reason);
     }
 
-    /// For middleware: runs the rest of the chain, with these parameters or with those that came to it; `done` takes the result.
+    /// For middleware: runs the rest of the chain, with these parameters or with those that came to
+    /// it; `done` takes the result.
     ///
     /// # Errors
     /// If the call is not one of middleware.
@@ -191,18 +197,20 @@ impl CallInfo {
         self.backend.proceed(params, Box::new(done))
     }
 
-    /// The answers that came with this round of the request, for handlers that return [`Outcome::InputRequired`]: those that match
-    /// their requests.
+    /// The answers that came with this round of the request, for handlers that return
+    /// [`Outcome::InputRequired`]: those that match their requests.
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
         self.backend.input_responses()
     }
 
-    /// The problems of this round's answers that do not match their requests (ELI-11): the handler may ask again.
+    /// The problems of this round's answers that do not match their requests (ELI-11): the handler
+    /// may ask again.
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.backend.input_problems()
     }
 
-    /// The verified state that the handler gave with [`Outcome::InputRequired`] in the round before.
+    /// The verified state that the handler gave with [`Outcome::InputRequired`] in the round
+    /// before.
     pub fn state(&self) -> Option<Value> {
         self.backend.user_state()
     }
@@ -222,14 +230,16 @@ impl CallInfo {
         self.backend.keep(name, value);
     }
 
-    /// Closes the HTTP connection that waits for this call, where the client can come back for the answer: in sessions of
-    /// 2025-11-25 (HTTP-27). The client is told when to ask again. Elsewhere nothing happens.
+    /// Closes the HTTP connection that waits for this call, where the client can come back for the
+    /// answer: in sessions of 2025-11-25 (HTTP-27). The client is told when to ask again. Elsewhere
+    /// nothing happens.
     pub fn close_stream(&self) {
         self.backend.close_stream();
     }
 
-    /// Makes a task of the call, if its tool defers tasks ([`crate::server::ToolDefinition::defer_task`]) and the client can have one:
-    /// the client gets the task now, and its result later. Otherwise nothing happens.
+    /// Makes a task of the call, if its tool defers tasks
+    /// ([`crate::server::ToolDefinition::defer_task`]) and the client can have one: the client gets
+    /// the task now, and its result later. Otherwise nothing happens.
     pub fn start_task(&self) {
         self.backend.start_task();
     }

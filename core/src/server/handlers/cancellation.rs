@@ -49,7 +49,8 @@ impl Cancellation {
         self.state.lock().reason.is_some()
     }
 
-    /// Runs `hook` with the reason when the flag is raised; at once if it is. Gives what [`Self::forget`] takes it away by, if it waits.
+    /// Runs `hook` with the reason when the flag is raised; at once if it is. Gives what
+    /// [`Self::forget`] takes it away by, if it waits.
     pub(crate) fn on_cancel(&self, hook: Hook) -> Option<HookId> {
         let reason = {
             let mut state = self.state.lock();

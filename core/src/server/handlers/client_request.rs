@@ -24,13 +24,15 @@ pub(in crate::server) enum RequestState {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientRequestError {
-    /// The client answered with an error, lacks the capability, or the revision has no such request.
+    /// The client answered with an error, lacks the capability, or the revision has no such
+    /// request.
     #[error("{0}")]
     Refused(RpcError),
     /// The client's answer does not fit the request.
     #[error("The client's answer does not fit: {0}")]
     Invalid(String),
-    /// 2026-07-28: the client has not been asked yet. The call ends here, and the handler runs again from the top with the answer.
+    /// 2026-07-28: the client has not been asked yet. The call ends here, and the handler runs
+    /// again from the top with the answer.
     #[error("The handler waits for input of the client and will run again; this is no failure")]
     Suspended,
     /// Cancelled by the handler; the client was told.

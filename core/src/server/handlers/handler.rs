@@ -2,8 +2,9 @@
 
 use super::call::Call;
 
-/// Serves calls. The core form: it gets a [`Call`] and answers it whenever and from wherever it likes; dropping the call
-/// unanswered fails it. Async functions are turned into handlers by [`crate::server::AsyncHandler`].
+/// Serves calls. The core form: it gets a [`Call`] and answers it whenever and from wherever it
+/// likes; dropping the call unanswered fails it. Async functions are turned into handlers by
+/// [`crate::server::AsyncHandler`].
 pub trait Handler: Send + Sync + 'static {
     /// Takes a call. Must not block.
     fn call(&self, call: Call);

@@ -22,10 +22,12 @@ pub struct InputRequest {
     pub(in crate::server) params: Value,
 }
 
-/// Input that a handler needs of its client first: returned as an error, by `?` or by `into()`. The handler is called again with
-/// [`crate::server::Context::input_responses`] and [`crate::server::Context::state`].
+/// Input that a handler needs of its client first: returned as an error, by `?` or by `into()`. The
+/// handler is called again with [`crate::server::Context::input_responses`] and
+/// [`crate::server::Context::state`].
 ///
-/// Handlers that would rather write one line after the other use [`crate::server::Context::elicit`] and its like instead.
+/// Handlers that would rather write one line after the other use [`crate::server::Context::elicit`]
+/// and its like instead.
 #[derive(Debug, Clone, Default, PartialEq, thiserror::Error)]
 #[error("The handler needs input of its client; this is no failure")]
 #[must_use = "a handler ends with it"]
@@ -124,7 +126,8 @@ impl InputRequest {
         Question { kind: self.kind, schema: self.params.get(SCHEMA).cloned() }
     }
 
-    /// Reads an answer. [`ClientRequestError::Suspended`]: it answers another request, so this one is still open (MRTR-10).
+    /// Reads an answer. [`ClientRequestError::Suspended`]: it answers another request, so this one
+    /// is still open (MRTR-10).
     pub(in crate::server) fn read(&self, answer: Answer) -> Result<Value, ClientRequestError> {
         match answer {
             Answer::Refused(error) => Err(ClientRequestError::Refused(error)),
@@ -146,7 +149,8 @@ impl InputRequest {
 /// The parameter of an elicitation that its answer has to match.
 const SCHEMA: &str = "requestedSchema";
 
-/// The request that an answer is checked against. It travels sealed, for the client may have forgotten or changed it.
+/// The request that an answer is checked against. It travels sealed, for the client may have
+/// forgotten or changed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::server) struct Question {
     #[serde(rename = "k")]
@@ -156,7 +160,8 @@ pub(in crate::server) struct Question {
 }
 
 impl Question {
-    /// The answer of the client. `None`: it answers another request, so this one is still open (MRTR-10).
+    /// The answer of the client. `None`: it answers another request, so this one is still open
+    /// (MRTR-10).
     pub(in crate::server) fn answer(&self, response: Value) -> Option<Answer> {
         let params = self.schema.as_ref().map_or_else(|| json!({}), |schema| json!({SCHEMA: schema}));
         match check_answer(self.kind, &params, &response) {
@@ -205,7 +210,8 @@ impl InputKind {
     }
 }
 
-/// The request in the words of the client's revision, if the client declared what it needs (MRTR-04, DISC-14).
+/// The request in the words of the client's revision, if the client declared what it needs
+/// (MRTR-04, DISC-14).
 pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) -> Result<InputRequest, Refused> {
     let declared: Value = info.client_capabilities.parse().unwrap_or_default();
     let method = request.kind.method();
@@ -229,7 +235,8 @@ pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) ->
     }
 }
 
-/// Two refusals as one: whoever lacks capabilities hears of all that are missing (DISC-15). Anything else is said by itself.
+/// Two refusals as one: whoever lacks capabilities hears of all that are missing (DISC-15).
+/// Anything else is said by itself.
 pub(in crate::server) fn both(earlier: Option<RpcError>, later: RpcError) -> RpcError {
     fn merge(into: &mut Value, from: &Value) {
         match (into.as_object_mut(), from.as_object()) {

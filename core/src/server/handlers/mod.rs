@@ -1,4 +1,5 @@
-//! The contract between a server and its handlers: the call that a handler gets, and the outcome that it gives.
+//! The contract between a server and its handlers: the call that a handler gets, and the outcome
+//! that it gives.
 
 mod call;
 mod cancellation;

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 pub enum Outcome {
     /// A text: one text block of a tool, the contents of a resource, or one message of the user.
     Text(String),
-    /// Content, one part or an array: content blocks of a tool, ResourceContents of a resource, PromptMessages (or content
-    /// blocks, as messages of the user) of a prompt.
+    /// Content, one part or an array: content blocks of a tool, ResourceContents of a resource,
+    /// PromptMessages (or content blocks, as messages of the user) of a prompt.
     Content(RawJson),
     /// A JSON object: its text, and for tools the object as structured content.
     Object(RawJson),
@@ -20,7 +20,8 @@ pub enum Outcome {
     Value(RawJson),
     /// A full result.
     Result(RawJson),
-    /// Input of the client is needed first; then the handler is called again, with the answers and with `state`.
+    /// Input of the client is needed first; then the handler is called again, with the answers and
+    /// with `state`.
     InputRequired {
         /// The requests by keys of the handler's choice.
         requests: BTreeMap<String, InputRequest>,
@@ -31,7 +32,8 @@ pub enum Outcome {
     NotFound,
     /// The tool failed, and says why to the model.
     ToolError(String),
-    /// The arguments pass the schema but not what the host checks beyond it; says what is wrong, and where.
+    /// The arguments pass the schema but not what the host checks beyond it; says what is wrong,
+    /// and where.
     InvalidArguments(String),
     /// A JSON-RPC error.
     Protocol(RpcError),

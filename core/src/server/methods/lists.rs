@@ -14,7 +14,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Where a page begins. Cursors are opaque to clients and say the same to every instance of this server (PAG-05).
+/// Where a page begins. Cursors are opaque to clients and say the same to every instance of this
+/// server (PAG-05).
 #[derive(Debug, PartialEq)]
 pub(super) enum Position {
     /// After the registered thing of that number.
@@ -92,7 +93,8 @@ pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>
     }
 }
 
-/// A cursor names the last thing of its page by registration number, so that it stays right when things come and go.
+/// A cursor names the last thing of its page by registration number, so that it stays right when
+/// things come and go.
 pub(super) fn cursor(member: &str, position: &Position) -> String {
     match position {
         Position::Registered(after) => format!("{member}-{after:x}"),

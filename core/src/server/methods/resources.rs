@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{borrow::Cow, sync::Arc};
 
-/// `resources/read`: a registered resource, else the first template that matches, else what a provider knows.
+/// `resources/read`: a registered resource, else the first template that matches, else what a
+/// provider knows.
 pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let (raw, uri) = uri_of(context, params)?;
     // RES-12: a path that climbs is refused before anyone opens it.
@@ -63,7 +64,8 @@ pub(super) fn unsubscribe(context: &RequestContext, params: Option<&RawJson>) ->
     Ok(Routed::Answer(RawJson::empty_object()))
 }
 
-/// Returns whether a URI can be one of this server; what a provider knows is only known when it is read.
+/// Returns whether a URI can be one of this server; what a provider knows is only known when it is
+/// read.
 fn exists(context: &RequestContext, uri: &str) -> bool {
     let snapshot = &context.snapshot;
     snapshot.resources.get(uri).is_some()

@@ -47,7 +47,8 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
     }
 }
 
-/// AUS-10: the transport has checked the tool that the request names; middleware may have made another of it.
+/// AUS-10: the transport has checked the tool that the request names; middleware may have made
+/// another of it.
 fn check_scopes(context: &RequestContext, tool: &RegisteredTool) -> Result<(), RpcError> {
     if tool.scopes.is_empty() || context.reply.grants(&tool.scopes) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! User interfaces of tools (the MCP Apps extension): what must hold of them is checked when they are registered.
+//! User interfaces of tools (the MCP Apps extension): what must hold of them is checked when they
+//! are registered.
 
 use crate::protocol::uri;
 use serde_json::Value;
@@ -7,7 +8,8 @@ use serde_json::Value;
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
 const SCHEME: &str = "ui://";
 
-/// APP-10: user interfaces lie under `ui://` and are of their media type, and nothing else does or is.
+/// APP-10: user interfaces lie under `ui://` and are of their media type, and nothing else does or
+/// is.
 pub(in crate::server) fn check_resource(uri: &str, mime_type: Option<&str>) -> Result<(), String> {
     match (uri.starts_with(SCHEME), mime_type == Some(MIME_TYPE)) {
         (true, false) => Err(format!("mimeType: what lies under {SCHEME} is a user interface and needs {MIME_TYPE}")),

@@ -39,7 +39,8 @@ impl Category {
         }
     }
 
-    /// The set of changes that a change of this list belongs to: templates are told with the resources.
+    /// The set of changes that a change of this list belongs to: templates are told with the
+    /// resources.
     pub(crate) fn change(self) -> ListSet {
         match self {
             Self::Tools => ListSet::TOOLS,

@@ -30,7 +30,8 @@ impl CompletionTarget {
     }
 }
 
-/// A completion to register. Calls of its handler get `{"ref", "argument": {"name", "value"}, "context"?}`.
+/// A completion to register. Calls of its handler get
+/// `{"ref", "argument": {"name", "value"}, "context"?}`.
 #[must_use = "a completion does nothing until it is added to a server"]
 pub struct CompletionDefinition {
     pub(in crate::server) reference: CompletionTarget,

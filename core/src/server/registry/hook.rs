@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 /// Lists and serves what is not registered: rows of a database, say, or what one tenant may see.
 ///
-/// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value `{"items": [descriptors], "nextCursor"?}`, or
-/// `{"get": {the request's params}}`, answered as a handler of that category answers; the value `null` says that there is no such thing.
+/// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value
+/// `{"items": [descriptors], "nextCursor"?}`, or `{"get": {the request's params}}`, answered as a
+/// handler of that category answers; the value `null` says that there is no such thing.
 #[must_use = "a provider does nothing until it is added to a server"]
 pub struct ProviderDefinition {
     pub(in crate::server) category: Category,
@@ -31,7 +32,8 @@ pub(crate) struct RegisteredProvider {
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
-/// Wraps requests. Calls of its handler get `{"method", "params"}`; [`crate::server::CallInfo::proceed`] runs the rest and gives its result.
+/// Wraps requests. Calls of its handler get `{"method", "params"}`;
+/// [`crate::server::CallInfo::proceed`] runs the rest and gives its result.
 #[must_use = "a middleware does nothing until it is added to a server"]
 pub struct MiddlewareDefinition {
     methods: Option<Vec<String>>,

@@ -56,8 +56,8 @@ pub(crate) struct List<T> {
     first_page: [OnceLock<Page>; Revision::ALL.len()],
 }
 
-/// An item and the number of its registration: they count up in this list alone, so that cursors say the same to every instance of
-/// a server, whatever else it does (PAG-05).
+/// An item and the number of its registration: they count up in this list alone, so that cursors
+/// say the same to every instance of a server, whatever else it does (PAG-05).
 struct Numbered<T> {
     number: u64,
     item: Arc<T>,

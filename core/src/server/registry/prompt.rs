@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// A prompt to register: its descriptor (the specification's Prompt of the newest revision) and its handler.
+/// A prompt to register: its descriptor (the specification's Prompt of the newest revision) and its
+/// handler.
 #[must_use = "a prompt does nothing until it is added to a server"]
 pub struct PromptDefinition {
     descriptor: Value,
@@ -23,7 +24,8 @@ pub struct PromptDefinition {
 }
 
 impl PromptDefinition {
-    /// A prompt from its descriptor, a Prompt object with `name`. Calls of the handler get the arguments object.
+    /// A prompt from its descriptor, a Prompt object with `name`. Calls of the handler get the
+    /// arguments object.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self { descriptor, handler: Arc::new(handler) }
     }

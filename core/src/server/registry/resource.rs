@@ -20,7 +20,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A resource to register: its descriptor (the specification's Resource of the newest revision) and its handler.
+/// A resource to register: its descriptor (the specification's Resource of the newest revision) and
+/// its handler.
 #[must_use = "a resource does nothing until it is added to a server"]
 pub struct ResourceDefinition {
     descriptor: Value,
@@ -28,7 +29,8 @@ pub struct ResourceDefinition {
     handler: Arc<dyn Handler>,
 }
 
-/// A resource template to register: its descriptor (the specification's ResourceTemplate of the newest revision) and its handler.
+/// A resource template to register: its descriptor (the specification's ResourceTemplate of the
+/// newest revision) and its handler.
 #[must_use = "a resource template does nothing until it is added to a server"]
 pub struct ResourceTemplateDefinition {
     descriptor: Value,
@@ -37,7 +39,8 @@ pub struct ResourceTemplateDefinition {
 }
 
 impl ResourceDefinition {
-    /// A resource from its descriptor, a Resource object with `uri` and `name`. Calls of the handler get `{"uri": …}`.
+    /// A resource from its descriptor, a Resource object with `uri` and `name`. Calls of the
+    /// handler get `{"uri": …}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self { descriptor, cache: CacheHints::default(), handler: Arc::new(handler) }
     }
@@ -71,8 +74,8 @@ impl ResourceDefinition {
 }
 
 impl ResourceTemplateDefinition {
-    /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and `name`. Calls of the handler get
-    /// `{"uri": …, "variables": {…}}`.
+    /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and
+    /// `name`. Calls of the handler get `{"uri": …, "variables": {…}}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self { descriptor, cache: CacheHints::default(), handler: Arc::new(handler) }
     }

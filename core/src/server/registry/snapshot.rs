@@ -1,4 +1,5 @@
-//! The registry as snapshots: one request sees one snapshot, and changing the registry makes the next.
+//! The registry as snapshots: one request sees one snapshot, and changing the registry makes the
+//! next.
 
 use super::{
     category::{Category, ListSet},
@@ -184,7 +185,8 @@ impl Snapshot {
         }
     }
 
-    /// Tools whose user interface nobody serves (APP-11), with its URI. Resources of providers are not known here.
+    /// Tools whose user interface nobody serves (APP-11), with its URI. Resources of providers are
+    /// not known here.
     pub(in crate::server) fn missing_interfaces(&self) -> Vec<(&str, &str)> {
         if self.providers(Category::Resources).next().is_some() {
             return Vec::new();

@@ -18,7 +18,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A tool to register: its descriptor (the specification's Tool of the newest revision) and its handler.
+/// A tool to register: its descriptor (the specification's Tool of the newest revision) and its
+/// handler.
 #[must_use = "a tool does nothing until it is added to a server"]
 pub struct ToolDefinition {
     descriptor: Value,
@@ -29,7 +30,8 @@ pub struct ToolDefinition {
     handler: Arc<dyn Handler>,
 }
 
-/// `true` if a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision that has tasks.
+/// `true` if a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision
+/// that has tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskSupport {
@@ -62,7 +64,8 @@ impl TaskSupport {
 }
 
 impl ToolDefinition {
-    /// A tool from its descriptor, a Tool object. A missing `inputSchema` means an object without properties.
+    /// A tool from its descriptor, a Tool object. A missing `inputSchema` means an object without
+    /// properties.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self {
             descriptor,
@@ -80,7 +83,8 @@ impl ToolDefinition {
         self
     }
 
-    /// Client capabilities (a ClientCapabilities object) without which calls are refused before the handler sees them.
+    /// Client capabilities (a ClientCapabilities object) without which calls are refused before the
+    /// handler sees them.
     pub fn requires(mut self, capabilities: Value) -> Self {
         self.requires = Some(capabilities);
         self
@@ -92,15 +96,16 @@ impl ToolDefinition {
     }
 
     /// On 2026-07-28 a call begins as a call, and becomes a task when its handler says so with
-    /// [`crate::server::CallInfo::start_task`]: after it has asked for input in rounds, say. On 2025-11-25 the client decides.
+    /// [`crate::server::CallInfo::start_task`]: after it has asked for input in rounds, say. On
+    /// 2025-11-25 the client decides.
     pub fn defer_task(mut self, defer: bool) -> Self {
         self.defers_task = defer;
         self
     }
 
-    /// Scopes that the access token of a call must grant, beside those that the endpoint needs. Calls without them are refused
-    /// (over HTTP with 403), and told all that is needed (AUS-10, AUS-11). Where a transport verifies no tokens, nothing is
-    /// needed.
+    /// Scopes that the access token of a call must grant, beside those that the endpoint needs.
+    /// Calls without them are refused (over HTTP with 403), and told all that is needed (AUS-10,
+    /// AUS-11). Where a transport verifies no tokens, nothing is needed.
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes.extend(scopes.into_iter().map(Into::into));
         self
@@ -148,7 +153,8 @@ impl ToolDefinition {
         if scopes.iter().any(|scope| scope == "offline_access") {
             return Err(wrong("scopes", &"offline_access is a matter between a client and its authorization server"));
         }
-        // A descriptor that peers would refuse to read is refused here; a valid one stays as it was given.
+        // A descriptor that peers would refuse to read is refused here; a valid one stays as it was
+        // given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let interface = app::interface_of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;

@@ -1,4 +1,5 @@
-//! The server's side of one call: its answer goes to the request, and its client requests go out for the request.
+//! The server's side of one call: its answer goes to the request, and its client requests go out
+//! for the request.
 
 use super::{
     client_request::raw,
@@ -43,7 +44,8 @@ impl PendingCall {
         self.mapper.link().map(|link| link.position)
     }
 
-    /// Requests input as the rounds of 2026-07-28 do: from the answers that came already, or by ending the call.
+    /// Requests input as the rounds of 2026-07-28 do: from the answers that came already, or by
+    /// ending the call.
     fn ask_by_rounds(
         &self,
         key: Option<&str>,

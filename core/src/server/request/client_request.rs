@@ -76,8 +76,8 @@ impl RequestContext {
         Ok(id)
     }
 
-    /// Cancels the client request when its call is cancelled: the client is notified while the stream of the call is still
-    /// there.
+    /// Cancels the client request when its call is cancelled: the client is notified while the
+    /// stream of the call is still there.
     fn cancel_with_call(&self, sent: &Arc<OnceLock<RequestId>>) -> Option<HookId> {
         let connection = Arc::downgrade(&self.connection);
         let reply = Arc::downgrade(&self.reply);

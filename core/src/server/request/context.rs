@@ -1,4 +1,5 @@
-//! The context of one request: its client, its snapshot of the registry, and the messages that belong to it.
+//! The context of one request: its client, its snapshot of the registry, and the messages that
+//! belong to it.
 
 use super::{
     mapper::ResultMapper,
@@ -97,8 +98,9 @@ impl RequestContext {
         self.task.get()
     }
 
-    /// The owner of the tasks that this request makes or asks for: the verified principal, or else everyone of this session. The
-    /// modern era has no sessions, whatever connection its requests share with one.
+    /// The owner of the tasks that this request makes or asks for: the verified principal, or else
+    /// everyone of this session. The modern era has no sessions, whatever connection its requests
+    /// share with one.
     pub(in crate::server) fn owner(&self) -> Owner {
         let session = Task::is_core(self.info.revision).then(|| self.connection.number());
         Owner { principal: self.info.principal(), session }
@@ -126,7 +128,8 @@ impl RequestContext {
         self.snapshot.has_tasks && !self.connection.is_stateless()
     }
 
-    /// Refuses to set something for later where nothing lives on: a server without sessions, up to 2025-11-25.
+    /// Refuses to set something for later where nothing lives on: a server without sessions, up to
+    /// 2025-11-25.
     pub(in crate::server) fn check_session(&self) -> Result<(), RpcError> {
         if self.connection.is_stateless() { Err(RpcError::method_not_found(self.method)) } else { Ok(()) }
     }
@@ -158,7 +161,8 @@ impl RequestContext {
         }
     }
 
-    /// Sends a log message on this request's own stream (LOG-05), unless the client wants less or reads too slowly (LOG-08).
+    /// Sends a log message on this request's own stream (LOG-05), unless the client wants less or
+    /// reads too slowly (LOG-08).
     pub(super) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
         let wanted = if self.info.revision.supports(Feature::LogLevelPerRequest) {
             // LOG-04: only clients that ask get any.
@@ -178,7 +182,8 @@ impl RequestContext {
         self.notify(method::LOG_MESSAGE, params);
     }
 
-    /// Sends a notification that belongs to this request: on its stream, or as one of the task that it has become.
+    /// Sends a notification that belongs to this request: on its stream, or as one of the task that
+    /// it has become.
     fn notify(&self, method: &str, mut params: Value) {
         let reply = match self.task() {
             None => &self.reply,
@@ -201,8 +206,8 @@ impl RequestContext {
         self.reply.send(outgoing);
     }
 
-    /// Returns whether the result of a part of the chain can still be of use: middleware around a task answers the request with it,
-    /// though the task may be over by then.
+    /// Returns whether the result of a part of the chain can still be of use: middleware around a
+    /// task answers the request with it, though the task may be over by then.
     pub(super) fn has_receiver(&self) -> bool {
         self.is_wanted() || self.connection.conversation().is_open(self.key)
     }

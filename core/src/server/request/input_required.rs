@@ -85,7 +85,8 @@ impl RequestContext {
         sealer.seal(contents, &self.binding(), options.state_lifetime)
     }
 
-    /// In the legacy era: real requests on the call's stream, all at once, and the handler again when all are answered.
+    /// In the legacy era: real requests on the call's stream, all at once, and the handler again
+    /// when all are answered.
     fn ask_all(
         self: &Arc<Self>,
         mapper: &Arc<dyn ResultMapper>,

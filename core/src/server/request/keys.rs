@@ -7,7 +7,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most client requests in one run of a handler. One that asks on and on must not fill the memory.
+/// The most client requests in one run of a handler. One that asks on and on must not fill the
+/// memory.
 const MAX_REQUESTS: usize = 1000;
 
 /// The keys of one run of a handler.
@@ -23,8 +24,9 @@ struct UsedKeys {
 }
 
 impl RequestKeys {
-    /// The key of a client request. Without one of the handler's, it is the same at each run of a handler that asks in the same
-    /// order. `middleware`: the position of the handler, if it is middleware.
+    /// The key of a client request. Without one of the handler's, it is the same at each run of a
+    /// handler that asks in the same order. `middleware`: the position of the handler, if it is
+    /// middleware.
     pub(super) fn key(&self, key: Option<&str>, kind: InputKind, middleware: Option<usize>) -> String {
         if let Some(key) = key {
             return key.to_owned();
@@ -38,7 +40,8 @@ impl RequestKeys {
         }
     }
 
-    /// The same, made different from the keys that this run has used: a second request under one key wants another answer.
+    /// The same, made different from the keys that this run has used: a second request under one
+    /// key wants another answer.
     pub(super) fn own_key(
         &self,
         key: Option<&str>,

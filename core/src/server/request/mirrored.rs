@@ -1,4 +1,5 @@
-//! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets (H26-36, H26-37).
+//! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets
+//! (H26-36, H26-37).
 
 use super::context::RequestContext;
 use crate::{
@@ -22,8 +23,8 @@ pub(in crate::server) struct CallParams<'a> {
     pub(in crate::server) arguments: Option<&'a RawValue>,
 }
 
-/// Compares the headers of a request with its body, whatever middleware makes of it later. Where headers repeat nothing, there is
-/// nothing to compare.
+/// Compares the headers of a request with its body, whatever middleware makes of it later. Where
+/// headers repeat nothing, there is nothing to compare.
 pub(in crate::server) fn check(context: &RequestContext) -> Result<(), RpcError> {
     let Some(headers) = &context.info.mirrored else { return Ok(()) };
     if context.method != method::TOOLS_CALL {
@@ -45,7 +46,8 @@ fn compare(tool: &RegisteredTool, headers: &MirroredParameters, arguments: &Valu
     for parameter in &tool.mirrored {
         let argument = match parameter.text(arguments) {
             Ok(argument) => argument,
-            // The schema reports what it refuses. It may accept values that no header can carry, a huge integer say (H26-28).
+            // The schema reports what it refuses. It may accept values that no header can carry, a
+            // huge integer say (H26-28).
             Err(_) if tool.input.validate(arguments).is_err() => continue,
             Err(problem) => return Err(RpcError::header_mismatch(format!("The argument {problem}"))),
         };

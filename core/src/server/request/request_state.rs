@@ -1,4 +1,5 @@
-//! `requestState`: what one round leaves for the next, sealed so that the client can carry it and nothing else (MRTR-06, MRTR-07).
+//! `requestState`: what one round leaves for the next, sealed so that the client can carry it and
+//! nothing else (MRTR-06, MRTR-07).
 
 mod cipher;
 
@@ -20,8 +21,8 @@ use std::{
     time::Duration,
 };
 
-/// A secret that seals `requestState`: 32 bytes from a good source of randomness. Servers that share their keys can take up each
-/// other's rounds.
+/// A secret that seals `requestState`: 32 bytes from a good source of randomness. Servers that
+/// share their keys can take up each other's rounds.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StateKey([u8; 32]);
 
@@ -111,8 +112,8 @@ pub(super) struct Sealer {
 }
 
 impl Sealer {
-    /// The first key seals, all open. Without keys, a random one; where the system has no random bytes, nothing can be sealed, and
-    /// calls that need it fail.
+    /// The first key seals, all open. Without keys, a random one; where the system has no random
+    /// bytes, nothing can be sealed, and calls that need it fail.
     pub(super) fn new(keys: &[StateKey]) -> Self {
         let random: Vec<_> = if keys.is_empty() { StateKey::random().into_iter().collect() } else { Vec::new() };
         let warn = AtomicBool::new(keys.is_empty());

@@ -1,8 +1,9 @@
-//! The record of the rounds that were resumed: a state that comes again finds the values that handlers kept since, so that an
-//! effect does not happen twice (MRTR-08).
+//! The record of the rounds that were resumed: a state that comes again finds the values that
+//! handlers kept since, so that an effect does not happen twice (MRTR-08).
 //!
-//! A client whose connection broke before the result sends the same retry again. The sealed state in it knows only what was
-//! kept before that round; this record knows the rest. It lives in the memory of its process.
+//! A client whose connection broke before the result sends the same retry again. The sealed state
+//! in it knows only what was kept before that round; this record knows the rest. It lives in the
+//! memory of its process.
 
 use crate::{protocol::RpcError, sync::Mutex};
 use serde_json::Value;
@@ -45,7 +46,8 @@ pub(super) struct Resumption {
 }
 
 impl Resumptions {
-    /// Begins to serve a request with the state of that id. Returns the values that were kept since the state was sealed.
+    /// Begins to serve a request with the state of that id. Returns the values that were kept since
+    /// the state was sealed.
     ///
     /// # Errors
     /// Another request with the same state is being served.

@@ -1,7 +1,9 @@
-//! Multi round-trip requests: the answers so far, the values that handlers kept, and the requests for input of the next round.
+//! Multi round-trip requests: the answers so far, the values that handlers kept, and the requests
+//! for input of the next round.
 //!
-//! On 2026-07-28 each round is a request of its own, and everything between the rounds travels in the sealed `requestState`. In
-//! the legacy era the client's request stays open, and the same is kept here.
+//! On 2026-07-28 each round is a request of its own, and everything between the rounds travels in
+//! the sealed `requestState`. In the legacy era the client's request stays open, and the same is
+//! kept here.
 
 use super::{
     request_state::{Binding, Contents, Sealer},
@@ -29,7 +31,8 @@ struct RoundsState {
     round: u32,
     /// The answers of this round, to what the one before asked for.
     fresh: BTreeMap<String, Answer>,
-    /// Input responses sent without a prior request. Validated when first used; never sealed into the state.
+    /// Input responses sent without a prior request. Validated when first used; never sealed into
+    /// the state.
     unasked: BTreeMap<String, Value>,
     /// Answers that the handler has asked for; they are carried to later rounds.
     used: BTreeMap<String, Answer>,
@@ -41,7 +44,8 @@ struct RoundsState {
 }
 
 impl Rounds {
-    /// Takes up what an earlier round left: the answers and the sealed state in the parameters (MRTR-05).
+    /// Takes up what an earlier round left: the answers and the sealed state in the parameters
+    /// (MRTR-05).
     pub(super) fn resume<'a>(
         &self,
         params: &RawJson,
@@ -81,7 +85,8 @@ impl Rounds {
             Some(_) => return Err(wrong("requestState must be a string")),
         }
         if let Some(responses) = retry.responses {
-            // MRTR-12: what is malformed is an error; what nobody asked for does not matter (MRTR-11).
+            // MRTR-12: what is malformed is an error; what nobody asked for does not matter
+            // (MRTR-11).
             let responses: BTreeMap<String, Value> =
                 serde_json::from_str(responses.get()).map_err(|_| wrong("inputResponses must be an object"))?;
             if let Some((key, _)) = responses.iter().find(|(_, response)| !response.is_object()) {
@@ -104,7 +109,8 @@ impl Rounds {
         drop(resumption);
     }
 
-    /// The answer to a request. A used answer is sealed into later rounds, where no client can change it (MRTR-05).
+    /// The answer to a request. A used answer is sealed into later rounds, where no client can
+    /// change it (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
         let mut state = self.state.lock();
         if !state.used.contains_key(key) {

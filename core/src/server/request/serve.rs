@@ -1,4 +1,5 @@
-//! The way of a request: through the middleware, to the function of its method, to a handler, and back.
+//! The way of a request: through the middleware, to the function of its method, to a handler, and
+//! back.
 
 use super::{
     call::PendingCall,
@@ -67,7 +68,8 @@ impl RequestContext {
         }
     }
 
-    /// Runs the chain from a link on: the next middleware that wants the method, or else the function of the method.
+    /// Runs the chain from a link on: the next middleware that wants the method, or else the
+    /// function of the method.
     pub(super) fn step(self: &Arc<Self>, from: usize, params: Option<RawJson>, responder: Responder) {
         let wraps = |(_, middleware): &(usize, &Arc<RegisteredMiddleware>)| middleware.wraps(self.method);
         let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
@@ -170,8 +172,8 @@ impl ResultMapper for Wrapping {
         &self.middleware.handler
     }
 
-    /// A result may be the middleware's own, so it is projected to the revision; the middleware's own tool error becomes one of
-    /// the tool.
+    /// A result may be the middleware's own, so it is projected to the revision; the middleware's
+    /// own tool error becomes one of the tool.
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
         match outcome {
             Outcome::Result(result) => {

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 /// More values than this are not sent (CMP-02).
 const MAX_VALUES: usize = 100;
 
-/// Turns the outcome of a completion into a result for a revision: an array of texts, or an object with `values`.
+/// Turns the outcome of a completion into a result for a revision: an array of texts, or an object
+/// with `values`.
 pub(in crate::server) fn render_completion(
     results: &ResultWriter,
     revision: Revision,

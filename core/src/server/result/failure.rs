@@ -7,8 +7,8 @@ use crate::{
 };
 use std::fmt;
 
-/// The JSON-RPC error of a failed outcome, for every method but `tools/call`, whose results can say it themselves. A
-/// successful outcome here has a shape that the method does not support.
+/// The JSON-RPC error of a failed outcome, for every method but `tools/call`, whose results can say
+/// it themselves. A successful outcome here has a shape that the method does not support.
 pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: Outcome) -> RpcError {
     let detail = match outcome {
         Outcome::Protocol(error) => return error,

@@ -89,7 +89,8 @@ fn text_block(text: &str) -> Vec<u8> {
     out
 }
 
-/// Structured content: as it is checked, and as it was written. Numbers beyond those of the machine are told exactly.
+/// Structured content: as it is checked, and as it was written. Numbers beyond those of the machine
+/// are told exactly.
 struct Structured {
     value: Value,
     text: Vec<u8>,
@@ -102,7 +103,8 @@ impl Structured {
 
     fn read(text: &[u8]) -> serde_json::Result<Self> {
         let value = serde_json::from_slice(text)?;
-        // Between tokens, where alone JSON has line breaks, any space will do; on a pipe a line is a message.
+        // Between tokens, where alone JSON has line breaks, any space will do; on a pipe a line is
+        // a message.
         let text = text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
         Ok(Self { value, text })
     }

@@ -9,8 +9,8 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// The capabilities that are declared now to a client of this revision: only those that answer. `comes_back`: the client
-/// has a session.
+/// The capabilities that are declared now to a client of this revision: only those that answer.
+/// `comes_back`: the client has a session.
 pub(super) fn capabilities(
     options: &ServerOptions,
     snapshot: &Snapshot,
@@ -19,7 +19,8 @@ pub(super) fn capabilities(
 ) -> Value {
     let offered = snapshot.offered();
     let mut declared = json!({});
-    // Without a session nothing that a client sets, a log level say, lives on, and there is nowhere to tell it of changes.
+    // Without a session nothing that a client sets, a log level say, lives on, and there is nowhere
+    // to tell it of changes.
     let tells = comes_back || revision.era() == Era::Modern;
     if tells {
         declared["logging"] = json!({});
@@ -41,9 +42,11 @@ pub(super) fn capabilities(
         declared["completions"] = json!({});
     }
     if snapshot.has_tasks {
-        // EXT-05: whoever registers a tool that may run as a task opts in, in the form of the revision (TKX-48).
+        // EXT-05: whoever registers a tool that may run as a task opts in, in the form of the
+        // revision (TKX-48).
         if comes_back {
-            // TSK-34: without a session nobody could come back for a task, or be told apart from others.
+            // TSK-34: without a session nobody could come back for a task, or be told apart from
+            // others.
             declared["tasks"] = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
         }
         if revision.supports(Feature::TasksExtension) {

@@ -11,8 +11,8 @@ use std::{
 };
 
 impl Connection {
-    /// Ends the request when its time is over. Progress may have moved the deadline meanwhile. The stream is not kept for it:
-    /// when the call is over, it may go.
+    /// Ends the request when its time is over. Progress may have moved the deadline meanwhile. The
+    /// stream is not kept for it: when the call is over, it may go.
     pub(in crate::server) fn watch_deadline(
         self: &Arc<Self>,
         id: RequestId,

@@ -66,7 +66,8 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
         cancellation: Cancellation,
     );
 
-    /// The tasks of `ids` whose status this client may see (TKX-21); `None` where there are no tasks.
+    /// The tasks of `ids` whose status this client may see (TKX-21); `None` where there are no
+    /// tasks.
     ///
     /// # Errors
     /// If the client did not declare tasks.
@@ -87,8 +88,8 @@ pub(crate) struct Connection {
     origin: Origin,
     unrelated: Arc<dyn Outbound>,
     conversation: Mutex<ServerConversation<Reply, ResponseCallback>>,
-    /// Held while a client request, or the notification that cancels it, is sent: the one leaves before the other, and both
-    /// before the call that they belong to is over.
+    /// Held while a client request, or the notification that cancels it, is sent: the one leaves
+    /// before the other, and both before the call that they belong to is over.
     pub(in crate::server) client_requests: Mutex<()>,
     calls: Mutex<HashMap<CallKey, Started>>,
     subscriptions: Mutex<HashMap<CallKey, Subscription>>,
@@ -226,8 +227,8 @@ impl Connection {
         self.conversation.lock().is_idle()
     }
 
-    /// Takes a frame in; answers go to `reply`. Gives how many responses (or [`Outgoing::Abandoned`]) `reply` gets in all;
-    /// a batch counts as one.
+    /// Takes a frame in; answers go to `reply`. Gives how many responses (or
+    /// [`Outgoing::Abandoned`]) `reply` gets in all; a batch counts as one.
     ///
     /// # Errors
     /// If the frame as a whole is refused; the refusal is not sent yet.
@@ -357,7 +358,8 @@ impl Connection {
         let cancellation = Cancellation::default();
         let started = Started { cancellation: cancellation.clone(), reply: Arc::clone(reply) };
         self.calls.lock().insert(call.key, started);
-        // A call that had waited may have been cancelled on its way here, before anyone could tell it.
+        // A call that had waited may have been cancelled on its way here, before anyone could tell
+        // it.
         if self.closed.load(Ordering::Acquire) || !self.conversation.lock().is_open(call.key) {
             let started = self.calls.lock().remove(&call.key);
             if let Some(started) = started {
@@ -379,7 +381,8 @@ impl Connection {
         self.listen();
         let offered = self.server.snapshot().offered();
         let opened = {
-            // Acknowledged and entered in one step: no change falls between, and none comes before (SUB-02).
+            // Acknowledged and entered in one step: no change falls between, and none comes before
+            // (SUB-02).
             let mut subscriptions = self.subscriptions.lock();
             let visible_tasks = |ids| self.dispatch.visible_tasks(&call.info, ids);
             Subscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged))
@@ -411,7 +414,8 @@ impl Connection {
 
     fn start_next(self: &Arc<Self>, next: Option<(IncomingCall, Reply)>) {
         if let Some((call, reply)) = next {
-            // A handler that answers at once would otherwise start its successor on the same stack, and so on.
+            // A handler that answers at once would otherwise start its successor on the same stack,
+            // and so on.
             let connection = Arc::clone(self);
             self.runtime.spawn(Box::pin(async move { connection.start(call, &reply) }));
         }
@@ -454,7 +458,8 @@ impl Connection {
         self.subscriptions.lock().values_mut().for_each(act);
     }
 
-    /// Ends the conversation: subscriptions get their final result, calls are cancelled, later messages are dropped. Idempotent.
+    /// Ends the conversation: subscriptions get their final result, calls are cancelled, later
+    /// messages are dropped. Idempotent.
     pub(crate) fn close(self: &Arc<Self>) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
@@ -472,7 +477,8 @@ impl Connection {
         self.wake_if_idle();
     }
 
-    /// Tells the streams of change notifications that they end (SUB-06); for an orderly shutdown before [`Self::close`].
+    /// Tells the streams of change notifications that they end (SUB-06); for an orderly shutdown
+    /// before [`Self::close`].
     pub(crate) fn end_subscriptions(self: &Arc<Self>) {
         let subscriptions: Vec<_> = self.subscriptions.lock().drain().collect();
         for (key, subscription) in subscriptions {

@@ -64,7 +64,8 @@ impl Listeners {
     }
 
     pub(in crate::server) fn elicitation_complete(&self, id: &str) -> bool {
-        // Each client that was sent it, and no other: an id that a host gave to several is told to them all.
+        // Each client that was sent it, and no other: an id that a host gave to several is told to
+        // them all.
         self.all().iter().fold(false, |any, listener| listener.elicitation_complete(id) | any)
     }
 

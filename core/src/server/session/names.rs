@@ -1,4 +1,5 @@
-//! Names that a client gave and that are kept for it: URIs it subscribed to, tasks and elicitations it wants to hear of.
+//! Names that a client gave and that are kept for it: URIs it subscribed to, tasks and elicitations
+//! it wants to hear of.
 
 use crate::protocol::RpcError;
 use std::collections::BTreeSet;

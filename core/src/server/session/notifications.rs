@@ -1,4 +1,5 @@
-//! Notifications that belong to no request: changed lists, updated resources, complete elicitations, tasks.
+//! Notifications that belong to no request: changed lists, updated resources, complete
+//! elicitations, tasks.
 
 use super::{
     connection::{Connection, LogContext},
@@ -21,7 +22,8 @@ const COALESCE: Duration = Duration::from_millis(5);
 
 impl ChangeListener for Connection {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
-        // LIFE-05: a session is sent nothing before it is initialized; then it is sent what it missed.
+        // LIFE-05: a session is sent nothing before it is initialized; then it is sent what it
+        // missed.
         let for_session = self.add_for_session(changes) && self.is_initialized();
         if self.add_for_subscriptions(changes) || for_session {
             self.send_soon();

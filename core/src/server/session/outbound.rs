@@ -26,7 +26,8 @@ pub enum Outgoing {
 pub struct Failure {
     /// The JSON-RPC code.
     pub code: i64,
-    /// The request was refused before it was served: an envelope, header, version or admission problem.
+    /// The request was refused before it was served: an envelope, header, version or admission
+    /// problem.
     pub refused: bool,
     /// A limit was reached; trying again later may succeed.
     pub busy: bool,
@@ -58,7 +59,8 @@ pub trait Outbound: Send + Sync + 'static {
     /// Sends a message; one that cannot be delivered any more is dropped.
     fn send(&self, outgoing: Outgoing);
 
-    /// Returns whether so much waits to be read by the client that further calls are refused as busy.
+    /// Returns whether so much waits to be read by the client that further calls are refused as
+    /// busy.
     fn is_congested(&self) -> bool {
         false
     }
@@ -68,18 +70,20 @@ pub trait Outbound: Send + Sync + 'static {
         true
     }
 
-    /// Closes the connection that carries this way, where its client can come back for the rest (HTTP-27); elsewhere nothing
-    /// happens.
+    /// Closes the connection that carries this way, where its client can come back for the rest
+    /// (HTTP-27); elsewhere nothing happens.
     fn close_stream(&self) {}
 
-    /// The verified identity of the sender of the requests that are answered here; it becomes [`RequestInfo::auth`].
+    /// The verified identity of the sender of the requests that are answered here; it becomes
+    /// [`RequestInfo::auth`].
     ///
     /// [`RequestInfo::auth`]: crate::engine::RequestInfo::auth
     fn auth(&self) -> Option<&RawJson> {
         None
     }
 
-    /// Returns whether the same may do what needs these scopes. Where nobody is asked who he is, nothing is needed.
+    /// Returns whether the same may do what needs these scopes. Where nobody is asked who he is,
+    /// nothing is needed.
     fn grants(&self, scopes: &[String]) -> bool {
         let _ = scopes;
         true

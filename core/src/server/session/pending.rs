@@ -32,8 +32,8 @@ impl PendingNotifications {
         self.lists == ListSet::NONE && self.resources.is_empty()
     }
 
-    /// Adds what a client asked for of `other`, so this stays as small as the client's wishes. Gives whether there was
-    /// anything.
+    /// Adds what a client asked for of `other`, so this stays as small as the client's wishes.
+    /// Gives whether there was anything.
     pub(super) fn add_wanted(&mut self, other: &Self, lists: ListSet, resources: &BTreeSet<String>) -> bool {
         let wanted = Self {
             lists: other.lists.and(lists),
@@ -46,7 +46,8 @@ impl PendingNotifications {
     }
 }
 
-/// The subscriptions of a session of the legacy era, and its notifications that are still to be sent.
+/// The subscriptions of a session of the legacy era, and its notifications that are still to be
+/// sent.
 #[derive(Default)]
 pub(super) struct SessionNotifications {
     /// Resources that the session subscribed to.

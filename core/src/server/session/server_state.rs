@@ -84,9 +84,11 @@ impl ServerState {
         Ok(())
     }
 
-    /// Removes a feature, and notifies clients of lists that change by it. `false`: it is not there.
+    /// Removes a feature, and notifies clients of lists that change by it. `false`: it is not
+    /// there.
     pub(in crate::server) fn remove(&self, registration: &Registration) -> bool {
-        // Handlers in the old snapshot may notify their owner when they are dropped: not under the lock.
+        // Handlers in the old snapshot may notify their owner when they are dropped: not under the
+        // lock.
         let (changed, _old) = {
             let _edit = self.edit.lock();
             let Some((next, changed)) = self.registry.load().without(registration) else { return false };

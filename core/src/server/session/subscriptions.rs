@@ -32,7 +32,8 @@ const FILTERS: [(&str, ListSet); 3] = [
 ];
 
 impl Subscription {
-    /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is honoured.
+    /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is
+    /// honoured.
     pub(super) fn open(
         id: RequestId,
         params: Option<&RawJson>,

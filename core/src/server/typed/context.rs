@@ -90,14 +90,15 @@ impl Context {
         self.call.set_task_message(message);
     }
 
-    /// Completes when the call is cancelled. From then on a handler runs to the next await that has to wait, and is dropped there,
-    /// whether it awaits this or not: cleaning up that has to wait belongs in a task of its own.
+    /// Completes when the call is cancelled. From then on a handler runs to the next await that has
+    /// to wait, and is dropped there, whether it awaits this or not: cleaning up that has to wait
+    /// belongs in a task of its own.
     pub async fn cancelled(&self) {
         self.call.cancelled().await;
     }
 
-    /// Closes the HTTP connection that waits for this call, where the client can come back for the answer: in sessions of
-    /// 2025-11-25 (HTTP-27). Elsewhere nothing happens.
+    /// Closes the HTTP connection that waits for this call, where the client can come back for the
+    /// answer: in sessions of 2025-11-25 (HTTP-27). Elsewhere nothing happens.
     pub fn close_stream(&self) {
         self.call.close_stream();
     }
@@ -125,8 +126,9 @@ impl Context {
         self.ask(method::PING, None, None, PING_TIMEOUT).await.map(drop)
     }
 
-    /// Asks the user, by a form or by a page to visit. The same code serves both eras: where the client is asked by rounds
-    /// (2026-07-28), the handler ends here with [`ClientRequestError::Suspended`], which `?` passes on, and runs again from the top with the
+    /// Asks the user, by a form or by a page to visit. The same code serves both eras: where the
+    /// client is asked by rounds (2026-07-28), the handler ends here with
+    /// [`ClientRequestError::Suspended`], which `?` passes on, and runs again from the top with the
     /// answer; an effect before this belongs in [`Self::once`].
     ///
     /// # Errors
@@ -135,7 +137,8 @@ impl Context {
         self.input(method::ELICITATION_CREATE, None, Some(&params)).await
     }
 
-    /// The same under a key of your own. One that this run of the handler has used before stands for another question.
+    /// The same under a key of your own. One that this run of the handler has used before stands
+    /// for another question.
     ///
     /// # Errors
     /// As [`Self::elicit`].
@@ -172,8 +175,9 @@ impl Context {
         Ok(result.roots)
     }
 
-    /// Does something once, however often this handler runs for one request: its value travels with the state of the
-    /// request, and a retry that comes again finds it too (MRTR-08), as long as this process serves it.
+    /// Does something once, however often this handler runs for one request: its value travels with
+    /// the state of the request, and a retry that comes again finds it too (MRTR-08), as long as
+    /// this process serves it.
     ///
     /// # Errors
     /// Those of `work`; a value that cannot be JSON fails when it is read back.
@@ -194,12 +198,14 @@ impl Context {
         Ok(value)
     }
 
-    /// The answers of this round, for handlers that return [`crate::server::Outcome::InputRequired`].
+    /// The answers of this round, for handlers that return
+    /// [`crate::server::Outcome::InputRequired`].
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
         self.call.input_responses()
     }
 
-    /// The problems of the other answers of this round; see [`crate::server::CallInfo::input_problems`].
+    /// The problems of the other answers of this round; see
+    /// [`crate::server::CallInfo::input_problems`].
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.call.input_problems()
     }
@@ -256,7 +262,8 @@ impl Context {
         self.scope().revision
     }
 
-    /// The name and version of the client, if it gave them. They are its own claim: not for decisions (DISC-10).
+    /// The name and version of the client, if it gave them. They are its own claim: not for
+    /// decisions (DISC-10).
     pub fn client_info(&self) -> Option<Implementation> {
         self.scope().client_info.as_ref()?.parse().ok()
     }

@@ -1,4 +1,5 @@
-//! Typed definitions: a handler, and everything that clients and the server need to know about the thing that it serves.
+//! Typed definitions: a handler, and everything that clients and the server need to know about the
+//! thing that it serves.
 
 use super::{AsyncHandler, IntoCompletionResult, IntoPromptResult, IntoResourceResult, IntoToolResult, serve::serve};
 use crate::{
@@ -14,7 +15,8 @@ use crate::{
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 
-/// A definition that can be registered where the state is an `S`: a typed one such as [`Tool`], or one of JSON.
+/// A definition that can be registered where the state is an `S`: a typed one such as [`Tool`], or
+/// one of JSON.
 pub trait IntoDefinition<S, Entry> {
     /// The definition with the state that its handler gets.
     fn into_entry(self, state: S) -> Entry;
@@ -126,7 +128,8 @@ macro_rules! resource_members {
     };
 }
 
-/// A tool: a name, a description for the model, an async function, and everything else that is known of it.
+/// A tool: a name, a description for the model, an async function, and everything else that is
+/// known of it.
 ///
 /// ```
 /// use trunkline::{Server, Tool, protocol::model::ToolAnnotations, server::TaskSupport};
@@ -148,7 +151,8 @@ pub struct Tool<S = ()> {
 }
 
 impl<S> Tool<S> {
-    /// A tool whose handler's [`super::Params`] give the input schema, and whose return type the output schema.
+    /// A tool whose handler's [`super::Params`] give the input schema, and whose return type the
+    /// output schema.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, S>,
@@ -194,7 +198,8 @@ impl<S> Tool<S> {
         self
     }
 
-    /// The output schema, in place of that of the return type. It describes the structured content, an object.
+    /// The output schema, in place of that of the return type. It describes the structured content,
+    /// an object.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.draft.set("outputSchema", schema);
         self.wrap_output = false;
@@ -207,7 +212,8 @@ impl<S> Tool<S> {
         self
     }
 
-    /// The scopes that the caller's access token must grant (AUS-10, AUS-11). Where no tokens are verified, none are needed.
+    /// The scopes that the caller's access token must grant (AUS-10, AUS-11). Where no tokens are
+    /// verified, none are needed.
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes.extend(scopes.into_iter().map(Into::into));
         self
@@ -219,8 +225,8 @@ impl<S> Tool<S> {
         self
     }
 
-    /// Returns whether a call begins as a call on 2026-07-28, and becomes a task where its handler says so with
-    /// [`crate::Context::start_task`]. On 2025-11-25 the client decides.
+    /// Returns whether a call begins as a call on 2026-07-28, and becomes a task where its handler
+    /// says so with [`crate::Context::start_task`]. On 2025-11-25 the client decides.
     pub fn defer_task(mut self, defer: bool) -> Self {
         self.defers_task = defer;
         self
@@ -247,7 +253,8 @@ impl<S> IntoDefinition<S, ToolDefinition> for Tool<S> {
     }
 }
 
-/// A resource: a URI, a name, an async function that reads it, and everything else that is known of it.
+/// A resource: a URI, a name, an async function that reads it, and everything else that is known of
+/// it.
 ///
 /// ```
 /// use trunkline::{Resource, Server};
@@ -306,7 +313,8 @@ impl<S> IntoDefinition<S, ResourceDefinition> for Resource<S> {
     }
 }
 
-/// The resources of a URI template (RFC 6570): an async function whose [`super::Params`] are the variables of the template.
+/// The resources of a URI template (RFC 6570): an async function whose [`super::Params`] are the
+/// variables of the template.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -369,7 +377,8 @@ impl<S> IntoDefinition<S, ResourceTemplateDefinition> for ResourceTemplate<S> {
     }
 }
 
-/// A prompt: a name, a description, an async function that makes its messages, and everything else that is known of it.
+/// A prompt: a name, a description, an async function that makes its messages, and everything else
+/// that is known of it.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -393,7 +402,8 @@ pub struct Prompt<S = ()> {
 }
 
 impl<S> Prompt<S> {
-    /// A prompt whose arguments are the members of the handler's [`super::Params`]. They are strings.
+    /// A prompt whose arguments are the members of the handler's [`super::Params`]. They are
+    /// strings.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, S>,

@@ -8,13 +8,15 @@ use std::{convert::Infallible, error::Error, fmt, iter};
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// A failure of a handler. The error type of a handler is `ToolError`, or anything that converts into it.
+/// A failure of a handler. The error type of a handler is `ToolError`, or anything that converts
+/// into it.
 ///
 /// The client sees
 /// - the text of [`ToolError::new`], in a result with `isError` that the model can read (TOOL-18);
 /// - the JSON-RPC error that an [`RpcError`] or an [`ClientRequestError`] becomes;
-/// - nothing of [`ToolError::internal`] and of all errors that `?` turns into a [`CallError`]: the result has a generic
-///   text, and the log has the error with its causes. [`crate::ServerOptions::debug`] shows them to clients too.
+/// - nothing of [`ToolError::internal`] and of all errors that `?` turns into a [`CallError`]: the
+///   result has a generic text, and the log has the error with its causes.
+///   [`crate::ServerOptions::debug`] shows them to clients too.
 ///
 /// Errors of a program of one's own say with `From` what a client sees of them:
 ///
@@ -51,8 +53,8 @@ enum Reason {
     Internal(AnyError),
 }
 
-/// The part of a failure that clients see. It stands behind a [`ToolError`] in a chain of sources, so that it is found where the
-/// error around it is transparent.
+/// The part of a failure that clients see. It stands behind a [`ToolError`] in a chain of sources,
+/// so that it is found where the error around it is transparent.
 #[derive(Debug, Clone)]
 enum Answer {
     Text(String),
@@ -80,8 +82,8 @@ impl ToolError {
         Self(Reason::Internal(error.into()))
     }
 
-    /// Arguments that pass the schema but not a further check. Clients see the text as they see the refusal of a schema: begin
-    /// it with the path of the argument.
+    /// Arguments that pass the schema but not a further check. Clients see the text as they see the
+    /// refusal of a schema: begin it with the path of the argument.
     pub fn invalid_arguments(problem: impl Into<String>) -> Self {
         Self::answer(Answer::InvalidArguments(problem.into()))
     }
@@ -253,9 +255,10 @@ impl From<ToolError> for Outcome {
 
 /// Any error, for `?`: of [`std::error::Error`], of `anyhow`, a boxed one, a text.
 ///
-/// A [`ToolError`] in its chain of sources decides what the client sees; without one it is an internal failure, which only the
-/// log shows. Rust lets a type take either every error or conversions that programs write for errors of their own: this one
-/// takes every error, and [`ToolError`] the conversions.
+/// A [`ToolError`] in its chain of sources decides what the client sees; without one it is an
+/// internal failure, which only the log shows. Rust lets a type take either every error or
+/// conversions that programs write for errors of their own: this one takes every error, and
+/// [`ToolError`] the conversions.
 ///
 /// ```
 /// use trunkline::{CallError, ToolError};

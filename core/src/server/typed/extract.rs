@@ -49,8 +49,8 @@ pub trait FromContext<S>: Sized {
     }
 }
 
-/// The arguments of a call as a type: those of a tool or prompt, or the variables of a resource template. The type gives the
-/// input schema of a tool and the arguments of a prompt.
+/// The arguments of a call as a type: those of a tool or prompt, or the variables of a resource
+/// template. The type gives the input schema of a tool and the arguments of a prompt.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -70,7 +70,8 @@ pub trait FromContext<S>: Sized {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Params<T>(pub T);
 
-/// The state of the server, or a part of it by [`FromRef`]; given with [`super::super::ServerBuilder::with_state`].
+/// The state of the server, or a part of it by [`FromRef`]; given with
+/// [`super::super::ServerBuilder::with_state`].
 ///
 /// ```
 /// use std::sync::{Arc, atomic::{AtomicU64, Ordering}};

@@ -7,10 +7,11 @@ use std::future::Future;
 
 /// An async function that serves a tool, resource, resource template, prompt or completion.
 ///
-/// It has up to eight arguments in any order, each a [`FromContext`]: [`Context`], [`super::Params`], [`super::State`] or a type
-/// of the program. The return type depends on the feature that it serves: [`super::IntoToolResult`], [`super::IntoResourceResult`],
-/// [`super::IntoPromptResult`], [`super::IntoCompletionResult`]. It is implemented for functions and closures only; `M` tells
-/// their forms apart.
+/// It has up to eight arguments in any order, each a [`FromContext`]: [`Context`],
+/// [`super::Params`], [`super::State`] or a type of the program. The return type depends on the
+/// feature that it serves: [`super::IntoToolResult`], [`super::IntoResourceResult`],
+/// [`super::IntoPromptResult`], [`super::IntoCompletionResult`]. It is implemented for functions
+/// and closures only; `M` tells their forms apart.
 #[diagnostic::on_unimplemented(
     message = "this is not a handler",
     note = "a handler is an async function or closure such as `async |ctx: Context, Params(p): Params<T>| value`",

@@ -59,7 +59,8 @@ impl Next {
 }
 
 impl MiddlewareDefinition {
-    /// Middleware from an async function: it gives the result of the request, its own or that of [`Next::run`].
+    /// Middleware from an async function: it gives the result of the request, its own or that of
+    /// [`Next::run`].
     ///
     /// ```
     /// # use trunkline::{Context, Server, server::{MiddlewareDefinition, Next}};
@@ -135,7 +136,8 @@ impl<T> Page<T> {
 /// let server = Server::builder("notes", "1.0.0").provider(Notes).build();
 /// ```
 pub trait Provider: Send + Sync + 'static {
-    /// The kind of thing: [`model::Tool`], [`model::Resource`], [`model::ResourceTemplate`] or [`model::Prompt`].
+    /// The kind of thing: [`model::Tool`], [`model::Resource`], [`model::ResourceTemplate`] or
+    /// [`model::Prompt`].
     type Item: Provided;
     /// The value that serving one returns, as a handler of that kind does.
     type Output: IntoResultOf<Self::Item> + Send;

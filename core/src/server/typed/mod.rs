@@ -1,4 +1,5 @@
-//! Typed handlers: async functions whose argument types give the input schema, and whose return type the output schema.
+//! Typed handlers: async functions whose argument types give the input schema, and whose return
+//! type the output schema.
 
 mod context;
 mod definitions;

@@ -5,7 +5,8 @@ use super::CallError;
 /// A result whose error takes everything by `?`.
 pub type Result<T, E = CallError> = std::result::Result<T, E>;
 
-/// `Ok` of a [`Result`], for closures: `async move { let text = read()?; trunkline::Ok(text) }` says which error `?` makes.
+/// `Ok` of a [`Result`], for closures: `async move { let text = read()?; trunkline::Ok(text) }`
+/// says which error `?` makes.
 #[allow(non_snake_case, reason = "it stands for a variant")]
 pub fn Ok<T>(value: T) -> Result<T> {
     std::result::Result::Ok(value)

@@ -30,7 +30,8 @@ use std::borrow::Cow;
 /// | `Option<T>` | that of T, or `null` | that of T, or `{"result": null}` |
 /// | `Result<T, E>` where E converts into [`ToolError`] | that of T, or of the error | that of T |
 ///
-/// A struct of one's own returns itself where it implements this trait, most easily by way of [`Json`]:
+/// A struct of one's own returns itself where it implements this trait, most easily by way of
+/// [`Json`]:
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -108,7 +109,8 @@ pub trait IntoPromptResult {
     fn into_prompt_result(self) -> Outcome;
 }
 
-/// A value that a completion may return: texts as a `Vec` or array, a [`Completion`], a [`CompleteResult`], or a `Result` of one.
+/// A value that a completion may return: texts as a `Vec` or array, a [`Completion`], a
+/// [`CompleteResult`], or a `Result` of one.
 #[diagnostic::on_unimplemented(
     message = "a completion cannot return `{Self}`",
     note = "a completion returns texts as a `Vec` or array, a `Completion`, a `CompleteResult`, or a `Result` of one"

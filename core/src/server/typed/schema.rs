@@ -18,7 +18,8 @@ pub(super) fn root_schema<T: JsonSchema>() -> Value {
     schema
 }
 
-/// schemars notes the Rust type of a number as a format (`uint64`), which JSON Schema does not have and some clients refuse.
+/// schemars notes the Rust type of a number as a format (`uint64`), which JSON Schema does not have
+/// and some clients refuse.
 fn without_number_formats(schema: &mut Schema) {
     let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     if matches!(format.trim_end_matches(|end: char| end.is_ascii_digit()), "int" | "uint" | "float" | "double") {
@@ -34,7 +35,8 @@ pub struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// The schema of a type. A struct is the structured content itself; any other value is its member `result`.
+    /// The schema of a type. A struct is the structured content itself; any other value is its
+    /// member `result`.
     pub fn of<T: JsonSchema>() -> Self {
         let schema = root_schema::<T>();
         // A map has no fixed members: it is a value like a list is.

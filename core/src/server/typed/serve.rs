@@ -12,7 +12,8 @@ use std::{
     task::Poll,
 };
 
-/// The core form of an async handler. `arguments` gives the part of a call's input that [`Params`] are read from.
+/// The core form of an async handler. `arguments` gives the part of a call's input that [`Params`]
+/// are read from.
 pub(super) fn serve<S, M, H>(
     handler: H,
     state: S,
@@ -44,7 +45,8 @@ where
 /// A handler's future.
 pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs the call only.
+/// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs
+/// the call only.
 pub(super) fn in_background(call: Call, future: Work) {
     let spawner = call.info().clone();
     let info = spawner.clone();

@@ -12,8 +12,9 @@ pub struct ChildCommand {
     pub command: Vec<String>,
     /// Environment variables for it, beside those that it inherits.
     pub env: Vec<(String, String)>,
-    /// `true` if it inherits the whole environment of this process, secrets included; otherwise a short list of it:
-    /// `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows those that programs need there.
+    /// `true` if it inherits the whole environment of this process, secrets included; otherwise a
+    /// short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows those
+    /// that programs need there.
     pub inherit_env: bool,
     /// The folder it runs in; this process's own if `None`.
     pub cwd: Option<PathBuf>,
@@ -91,8 +92,8 @@ impl ChildCommand {
     }
 }
 
-/// The variables that a server inherits by default: those of the official SDKs, for the environment of a host holds secrets that
-/// are none of its servers' business.
+/// The variables that a server inherits by default: those of the official SDKs, for the environment
+/// of a host holds secrets that are none of its servers' business.
 const INHERITED: &[&str] = if cfg!(windows) {
     &[
         "APPDATA",
@@ -114,7 +115,8 @@ const INHERITED: &[&str] = if cfg!(windows) {
 };
 
 fn inherited(value: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (&'static str, OsString)> {
-    // A value that begins so is an exported function of a shell, which a shell among the servers would run.
+    // A value that begins so is an exported function of a shell, which a shell among the servers
+    // would run.
     let is_function = |value: &OsString| value.as_encoded_bytes().starts_with(b"()");
     INHERITED.iter().filter_map(move |name| Some((*name, value(name).filter(|value| !is_function(value))?)))
 }
@@ -124,7 +126,8 @@ fn resolved(program: &str) -> PathBuf {
     PathBuf::from(program)
 }
 
-/// Windows itself finds `x.exe` for `x`, but not `x.cmd`, which is what package managers such as npm install.
+/// Windows itself finds `x.exe` for `x`, but not `x.cmd`, which is what package managers such as
+/// npm install.
 #[cfg(windows)]
 fn resolved(program: &str) -> PathBuf {
     let folders: Vec<_> =

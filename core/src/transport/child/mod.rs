@@ -1,4 +1,5 @@
-//! A server that runs as a child process, in a process group (Windows: job) of its own, which goes away with it.
+//! A server that runs as a child process, in a process group (Windows: job) of its own, which goes
+//! away with it.
 
 mod command;
 mod stderr;
@@ -139,7 +140,8 @@ impl ChildProcess {
         self.reached(|state| *state != ProcessState::Running).await
     }
 
-    /// The last lines of its standard error, at most 20 of at most 1,000 bytes each; none with [`ChildStderr::Discard`].
+    /// The last lines of its standard error, at most 20 of at most 1,000 bytes each; none with
+    /// [`ChildStderr::Discard`].
     #[cfg(all(test, unix))]
     fn stderr_tail(&self) -> Vec<String> {
         self.tail.as_ref().map(Tail::lines).unwrap_or_default()
@@ -159,9 +161,11 @@ impl ChildProcess {
         }
     }
 
-    /// One text about why the connection to it was lost, for an error: how it ended and its last lines of standard error.
+    /// One text about why the connection to it was lost, for an error: how it ended and its last
+    /// lines of standard error.
     ///
-    /// Waits a moment for both, since a pipe closes before its process ends. `closed`: which pipe showed it, if the process goes on.
+    /// Waits a moment for both, since a pipe closes before its process ends. `closed`: which pipe
+    /// showed it, if the process goes on.
     pub async fn obituary(&self, closed: &str) -> ProcessEnd {
         let ended = timeout(STDERR_DEADLINE, self.ended()).await;
         let text = match ended {
@@ -181,9 +185,11 @@ impl ChildProcess {
         end
     }
 
-    /// Ends the process and its group: closes its standard input, waits, asks it to terminate, waits, kills it (STD-13).
+    /// Ends the process and its group: closes its standard input, waits, asks it to terminate,
+    /// waits, kills it (STD-13).
     ///
-    /// On Windows a job cannot be asked, so the middle step kills. Closing again, or closing what has ended, is harmless.
+    /// On Windows a job cannot be asked, so the middle step kills. Closing again, or closing what
+    /// has ended, is harmless.
     pub async fn close(&self, deadlines: CloseDeadlines) -> Ending {
         self.stdin.close();
         let ending = if let Some(status) = self.ended_within(deadlines.after_stdin).await {
@@ -215,7 +221,8 @@ impl ChildProcess {
     }
 }
 
-/// Owns the process: the only place that signals it, so that nothing is sent to an id that has passed to somebody else.
+/// Owns the process: the only place that signals it, so that nothing is sent to an id that has
+/// passed to somebody else.
 async fn supervise(mut group: Group, mut orders: mpsc::UnboundedReceiver<Order>, state: watch::Sender<ProcessState>) {
     let status = loop {
         // The process itself is awaited, not the group, which may never end.
@@ -284,7 +291,8 @@ impl Group {
         self.gone = true;
     }
 
-    /// Returns whether the group still has a member. As long as it has, its id belongs to nobody else.
+    /// Returns whether the group still has a member. As long as it has, its id belongs to nobody
+    /// else.
     #[cfg(unix)]
     fn is_left(&self) -> bool {
         self.id

@@ -1,4 +1,5 @@
-//! The standard error of a child process: passed on, and its last lines kept for the error message if the process dies.
+//! The standard error of a child process: passed on, and its last lines kept for the error message
+//! if the process dies.
 
 use crate::printable::printable;
 use crate::sync::Mutex;
@@ -73,7 +74,8 @@ async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<St
     }
 }
 
-/// Writes to our own standard error, on a thread that may block. `false` if that fails or takes too long.
+/// Writes to our own standard error, on a thread that may block. `false` if that fails or takes too
+/// long.
 async fn pass(chunk: Vec<u8>) -> bool {
     let written = tokio::task::spawn_blocking(move || std::io::stderr().write_all(&chunk));
     matches!(timeout(PATIENCE, written).await, Ok(Ok(Ok(()))))

@@ -44,7 +44,8 @@ impl Outgoing {
 }
 
 impl Shared {
-    /// Makes a request, with credentials if the client has any (AUC-31); once more when new ones were got.
+    /// Makes a request, with credentials if the client has any (AUC-31); once more when new ones
+    /// were got.
     pub(super) async fn send(&self, outgoing: Outgoing) -> Result<Response, LinkFailure> {
         let Some(auth) = &self.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
         let mut request =

@@ -20,7 +20,8 @@ use std::{
 
 /// How long a TCP or TLS connection may take.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
-/// How long an unused connection is kept: less than servers keep theirs, so that it is not used just when they close it.
+/// How long an unused connection is kept: less than servers keep theirs, so that it is not used
+/// just when they close it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 const MAX_REDIRECTS: usize = 5;
 /// The prefix of URLs of Unix sockets.
@@ -45,7 +46,8 @@ impl HttpConnector {
     /// The server at an endpoint.
     ///
     /// # Errors
-    /// If the URL is not an absolute one with `http`, `https` or `unix`, or something else is malformed; the text says which.
+    /// If the URL is not an absolute one with `http`, `https` or `unix`, or something else is
+    /// malformed; the text says which.
     pub fn new(endpoint: &HttpEndpoint, limits: Limits) -> Result<Self, String> {
         let url = &*endpoint.url;
         let (parsed, socket) = match url.strip_prefix(UNIX) {
@@ -90,8 +92,8 @@ impl HttpConnector {
             }
             builder = self.security.with_proxy(builder);
             if self.url.scheme() == "http" {
-                // No TLS without a redirect, and none leads to another origin: the system's certificates, which take
-                // longer to load than everything else, are not needed.
+                // No TLS without a redirect, and none leads to another origin: the system's
+                // certificates, which take longer to load than everything else, are not needed.
                 builder = builder.tls_certs_only([]);
             } else {
                 builder = self.security.with_certificates(builder);
@@ -126,8 +128,8 @@ fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
     Ok((url, Some(socket.into())))
 }
 
-/// A redirect that keeps method and body is followed within the origin. Any other would lose the message, or give it (and the
-/// caller's headers) to a stranger.
+/// A redirect that keeps method and body is followed within the origin. Any other would lose the
+/// message, or give it (and the caller's headers) to a stranger.
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let same_origin = attempt.previous().last().is_some_and(|url| url.origin() == attempt.url().origin());
     if same_origin && keeps_body(attempt.status()) && attempt.previous().len() <= MAX_REDIRECTS {

@@ -12,22 +12,25 @@ use std::{collections::BTreeMap, fmt};
 ///     .with_proxy("http://proxy.example:3128");
 /// ```
 ///
-/// A function that gives headers for each request is a [`ClientAuth`](crate::client_auth::ClientAuth), an option of the client.
+/// A function that gives headers for each request is a
+/// [`ClientAuth`](crate::client_auth::ClientAuth), an option of the client.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpEndpoint {
-    /// The URL. A server on a Unix socket is found at `unix:/run/it.sock`, or `unix:/run/it.sock:/path` if its endpoint is not
-    /// `/mcp`.
+    /// The URL. A server on a Unix socket is found at `unix:/run/it.sock`, or
+    /// `unix:/run/it.sock:/path` if its endpoint is not `/mcp`.
     pub url: String,
     /// Headers of each request.
     pub headers: BTreeMap<String, String>,
     /// Certificates in PEM that are trusted beside those of the system.
     pub ca: Option<String>,
-    /// The certificate of this client in PEM, and those of its issuers; for servers that ask for one (mTLS).
+    /// The certificate of this client in PEM, and those of its issuers; for servers that ask for
+    /// one (mTLS).
     pub client_certificate: Option<String>,
     /// The private key of the certificate, in PEM.
     pub client_key: Option<String>,
-    /// The URL of a proxy; without it, the environment says (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`).
+    /// The URL of a proxy; without it, the environment says (`HTTPS_PROXY`, `HTTP_PROXY`,
+    /// `ALL_PROXY`, `NO_PROXY`).
     pub proxy: Option<String>,
 }
 

@@ -53,8 +53,8 @@ fn below(error: &(dyn Error + 'static)) -> Option<Below> {
     None
 }
 
-/// A URL as errors and logs may show it: user, password, query and fragment can be secrets. The fragment of ours that names a
-/// Unix socket stays.
+/// A URL as errors and logs may show it: user, password, query and fragment can be secrets. The
+/// fragment of ours that names a Unix socket stays.
 pub(super) fn shown(url: &str) -> String {
     let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
     let (url, query) = url.split_once('?').map_or((url, ""), |(url, _)| (url, "?…"));

@@ -64,8 +64,8 @@ pub(super) struct State {
     tasks: JoinSet<()>,
 }
 
-/// A server may refuse what comes before `notifications/initialized`, and each POST may overtake another: so the messages
-/// after it wait until it has arrived.
+/// A server may refuse what comes before `notifications/initialized`, and each POST may overtake
+/// another: so the messages after it wait until it has arrived.
 #[derive(Default)]
 enum Handshake {
     #[default]
@@ -177,7 +177,8 @@ impl State {
 }
 
 impl Shared {
-    /// HTTP-49: a session that is not needed any more is ended. The answer of the server does not matter.
+    /// HTTP-49: a session that is not needed any more is ended. The answer of the server does not
+    /// matter.
     async fn end_session(&self, mut deadline: Deadline) {
         let (session, revision) = {
             let mut state = self.state.lock();
@@ -225,7 +226,8 @@ impl Shared {
             return;
         }
         let handshake = std::mem::replace(&mut state.handshake, Handshake::Done);
-        // The stream first: then a server does not take it for one that resumes a call which came before it.
+        // The stream first: then a server does not take it for one that resumes a call which came
+        // before it.
         self.start_stream(&mut state);
         if let Handshake::Finishing(waiting) = handshake {
             waiting.into_iter().for_each(|message| self.start(&mut state, message));

@@ -21,7 +21,8 @@ impl Pauses {
         if retry >= PATIENT {
             return Some(retry);
         }
-        // The first two are the server's own: one to prime the stream, and one that found nothing yet.
+        // The first two are the server's own: one to prime the stream, and one that found nothing
+        // yet.
         let doublings = self.barren.saturating_sub(2).min(16);
         Some(retry.saturating_mul(1 << doublings).min(LONGEST_PAUSE))
     }

@@ -131,8 +131,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Reads the stream of a request to its answer. One that ends before is taken up where it ended, if the server numbers its
-    /// events: a server may close a stream on purpose, to be asked again later (HTTP-28, HTTP-29, HTTP-38).
+    /// Reads the stream of a request to its answer. One that ends before is taken up where it
+    /// ended, if the server numbers its events: a server may close a stream on purpose, to be asked
+    /// again later (HTTP-28, HTTP-29, HTTP-38).
     async fn events(
         &self,
         mut response: Response,
@@ -154,7 +155,8 @@ impl Shared {
         }
     }
 
-    /// Reads one connection of a stream to its end. One whose server forgets to end it after the answer is left soon.
+    /// Reads one connection of a stream to its end. One whose server forgets to end it after the
+    /// answer is left soon.
     async fn read_events(
         &self,
         stream: &mut EventStream,
@@ -179,7 +181,8 @@ impl Shared {
         }
     }
 
-    /// Connects to a stream of the legacy era again. `None`: it cannot be, or need not be, because the answer came another way.
+    /// Connects to a stream of the legacy era again. `None`: it cannot be, or need not be, because
+    /// the answer came another way.
     async fn resume(
         &self,
         stream: &mut EventStream,
@@ -204,7 +207,8 @@ impl Shared {
         Some(response)
     }
 
-    /// Gives every message that a piece of a stream completes to the inbox, and tells whether the request's answer was there.
+    /// Gives every message that a piece of a stream completes to the inbox, and tells whether the
+    /// request's answer was there.
     pub(super) fn take_events(
         &self,
         stream: &mut EventStream,
@@ -221,7 +225,8 @@ impl Shared {
         Ok(answered)
     }
 
-    /// An HTTP error. A JSON-RPC error in it answers the request, with or without its id, for nothing else was asked.
+    /// An HTTP error. A JSON-RPC error in it answers the request, with or without its id, for
+    /// nothing else was asked.
     async fn refused(
         &self,
         status: StatusCode,
@@ -243,8 +248,8 @@ impl Shared {
     }
 }
 
-/// Refused authorization says nothing of the protocol, nor does a failing server that is asked which era it is of
-/// (docs/versions.md, 2.3, step 4).
+/// Refused authorization says nothing of the protocol, nor does a failing server that is asked
+/// which era it is of (docs/versions.md, 2.3, step 4).
 fn says_what_the_server_is(status: StatusCode, request: &RequestHead) -> bool {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,

@@ -1,5 +1,5 @@
-//! A session that the server does not know any more is opened anew, and what was refused is sent again (HTTP-48): a server that
-//! was restarted costs no call.
+//! A session that the server does not know any more is opened anew, and what was refused is sent
+//! again (HTTP-48): a server that was restarted costs no call.
 
 use super::{authorized::Outgoing, failure, heads, link::Shared};
 use crate::{

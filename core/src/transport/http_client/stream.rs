@@ -1,4 +1,5 @@
-//! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30, HTTP-31).
+//! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30,
+//! HTTP-31).
 
 use super::{authorized::Outgoing, link::Shared, pauses::Pauses};
 use crate::http::{
@@ -31,7 +32,8 @@ enum End {
 }
 
 impl Shared {
-    /// Keeps the stream open as long as the link lives. Servers need not have one: then nothing happens.
+    /// Keeps the stream open as long as the link lives. Servers need not have one: then nothing
+    /// happens.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
         headers.insert(header::ACCEPT, EVENT_STREAM);
         let (mut pause, mut pauses, mut was_open) = (FIRST_PAUSE, Pauses::default(), false);

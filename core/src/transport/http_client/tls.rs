@@ -4,8 +4,8 @@ use super::endpoint::HttpEndpoint;
 use reqwest::{Certificate, ClientBuilder, Identity, Proxy};
 use std::path::Path;
 
-/// Variables that name files of certificates in PEM, which are trusted beside those of the system: that of Node, and that of
-/// OpenSSL, which Python uses too.
+/// Variables that name files of certificates in PEM, which are trusted beside those of the system:
+/// that of Node, and that of OpenSSL, which Python uses too.
 const CERTIFICATE_FILES: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"];
 
 /// The certificates and the proxy of an endpoint, checked.
@@ -67,7 +67,8 @@ impl Security {
     }
 }
 
-/// The certificates of a file that the environment names. One that cannot be read is no reason to fail, as in Node.
+/// The certificates of a file that the environment names. One that cannot be read is no reason to
+/// fail, as in Node.
 fn of_file(name: &str, file: &Path) -> Vec<Certificate> {
     let found = std::fs::read(file).ok().and_then(|pem| certificates(&pem));
     found.unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host` and `Origin` and before
-//! anything of the message (docs/versions.md, 2.2).
+//! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host`
+//! and `Origin` and before anything of the message (docs/versions.md, 2.2).
 
 use super::{body::HttpBody, options::HttpOptions, reply};
 use crate::{
@@ -59,7 +59,8 @@ impl AccessControl {
         Some(response)
     }
 
-    /// Tells the nonce for the next proof, with every response long before the old one ends (XAU-67, XAU-69).
+    /// Tells the nonce for the next proof, with every response long before the old one ends
+    /// (XAU-67, XAU-69).
     pub(super) fn add_nonce(&self, response: &mut Response<HttpBody>) {
         let nonce = self.authorization.as_ref().and_then(|authorization| authorization.nonce(now()));
         if let Some(nonce) = nonce.and_then(|nonce| HeaderValue::try_from(nonce).ok()) {
@@ -83,8 +84,8 @@ impl Caller {
     /// Finds out who sent a request; `None` asks nobody.
     ///
     /// # Errors
-    /// If the request has no good token, or if it is not a POST, which may need more, and the token does not grant what
-    /// everything needs.
+    /// If the request has no good token, or if it is not a POST, which may need more, and the token
+    /// does not grant what everything needs.
     async fn of(access: &AccessControl, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
         let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
         let refuse = |refused: Refused| rejection(authorization, None, &refused);
@@ -107,8 +108,8 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Returns whether the caller may do what needs these scopes, beside those that everything needs; all of them are named in one
-    /// challenge (AUS-11).
+    /// Returns whether the caller may do what needs these scopes, beside those that everything
+    /// needs; all of them are named in one challenge (AUS-11).
     fn permit(&self, request: Option<&RequestId>, operation: &[String]) -> Result<(), Rejection> {
         let Some(known) = &self.0 else { return Ok(()) };
         known
@@ -118,7 +119,8 @@ impl Caller {
             .map_err(|refused| rejection(&known.authorization, request, &refused))
     }
 
-    /// Lets a message in, if the token grants what it needs. Its request is answered by `reply`, and served as the caller's.
+    /// Lets a message in, if the token grants what it needs. Its request is answered by `reply`,
+    /// and served as the caller's.
     pub(super) fn enter(
         &self,
         server: &Server,

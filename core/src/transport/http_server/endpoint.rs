@@ -177,7 +177,8 @@ impl Shared {
         Ok(response)
     }
 
-    /// Gives a message to a conversation and answers with what comes of it. `mirror`: the headers of a modern request.
+    /// Gives a message to a conversation and answers with what comes of it. `mirror`: the headers
+    /// of a modern request.
     async fn exchange(
         self: &Arc<Self>,
         connection: Arc<Connection>,
@@ -205,7 +206,8 @@ impl Shared {
         if connection.is_closed() { Err(classify::unknown_session(None)) } else { Ok(empty(StatusCode::ACCEPTED)) }
     }
 
-    /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where it broke (HTTP-38).
+    /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where
+    /// it broke (HTTP-38).
     fn get(self: &Arc<Self>, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
         let Some(session) = self.named_session(headers, caller) else {
             return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
@@ -235,7 +237,8 @@ impl Shared {
     }
 }
 
-/// Returns whether a client of the revision knows events that only let it come back (docs/versions.md, 2.6, 5).
+/// Returns whether a client of the revision knows events that only let it come back
+/// (docs/versions.md, 2.6, 5).
 fn primes(revision: Option<Revision>) -> bool {
     revision.is_some_and(|revision| revision.supports(Feature::Priming))
 }

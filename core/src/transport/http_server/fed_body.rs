@@ -32,7 +32,8 @@ struct BodyState {
 }
 
 impl BodyFeed {
-    /// A body of which no more is taken once it is longer than `max`: whoever reads it will see that and refuse it.
+    /// A body of which no more is taken once it is longer than `max`: whoever reads it will see
+    /// that and refuse it.
     pub fn new(max: usize) -> (Self, FedBody) {
         let state = Arc::<Mutex<BodyState>>::default();
         (Self { state: Arc::clone(&state), max }, FedBody(state))

@@ -1,5 +1,6 @@
-//! The gate of an endpoint: how many requests without a session may be open at once, and how many bytes of bodies are held. It is
-//! passed before a body is read. (What runs and waits in a session, the session bounds itself.)
+//! The gate of an endpoint: how many requests without a session may be open at once, and how many
+//! bytes of bodies are held. It is passed before a body is read. (What runs and waits in a session,
+//! the session bounds itself.)
 
 use crate::{server::Connection, sync::Mutex};
 use std::{
@@ -97,7 +98,8 @@ impl Count {
     }
 }
 
-/// The room that one message takes up. It is kept with the call and ends with it, whatever has become of the response.
+/// The room that one message takes up. It is kept with the call and ends with it, whatever has
+/// become of the response.
 pub(super) struct Permit {
     gate: Arc<Gate>,
     principal: Option<Arc<str>>,
@@ -188,8 +190,8 @@ impl Permit {
         if own <= SMALL_BODY { bounds.bytes } else { bounds.bytes_for_large() }
     }
 
-    /// Holds so many bytes more. They count as they come, and not as they are announced: who announces much and sends nothing
-    /// takes nothing from others.
+    /// Holds so many bytes more. They count as they come, and not as they are announced: who
+    /// announces much and sends nothing takes nothing from others.
     pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Full> {
         let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;

@@ -13,7 +13,8 @@ use std::{
     time::Duration,
 };
 
-/// The events that a session's streams have carried, and the streams that still carry some. Locked after a stream, never before.
+/// The events that a session's streams have carried, and the streams that still carry some. Locked
+/// after a stream, never before.
 pub(super) struct History {
     log: Mutex<Log>,
     retry: Duration,
@@ -62,8 +63,8 @@ impl History {
         self.log.lock().replay.after(last)
     }
 
-    /// Reads on where a client stopped (HTTP-38). `None`: the event is of no stream of this session, or what followed it is
-    /// not kept any more.
+    /// Reads on where a client stopped (HTTP-38). `None`: the event is of no stream of this
+    /// session, or what followed it is not kept any more.
     pub(super) fn resume(&self, last: EventId) -> Option<Reader> {
         // The lock is free again before the stream is locked, or dropped.
         let live = self.log.lock().live.get(&last.stream()).cloned();

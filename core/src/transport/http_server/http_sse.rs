@@ -1,5 +1,6 @@
-//! HTTP+SSE, the transport of 2024-11-05: a stream that carries everything, and a place where messages are posted. Any
-//! revision of the handshake may be negotiated on it (docs/versions.md, 2.2). A session ends with its stream.
+//! HTTP+SSE, the transport of 2024-11-05: a stream that carries everything, and a place where
+//! messages are posted. Any revision of the handshake may be negotiated on it (docs/versions.md,
+//! 2.2). A session ends with its stream.
 
 use super::{
     authorization::Caller,

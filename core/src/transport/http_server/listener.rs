@@ -34,7 +34,8 @@ const HEAD_DEADLINE: Duration = Duration::from_secs(60);
 const HEAD_BYTES: usize = 64 << 10;
 /// Requests at once on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 256;
-/// How often an HTTP/2 client is asked whether it is still there, and how long it may take to say so.
+/// How often an HTTP/2 client is asked whether it is still there, and how long it may take to say
+/// so.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_DEADLINE: Duration = Duration::from_secs(20);
 /// How long to wait when the system gives no more sockets.
@@ -79,7 +80,8 @@ impl HttpListener {
         }
     }
 
-    /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and everything is cut.
+    /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and
+    /// everything is cut.
     pub(crate) async fn close(&self, mut deadline: Deadline) {
         let Some(mut task) = self.task.lock().take() else { return };
         self.service.begin_closing();
@@ -147,7 +149,8 @@ async fn serve(stream: Stream, service: HttpService, mut stop: watch::Receiver<b
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_DEADLINE);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
-    // Until a client has said which version it speaks, and in HTTP/2 after that, nothing else limits its silence.
+    // Until a client has said which version it speaks, and in HTTP/2 after that, nothing else
+    // limits its silence.
     let mut silence = pin!(tokio::time::sleep(HEAD_DEADLINE));
     let (mut stopping, mut silent) = (false, true);
     let served = loop {

@@ -7,7 +7,8 @@ use http_body::Body;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// Requests that are being answered at once; further ones are refused with 503. As many as a listener has connections.
+/// Requests that are being answered at once; further ones are refused with 503. As many as a
+/// listener has connections.
 const MAX_EXCHANGES: usize = 16_384;
 /// The time for a response to end once it was cut.
 const CUT: Duration = Duration::from_secs(1);
@@ -60,7 +61,8 @@ impl MountedListener {
         self.max_body
     }
 
-    /// Takes no more messages; calls in flight may go on until the deadline, then they are cancelled and their responses cut.
+    /// Takes no more messages; calls in flight may go on until the deadline, then they are
+    /// cancelled and their responses cut.
     pub async fn close(&self, mut deadline: Deadline) {
         self.service.begin_closing();
         let drained = async {
@@ -82,7 +84,8 @@ impl MountedListener {
 }
 
 impl Exchange {
-    /// Answers. A response whose length is known says so, as hyper does for those that go to a socket.
+    /// Answers. A response whose length is known says so, as hyper does for those that go to a
+    /// socket.
     pub async fn respond<B: Body>(&self, request: Request<B>) -> Response<HttpBody> {
         let response = match self.too_many {
             true => reply::rejected(Rejection::busy(None, "too many requests are being answered")),

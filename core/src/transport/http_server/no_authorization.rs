@@ -1,4 +1,5 @@
-//! Stands in for `authorization.rs` where the feature `auth` is off: every caller is unknown and is let in.
+//! Stands in for `authorization.rs` where the feature `auth` is off: every caller is unknown and is
+//! let in.
 
 use super::{body::HttpBody, options::HttpOptions};
 use crate::{

@@ -25,8 +25,8 @@ trunkline_proto::options! {
         host: String => "host" = "127.0.0.1".into(),
         /// The port to listen on; 0 takes one that is free.
         port: u16 => "port" as Port = 8000,
-        /// The path of a Unix socket to listen on, in the place of host and port. A socket that a dead server left there is
-        /// replaced; ours is removed when the listener closes.
+        /// The path of a Unix socket to listen on, in the place of host and port. A socket that a
+        /// dead server left there is replaced; ours is removed when the listener closes.
         unix: Option<PathBuf> => "unix" = None,
         /// The permissions of the Unix socket, as for files; in JSON in octal digits.
         unix_mode: u32 => "unixMode" as Permissions = 0o600,
@@ -34,23 +34,26 @@ trunkline_proto::options! {
         path: String => "path" = "/mcp".into(),
         /// Keep no sessions for clients of the legacy era.
         stateless: bool => "stateless" = false,
-        /// Answer with plain JSON and never with an event stream, except to `subscriptions/listen`; progress and log
-        /// messages of a call are dropped.
+        /// Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
+        /// progress and log messages of a call are dropped.
         json: bool => "json" = false,
-        /// Names in `Host` that are allowed beside those of this machine, with or without a port; `*` allows every name. A
-        /// server that does not listen on loopback checks `Host` only if names are listed.
+        /// Names in `Host` that are allowed beside those of this machine, with or without a port;
+        /// `*` allows every name. A server that does not listen on loopback checks `Host` only if
+        /// names are listed.
         allowed_hosts: Vec<String> => "allowedHosts" = Vec::new(),
-        /// Values of `Origin` that are allowed beside those of this machine, such as `https://app.example`; `*` allows every
-        /// page.
+        /// Values of `Origin` that are allowed beside those of this machine, such as
+        /// `https://app.example`; `*` allows every page.
         allowed_origins: Vec<String> => "allowedOrigins" = Vec::new(),
-        /// The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not served without a
-        /// path, nor by a server without sessions. The path of the endpoint may be shared: a request there for a stream
-        /// without a session gets this one (VERSIONS 2.2).
+        /// The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It
+        /// is not served without a path, nor by a server without sessions. The path of the endpoint
+        /// may be shared: a request there for a stream without a session gets this one (VERSIONS
+        /// 2.2).
         sse: Option<String> => "sse" as OrFalse = Some("/sse".into()),
-        /// The path where clients of HTTP+SSE post their messages; where the path is shared, they post there.
+        /// The path where clients of HTTP+SSE post their messages; where the path is shared, they
+        /// post there.
         messages: String => "messages" = "/messages".into(),
-        /// Events of each session that are kept for clients whose connection breaks (HTTP-39); 0 keeps none, and events have
-        /// no ids.
+        /// Events of each session that are kept for clients whose connection breaks (HTTP-39); 0
+        /// keeps none, and events have no ids.
         replay_events: usize => "replayEvents" = 1000,
         /// Size of the events that are kept of each session; the newest is kept whatever its size.
         replay_bytes: usize => "replayBytes" as Bytes = 4 << 20,
@@ -58,12 +61,14 @@ trunkline_proto::options! {
         retry: Duration => "retryMs" as Millis = Duration::from_secs(1),
         /// Connections at once; further ones wait in the system's backlog.
         max_connections: usize => "maxConnections" = 16_384,
-        /// Requests without a session at once, from before their body is read until their call has ended: those of
-        /// 2026-07-28, and all of a stateless server. Further ones are refused as busy.
+        /// Requests without a session at once, from before their body is read until their call has
+        /// ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
+        /// busy.
         max_requests: usize => "maxRequests" = 4096,
-        /// Size of all bodies that are being read or served, never less than one message may have. A request for which there
-        /// is no room is refused as busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
-        /// larger ones must arrive at 4 KiB a second.
+        /// Size of all bodies that are being read or served, never less than one message may have.
+        /// A request for which there is no room is refused as busy. One client may use a quarter of
+        /// it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
+        /// second.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
         /// Which access tokens requests need.
         auth: Option<Authorization> = None,

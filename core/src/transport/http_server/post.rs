@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 /// How long a client may pause within a body.
 const PAUSE: Duration = Duration::from_secs(30);
-/// The least of a large body that comes within each [`WINDOW`], while there is more to come: 4 KiB a second.
+/// The least of a large body that comes within each [`WINDOW`], while there is more to come: 4 KiB
+/// a second.
 const LEAST: usize = 40 << 10;
 const WINDOW: Duration = Duration::from_secs(10);
 /// How long a body may take however it trickles.

@@ -11,7 +11,8 @@ const MAX_BYTES: usize = 1 << 20;
 const LOGGED: &[u8] = b"\"notifications/message\"";
 const HEAD: usize = 64;
 
-/// Responses and requests always pass, for calls and limits bound their number; of notifications the oldest give way.
+/// Responses and requests always pass, for calls and limits bound their number; of notifications
+/// the oldest give way.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     messages: VecDeque<Outgoing>,

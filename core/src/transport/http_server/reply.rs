@@ -73,8 +73,9 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
     response
 }
 
-/// The response to a POST that holds requests. How it is sent is decided by what comes first: the answer alone goes out as
-/// JSON; anything before it, or a silence of one keep-alive period, opens an event stream.
+/// The response to a POST that holds requests. How it is sent is decided by what comes first: the
+/// answer alone goes out as JSON; anything before it, or a silence of one keep-alive period, opens
+/// an event stream.
 pub(super) async fn answer(keep_alive: Duration, mut reader: Reader, accepts: Accepts) -> Response<HttpBody> {
     let wait = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
@@ -95,7 +96,8 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: Reader, accepts: Ac
             }
             rejected(Rejection { status, body: text, headers: Vec::new() })
         }
-        // The call was cancelled and nothing answers it (CAN-05): a stream that ends says so without a message.
+        // The call was cancelled and nothing answers it (CAN-05): a stream that ends says so
+        // without a message.
         Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, None)),
         Ok(None) => empty(StatusCode::NO_CONTENT),
         Ok(first) => opened(keep_alive, reader, first),

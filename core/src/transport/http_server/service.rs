@@ -35,7 +35,8 @@ use std::{
 
 /// A server as a [`tower_service::Service`], to be mounted in a web framework. Cheap to clone.
 ///
-/// It answers at every path: where it is found is for the router to say. It must be polled within a tokio runtime.
+/// It answers at every path: where it is found is for the router to say. It must be polled within a
+/// tokio runtime.
 #[derive(Clone)]
 pub struct HttpService {
     shared: Arc<Shared>,
@@ -49,8 +50,8 @@ impl Outbound for Nowhere {
 }
 
 impl HttpService {
-    /// Serves `server`. Of the options, those of sockets and paths are for whoever listens; only whether the host is loopback
-    /// counts here: then requests that name another host are refused.
+    /// Serves `server`. Of the options, those of sockets and paths are for whoever listens; only
+    /// whether the host is loopback counts here: then requests that name another host are refused.
     pub fn new(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
         Self::build(server, options, runtime, true, true)
     }
@@ -145,7 +146,8 @@ impl HttpService {
         }
     }
 
-    /// Ends every session, what is left of requests without one, and the tasks that either have made.
+    /// Ends every session, what is left of requests without one, and the tasks that either have
+    /// made.
     pub(super) fn end_all(&self) {
         self.shared.gate.close().iter().for_each(Connection::close);
         for table in [&self.shared.sessions, &self.shared.sse_sessions] {

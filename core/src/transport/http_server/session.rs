@@ -44,7 +44,8 @@ impl Session {
     }
 }
 
-/// Takes the bytes of a session id from a source of randomness, all of them and as they come (HTTP-42). `None`: it failed.
+/// Takes the bytes of a session id from a source of randomness, all of them and as they come
+/// (HTTP-42). `None`: it failed.
 fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Option<[u8; ID_BYTES]> {
     let mut random = [0; ID_BYTES];
     if let Err(error) = fill(&mut random) {
@@ -79,7 +80,8 @@ impl SessionTable {
         Some(id)
     }
 
-    /// The session of an id, if it is that principal's: for anyone else there is none (SEC-02, SEC-04).
+    /// The session of an id, if it is that principal's: for anyone else there is none (SEC-02,
+    /// SEC-04).
     pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, principal: Option<&str>) -> Option<Session> {
         let mut sessions = self.sessions.lock();
         sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
@@ -160,8 +162,9 @@ mod tests {
         // Without randomness there is no session, rather than one with an id that can be guessed.
         assert_eq!(new_id(|_| Err(getrandom::Error::UNSUPPORTED)), None);
 
-        // Each bit of the system's bytes is set about as often as not: no counter, no clock, no fixed part. A count
-        // outside of these bounds is twelve standard deviations away from the mean.
+        // Each bit of the system's bytes is set about as often as not: no counter, no clock, no
+        // fixed part. A count outside of these bounds is twelve standard deviations away from the
+        // mean.
         const IDS: usize = 4096;
         let ids: std::collections::HashSet<_> = (0..IDS).map(|_| new_id(getrandom::fill).unwrap()).collect();
         assert_eq!(ids.len(), IDS);

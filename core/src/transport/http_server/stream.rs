@@ -14,8 +14,8 @@ use std::{
     time::Duration,
 };
 
-/// The messages of one stream. One response reads them at a time; a newer one takes over, for its client knows best that the
-/// older is dead.
+/// The messages of one stream. One response reads them at a time; a newer one takes over, for its
+/// client knows best that the older is dead.
 pub(super) struct Stream {
     state: Mutex<StreamState>,
     kind: Kind,
@@ -23,7 +23,8 @@ pub(super) struct Stream {
 
 /// The content of a stream, and the meaning of a disconnect for it.
 pub(super) enum Kind {
-    /// The answer of one POST, perhaps with messages before it. Messages that are unread at a disconnect are dropped.
+    /// The answer of one POST, perhaps with messages before it. Messages that are unread at a
+    /// disconnect are dropped.
     Answer {
         /// `true` if messages before the answer can reach the client.
         streams: bool,
@@ -51,7 +52,8 @@ struct StreamState {
     reader: u64,
     attached: bool,
     answered: usize,
-    /// How many answers will come; unknown while the frame is being received, and for streams without end.
+    /// How many answers will come; unknown while the frame is being received, and for streams
+    /// without end.
     expected: Option<usize>,
     /// Nothing will be read any more.
     closed: bool,
@@ -75,7 +77,8 @@ pub(super) enum Item {
     HungUp(Duration),
 }
 
-/// The end that the HTTP response holds. Dropping it is a disconnect, unless everything has been read.
+/// The end that the HTTP response holds. Dropping it is a disconnect, unless everything has been
+/// read.
 pub(super) struct Reader {
     stream: Arc<Stream>,
     number: u64,
@@ -160,7 +163,8 @@ impl Stream {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// When everything has come and nobody reads, what is unread waits with what was read: within the same bounds.
+    /// When everything has come and nobody reads, what is unread waits with what was read: within
+    /// the same bounds.
     fn settle(&self, state: &mut StreamState) {
         if state.attached || !state.has_all() {
             return;
@@ -214,7 +218,8 @@ impl Outbound for Stream {
         matches!(self.kind, Kind::Everything) && self.state.lock().queue.is_congested()
     }
 
-    /// Without a stream there is nothing to carry a request, and without a session its answer would find nobody.
+    /// Without a stream there is nothing to carry a request, and without a session its answer would
+    /// find nobody.
     fn can_ask(&self) -> bool {
         let possible = match self.kind {
             Kind::Answer { streams, in_session } => streams && in_session,
@@ -245,7 +250,8 @@ impl Drop for Stream {
     }
 }
 
-/// The end that a conversation holds. When the last copy is gone without an answer, none will ever come.
+/// The end that a conversation holds. When the last copy is gone without an answer, none will ever
+/// come.
 pub(super) struct Answers {
     stream: Arc<Stream>,
     /// The room that the call takes up at the endpoint.
@@ -272,8 +278,8 @@ impl Drop for Answers {
     }
 }
 
-/// Both ends of a new stream for the answer of one POST. `cancels`: whom a disconnect cancels. `permit`: kept until the call has
-/// ended.
+/// Both ends of a new stream for the answer of one POST. `cancels`: whom a disconnect cancels.
+/// `permit`: kept until the call has ended.
 pub(super) fn exchange(
     kind: Kind,
     cancels: Option<Arc<Connection>>,
@@ -308,7 +314,8 @@ impl Reader {
             return Poll::Ready(Some(Item::Message(Some(id), Outgoing::Notification(message))));
         }
         if let Some(outgoing) = state.queue.pop() {
-            // Counted while the stream is locked: who attaches now has either missed it, or will read it.
+            // Counted while the stream is locked: who attaches now has either missed it, or will
+            // read it.
             let id = self.stream.history().zip(state.number).and_then(|(history, it)| history.keep(it, &outgoing));
             return Poll::Ready(Some(Item::Message(id, outgoing)));
         }
@@ -328,8 +335,8 @@ impl Reader {
         Poll::Pending
     }
 
-    /// The response becomes an event stream, which begins with what was read already: its place, and the place before it,
-    /// if the client can come back.
+    /// The response becomes an event stream, which begins with what was read already: its place,
+    /// and the place before it, if the client can come back.
     pub(super) fn open(&self, first: Option<&Outgoing>) -> (Option<EventId>, Option<EventId>) {
         let mut state = self.stream.state.lock();
         let Some(history) = self.stream.history() else { return (None, None) };

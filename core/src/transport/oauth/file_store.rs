@@ -17,8 +17,8 @@ use std::{
 const LOCKED_WITHIN: Duration = Duration::from_secs(30);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Keeps credentials in a folder that only its user can read, a file for each, and shares them with other processes that use the
-/// same folder: one of them renews a token, the others take it over.
+/// Keeps credentials in a folder that only its user can read, a file for each, and shares them with
+/// other processes that use the same folder: one of them renews a token, the others take it over.
 ///
 /// The files are not encrypted. Where the system has a keychain, a [`TokenStore`] over it is safer.
 #[derive(Debug, Clone)]

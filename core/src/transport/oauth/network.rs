@@ -1,4 +1,5 @@
-//! The network of a client's authorization, which does not lead into private networks on the word of a server.
+//! The network of a client's authorization, which does not lead into private networks on the word
+//! of a server.
 
 use super::super::http_fetch::{DEADLINE, bounded};
 use crate::{
@@ -17,11 +18,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The variables that name a proxy: it connects in our place, and its own address is private more often than not.
+/// The variables that name a proxy: it connects in our place, and its own address is private more
+/// often than not.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// Makes requests over the network: without redirects, within five seconds, half a megabyte at most. Where only public
-/// addresses may be reached, the addresses that are connected to are checked, not only names (SEC-11, SEC-13, SEC-14).
+/// Makes requests over the network: without redirects, within five seconds, half a megabyte at
+/// most. Where only public addresses may be reached, the addresses that are connected to are
+/// checked, not only names (SEC-11, SEC-13, SEC-14).
 #[derive(Clone, Default)]
 pub struct HttpNetwork {
     clients: Arc<Clients>,
@@ -137,7 +140,8 @@ impl Resolve for PublicOnly {
     }
 }
 
-/// Returns whether an address is not of the public internet: private, of this machine, of this link, or of no host at all.
+/// Returns whether an address is not of the public internet: private, of this machine, of this
+/// link, or of no host at all.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),

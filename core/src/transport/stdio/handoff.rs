@@ -1,4 +1,5 @@
-//! Host-driven reads: the handoff of a pipe between the thread that reads it and the host's event loop.
+//! Host-driven reads: the handoff of a pipe between the thread that reads it and the host's event
+//! loop.
 //!
 //! Passing a message from the reading thread to the host's thread costs more than the rest of a
 //! small call if a core has to be woken for it. While messages come one by one, the host therefore
@@ -124,8 +125,8 @@ impl ReadHandoff {
         descriptor.ok()
     }
 
-    /// Polls for the next message as long as that is worthwhile. Returns whether [`Self::read_ready`]
-    /// would find something.
+    /// Polls for the next message as long as that is worthwhile. Returns whether
+    /// [`Self::read_ready`] would find something.
     pub fn busy_poll(&self) -> bool {
         self.begin_read().is_ok_and(|read| read.reader.as_ref().is_some_and(LineReader::busy_poll))
     }

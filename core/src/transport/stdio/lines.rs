@@ -1,5 +1,5 @@
-//! Newline-delimited messages (STD-01): the cutter of a byte stream into lines, and the bound of the
-//! queues of outgoing messages.
+//! Newline-delimited messages (STD-01): the cutter of a byte stream into lines, and the bound of
+//! the queues of outgoing messages.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;

@@ -1,8 +1,8 @@
 //! A server on a pipe: a thread that reads lines and serves them, and a thread that writes answers.
 //! At times the host reads instead of the thread (`handoff.rs`).
 //!
-//! A blocking read on a thread is the shortest way from a pipe to a handler. Unlike a task, it works
-//! alike for pipes, files and terminals on every system.
+//! A blocking read on a thread is the shortest way from a pipe to a handler. Unlike a task, it
+//! works alike for pipes, files and terminals on every system.
 
 use super::{
     busy_poll::RoundTripTracker,
@@ -48,8 +48,8 @@ const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(500);
 const MAX_MESSAGES_WHILE_CONGESTED: usize = 100_000;
 
 impl PipeServer {
-    /// Serves a pipe until its input ends. `direct`: the same file as `writer`, if it supports writes
-    /// that do not block. `handoff`: for a host that reads the pipe itself at times.
+    /// Serves a pipe until its input ends. `direct`: the same file as `writer`, if it supports
+    /// writes that do not block. `handoff`: for a host that reads the pipe itself at times.
     ///
     /// # Errors
     /// If no threads can be started.
@@ -96,8 +96,8 @@ impl PipeServer {
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Ends the server. Calls may go on until the deadline and are then cancelled; their answers are
-    /// still written.
+    /// Ends the server. Calls may go on until the deadline and are then cancelled; their answers
+    /// are still written.
     pub(in crate::transport) async fn close(&self, mut deadline: Deadline) {
         deadline.allows(self.connection.drain()).await;
         self.connection.close();

@@ -45,7 +45,8 @@ fn take() -> io::Result<(File, File)> {
 
     let aside = |descriptor: std::os::fd::BorrowedFd<'_>, name: &str| {
         let file = descriptor.try_clone_to_owned().map(File::from).map_err(|error| closed(name, &error))?;
-        // A host such as Node may have made it non-blocking. Kinds of files without such a mode block anyway.
+        // A host such as Node may have made it non-blocking. Kinds of files without such a mode
+        // block anyway.
         let _ = rustix::io::ioctl_fionbio(&file, false);
         Ok::<_, io::Error>(file)
     };

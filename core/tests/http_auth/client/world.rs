@@ -1,4 +1,5 @@
-//! An MCP server and its authorization server in one, with every habit that a test wants, and a user who agrees to everything.
+//! An MCP server and its authorization server in one, with every habit that a test wants, and a
+//! user who agrees to everything.
 
 use axum::{
     Router,

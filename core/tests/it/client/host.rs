@@ -433,3 +433,33 @@ async fn log_messages_are_asked_for_as_the_revision_does_and_handed_to_the_handl
     first.abort();
     second.abort();
 }
+
+#[tokio::test]
+async fn the_handler_of_a_lost_connection_does_not_answer_the_next_one() {
+    let (release, gate) = tokio::sync::watch::channel(0);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let builder = Client::builder().on_elicit(move |_: ElicitRequest| {
+        let (mut gate, number) = (gate.clone(), asked.fetch_add(1, Ordering::Relaxed));
+        async move {
+            let _ = gate.wait_for(|released| *released > number).await;
+            Ok::<_, HandlerError>(content(json!({"city": format!("{number}")})))
+        }
+    });
+    let fake = quiet();
+    let client = connected(&fake, builder, LEGACY).await;
+    fake.peer().say(asking("q", "elicitation/create", form()));
+    settle().await;
+    fake.peer().exit();
+    let _next = call(&client, RequestOptions::default());
+    settle().await;
+    fake.peer().say(asking("q", "elicitation/create", form()));
+    settle().await;
+    for released in 1..=2 {
+        let _ = release.send(released);
+        settle().await;
+    }
+    let seen = fake.seen.lock().unwrap();
+    let answers: Vec<_> = seen.iter().filter(|(_, message)| message["id"] == "q").collect();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert_eq!(answers[0].1["result"]["content"]["city"], "1");
+}

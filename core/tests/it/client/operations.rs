@@ -1,4 +1,5 @@
-//! The operations that rows declare, from the client's side: against a server of this process, and against one that answers badly.
+//! The operations that rows declare, from the client's side: against a server of this process, and
+//! against one that answers badly.
 
 use super::*;
 use schemars::JsonSchema;

@@ -216,7 +216,8 @@ mod stubborn {
     use super::*;
     use std::time::Instant;
 
-    /// A server of the legacy era in the shell; its first line goes to the file, with its process id.
+    /// A server of the legacy era in the shell; its first line goes to the file, with its process
+    /// id.
     fn shell(file: &File, then: &str) -> ChildCommand {
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
         let script = format!("trap '' TERM; read line; echo $$ >'{}'; echo '{answer}'; {then}", file.path());

@@ -267,7 +267,8 @@ async fn what_exceeds_the_limits_is_not_sent() {
     answer.await.unwrap().unwrap();
 }
 
-/// CMP-06, TSK-01: what opens a conversation is also held against the schema of its revision, where it arrives.
+/// CMP-06, TSK-01: what opens a conversation is also held against the schema of its revision, where
+/// it arrives.
 #[tokio::test]
 async fn what_a_client_says_of_itself_and_asks_is_in_words_of_the_revision() {
     let raw = |value: Value| RawJson::from_value(&value).unwrap();

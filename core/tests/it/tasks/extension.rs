@@ -1,4 +1,5 @@
-//! 2026-07-28: the extension. Clients declare it request by request, the server decides what becomes a task, and everything is polled.
+//! 2026-07-28: the extension. Clients declare it request by request, the server decides what
+//! becomes a task, and everything is polled.
 
 use super::*;
 use crate::wire::{SUBSCRIPTION, text_of};
@@ -84,7 +85,8 @@ fn tkx_01_tkx_48_ext_05_the_extension_is_declared_in_its_own_form_by_who_has_tas
     assert_eq!(wire.receive()["params"]["notifications"], json!({"toolsListChanged": true}));
 }
 
-/// EXT-03, EXT-09: the rest of the server serves clients without the extension; what cannot do without refuses them properly.
+/// EXT-03, EXT-09: the rest of the server serves clients without the extension; what cannot do
+/// without refuses them properly.
 #[test]
 fn tkx_02_tkx_05_tkx_26_tkx_47_tkx_49_only_who_declares_the_extension_gets_tasks() {
     let mut wire = start_server();
@@ -390,7 +392,8 @@ fn middleware_sees_the_task_and_hands_it_on() {
         let created = wire.ask(tool, "tools/call", call(tool));
         assert_eq!(created["result"]["resultType"], "task", "{created}");
         assert_eq!(created["result"]["_meta"]["com.example/wrapped"], true, "{created}");
-        // It can ask nothing any more: the client waits for the task, and would not know whom to answer.
+        // It can ask nothing any more: the client waits for the task, and would not know whom to
+        // answer.
         let asked = created["result"]["_meta"]["com.example/asked"].as_str().unwrap();
         assert!(asked.contains("has become a task"), "{asked}");
         let task = becomes(&mut wire, &id_of(&created), if tool == "ask" { "input_required" } else { "completed" });
@@ -398,7 +401,8 @@ fn middleware_sees_the_task_and_hands_it_on() {
     }
 }
 
-/// TKX-50: tasks of the older form outlive the change of the protocol; everything else needs the extension.
+/// TKX-50: tasks of the older form outlive the change of the protocol; everything else needs the
+/// extension.
 #[test]
 fn tkx_50_a_client_of_the_older_form_may_ask_for_what_it_made() {
     let mut wire = start_server();

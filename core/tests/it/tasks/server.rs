@@ -16,7 +16,8 @@ use trunkline::{
     },
 };
 
-/// Its names as roles of this binary: with room, with tasks that are forgotten soon, with little room, and inside middleware.
+/// Its names as roles of this binary: with room, with tasks that are forgotten soon, with little
+/// room, and inside middleware.
 pub(crate) const ROLES: [&str; 4] =
     ["tasks server", "tasks server that forgets", "tasks server with little room", "tasks server inside middleware"];
 

@@ -181,7 +181,8 @@ fn tsk_14_tsk_15_tsk_19_a_task_asks_on_the_stream_of_its_result() {
         wire.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": given(answer)}));
     }
     assert_eq!(text_of(&wire.answer("fetch")), "one two");
-    // TSK-14: and back to work in between, as the notifications tell; the first may have been read already.
+    // TSK-14: and back to work in between, as the notifications tell; the first may have been read
+    // already.
     let told: Vec<_> = wire
         .rest()
         .into_iter()
@@ -347,7 +348,8 @@ fn middleware_sees_the_task_and_hands_it_on() {
     for tool in ["exact", "only", "fail", "drop"] {
         let created = wire.ask(tool, "tools/call", as_task(tool));
         assert_eq!(created["result"]["_meta"]["com.example/wrapped"], true, "{created}");
-        // It can ask nothing any more: the client waits for the task, and would not know whom to answer.
+        // It can ask nothing any more: the client waits for the task, and would not know whom to
+        // answer.
         let asked = created["result"]["_meta"]["com.example/asked"].as_str().unwrap();
         assert!(asked.contains("has become a task"), "{asked}");
         let id = id_of(&created);

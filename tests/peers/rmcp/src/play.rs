@@ -1,4 +1,5 @@
-//! Operations as data (../../../vectors/README.md, "Vectors for clients"), done by the client of the SDK.
+//! Operations as data (../../../vectors/README.md, "Vectors for clients"), done by the client of
+//! the SDK.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -36,7 +36,8 @@ pub fn several(patterns: &mut [Value]) -> Vec<Value> {
     patterns.iter_mut().filter_map(open).collect()
 }
 
-/// Takes the pattern out that a message matches, and returns whether there is one. The answers of a batch are in any order too.
+/// Takes the pattern out that a message matches, and returns whether there is one. The answers of a
+/// batch are in any order too.
 pub fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved) -> bool {
     let is_it = |pattern: &Value| {
         let mut trial = saved.clone();

@@ -1,4 +1,5 @@
-//! Vectors for clients: a scripted server as data, played to a client that does what the same file says.
+//! Vectors for clients: a scripted server as data, played to a client that does what the same file
+//! says.
 
 use crate::{
     Outcome,
@@ -106,9 +107,10 @@ impl ClientVector {
         &self.over
     }
 
-    /// Plays it to a client with the command line of the fixture clients: `PROGRAM --play FILE URL`, or
-    /// `PROGRAM --play FILE --stdio COMMAND…`. `player` is the program that serves on standard input and output with the
-    /// arguments `--serve FILE --outcome FILE`.
+    /// Plays it to a client with the command line of the fixture clients:
+    /// `PROGRAM --play FILE URL`, or `PROGRAM --play FILE --stdio COMMAND…`. `player` is the
+    /// program that serves on standard input and output with the arguments
+    /// `--serve FILE --outcome FILE`.
     pub fn play(&self, client: &Path, over: ClientTransport, player: &Path) -> Outcome {
         let played = match over {
             ClientTransport::Stdio => self.play_over_stdio(client, player),
@@ -228,7 +230,8 @@ impl ClientVector {
     }
 }
 
-/// Plays the script of a file on standard input and output, and writes `held` or the failure to a file.
+/// Plays the script of a file on standard input and output, and writes `held` or the failure to a
+/// file.
 ///
 /// # Errors
 /// A file that cannot be read or written.

@@ -1,4 +1,5 @@
-//! HTTP under a raw wire: each line that is written is one POST, and everything that any response says becomes a line to read.
+//! HTTP under a raw wire: each line that is written is one POST, and everything that any response
+//! says becomes a line to read.
 
 use crate::wire::DEADLINE;
 use serde_json::Value;
@@ -23,7 +24,8 @@ pub struct Http {
     lines: Option<mpsc::Receiver<String>>,
 }
 
-/// How long a message waits for the response to the one before it: that one has reached the server then.
+/// How long a message waits for the response to the one before it: that one has reached the server
+/// then.
 const LEAD: Duration = Duration::from_millis(100);
 
 impl Http {

@@ -52,10 +52,11 @@ impl std::fmt::Display for Played {
     }
 }
 
-/// Plays the vectors in every revision that is wanted and over every transport that the server has; calls `report` after each.
+/// Plays the vectors in every revision that is wanted and over every transport that the server has;
+/// calls `report` after each.
 ///
-/// Two processes are played to at once. The sessions of one HTTP server come one after the other, for each of them
-/// receives the notifications that are sent to every client.
+/// Two processes are played to at once. The sessions of one HTTP server come one after the other,
+/// for each of them receives the notifications that are sent to every client.
 pub fn play_all(
     vectors: &[Vector],
     server: &dyn Server,
@@ -209,7 +210,8 @@ impl<'a> Play<'a> {
         self.ignored.iter().any(|method| message["method"] == **method)
     }
 
-    /// The message with its placeholders filled, and with the `_meta` that `"$modern"` or the revision demands.
+    /// The message with its placeholders filled, and with the `_meta` that `"$modern"` or the
+    /// revision demands.
     fn message(&self, message: Value) -> Value {
         let mut message = filled(message, &self.saved);
         if message["params"]["_meta"] == "$modern" {

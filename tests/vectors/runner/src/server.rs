@@ -12,11 +12,13 @@ use std::{
 
 /// A server under test.
 pub trait Server: Sync {
-    /// A new connection; `None` if the server cannot be reached over this transport, or cannot have pages of this size.
+    /// A new connection; `None` if the server cannot be reached over this transport, or cannot have
+    /// pages of this size.
     fn connect(&self, over: Transport, page_size: Option<usize>) -> Option<Wire>;
 }
 
-/// A server that is started as a process of its own for each vector and speaks on its standard input and output.
+/// A server that is started as a process of its own for each vector and speaks on its standard
+/// input and output.
 pub struct CommandServer {
     command: Vec<OsString>,
 }
@@ -70,7 +72,8 @@ impl Server for UrlServer {
     }
 }
 
-/// A server with the command line of the fixture servers (tests/fixtures/README.md), which is started as the vectors need it.
+/// A server with the command line of the fixture servers (tests/fixtures/README.md), which is
+/// started as the vectors need it.
 pub struct Fixture {
     program: PathBuf,
     /// The processes that listen, by their options.

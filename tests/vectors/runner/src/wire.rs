@@ -21,7 +21,8 @@ pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The key of `_meta` that names the subscription of a notification.
 pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// A connection to a server, on which any text can be sent and every message that arrives is checked against its revision.
+/// A connection to a server, on which any text can be sent and every message that arrives is
+/// checked against its revision.
 pub struct Wire {
     /// The server, if it is this wire's own.
     child: Option<Child>,
@@ -48,7 +49,8 @@ struct Asked {
 }
 
 impl Wire {
-    /// Starts a server that prints other lines before the line `ready`. Its output is not read until [`Self::read`].
+    /// Starts a server that prints other lines before the line `ready`. Its output is not read
+    /// until [`Self::read`].
     pub fn start_unread(command: Command, ready: &str) -> Self {
         let mut wire = Self::spawn(command);
         let stdout = wire.stdout.as_mut().unwrap();
@@ -229,7 +231,8 @@ impl Wire {
         }
     }
 
-    /// Everything that the server has to say to what it has read so far, without what was asked for already.
+    /// Everything that the server has to say to what it has read so far, without what was asked for
+    /// already.
     pub fn rest(&mut self) -> Vec<Value> {
         self.syncs += 1;
         let id = format!("sync {}", self.syncs);
@@ -290,7 +293,8 @@ impl Wire {
         self.input = None;
     }
 
-    /// Ends the input and waits for the end of the server: what it said last, how it ended, and its standard error.
+    /// Ends the input and waits for the end of the server: what it said last, how it ended, and its
+    /// standard error.
     pub fn close(mut self) -> (Vec<Value>, ExitStatus, String) {
         self.end_input();
         if self.lines.is_none() {

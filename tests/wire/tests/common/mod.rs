@@ -180,7 +180,8 @@ fn place(pointer: &str) -> String {
     names[names.len().saturating_sub(2)..].join("/")
 }
 
-/// Where a field that nobody defined may stand in a pure message, as the last two names on the way there.
+/// Where a field that nobody defined may stand in a pure message, as the last two names on the way
+/// there.
 pub fn invented_fields_that_pass(message: &Message) -> BTreeSet<String> {
     message.is_pure();
     let mut pointers = Vec::new();

@@ -1,4 +1,5 @@
-//! The requests of a handler to its client: functions that make them as values, and methods of the context that send them.
+//! The requests of a handler to its client: functions that make them as values, and methods of the
+//! context that send them.
 
 use std::fmt::Write as _;
 
@@ -46,7 +47,8 @@ impl Request<'_> {
         &self.row.name
     }
 
-    /// The parameters that are named one by one; the optional ones of a long list come as keywords of a `TypedDict`.
+    /// The parameters that are named one by one; the optional ones of a long list come as keywords
+    /// of a `TypedDict`.
     fn params(&self) -> impl Iterator<Item = &Field> {
         let many = self.has_options();
         self.row.params.iter().filter(move |field| !many || field.presence != Presence::Optional)
@@ -75,7 +77,8 @@ impl Request<'_> {
         }
     }
 
-    /// The parameters of a function, with a form of the type `form`; `more` are keywords at the end.
+    /// The parameters of a function, with a form of the type `form`; `more` are keywords at the
+    /// end.
     fn signature(&self, form: &str, more: &[&str]) -> String {
         let (mut positional, mut keywords) = (Vec::new(), Vec::new());
         for field in self.params() {

@@ -1,4 +1,5 @@
-//! The requests of a handler to its client: functions that make them as values, and the methods of the context.
+//! The requests of a handler to its client: functions that make them as values, and the methods of
+//! the context.
 
 use super::{literals, model_of, names_word, readonly, renamed, tagged, typed};
 use crate::generate::surface::{Caller, Field, Operation, Presence, Surface, Type};

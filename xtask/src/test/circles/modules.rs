@@ -1,8 +1,9 @@
 //! The modules of a crate and the imports among them, as its sources name them.
 //!
-//! A name leads to the module that defines it, through any number of re-exports: `use super::Call` beside `pub use call::Call` is an
-//! import of `call`; the re-export itself is a door and imports nothing. Paths in code count like imports, also in the arguments
-//! of macros. Test modules are left out. A call of an inherent method needs no import, so the place of the method is not seen.
+//! A name leads to the module that defines it, through any number of re-exports: `use super::Call`
+//! beside `pub use call::Call` is an import of `call`; the re-export itself is a door and imports
+//! nothing. Paths in code count like imports, also in the arguments of macros. Test modules are
+//! left out. A call of an inherent method needs no import, so the place of the method is not seen.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
@@ -119,7 +120,8 @@ impl Tree {
         while let Some((name, further)) = rest.split_first() {
             rest = further;
             entity = match entity {
-                // A function may have the name of a module beside it: the last name of a path is the function's.
+                // A function may have the name of a module beside it: the last name of a path is
+                // the function's.
                 Entity::Module(of) if rest.is_empty() => {
                     let item = self.lookup_item(of, name, path, steps);
                     item.or_else(|| self.child(of, name)).or_else(|| self.own(of, name))?
@@ -131,8 +133,8 @@ impl Tree {
         Some(entity)
     }
 
-    /// The entity of a name in a module. `None`: it is neither a child nor imported nor defined there. `within`: the path that
-    /// is being resolved, which cannot lead to itself.
+    /// The entity of a name in a module. `None`: it is neither a child nor imported nor defined
+    /// there. `within`: the path that is being resolved, which cannot lead to itself.
     fn lookup(&self, module: usize, name: &str, within: &[String], steps: usize) -> Option<Entity> {
         self.child(module, name).or_else(|| self.lookup_item(module, name, within, steps))
     }
@@ -141,7 +143,8 @@ impl Tree {
         self.modules[module].children.get(name).map(|child| Entity::Module(*child))
     }
 
-    /// A name that nothing was found for: the module defines it by a macro, unless it comes from another crate.
+    /// A name that nothing was found for: the module defines it by a macro, unless it comes from
+    /// another crate.
     fn own(&self, module: usize, name: &str) -> Option<Entity> {
         let is_import = |import: &Import| import.name.as_deref() == Some(name);
         (!self.modules[module].imports.iter().any(is_import)).then_some(Entity::Item(module))

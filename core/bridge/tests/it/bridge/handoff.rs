@@ -26,7 +26,8 @@ struct Progress {
     blocked: AtomicBool,
     reads: AtomicUsize,
     given_back: AtomicUsize,
-    /// The pipes that are watched. A handoff may lapse and be offered again without a read in between.
+    /// The pipes that are watched. A handoff may lapse and be offered again without a read in
+    /// between.
     watched: Mutex<HashSet<u64>>,
     over: AtomicBool,
 }
@@ -165,7 +166,8 @@ fn a_host_that_is_busy_or_takes_no_handoff_stops_nothing() {
     let connection = reader.handed_over("server", &file);
     reader.block(true);
     let reads = reader.reads();
-    // The host's answers to what the server asks are the core's own: they must not wait for the host's loop.
+    // The host's answers to what the server asks are the core's own: they must not wait for the
+    // host's loop.
     for _ in 0..10 {
         assert_eq!(text(&reader.host.result(connection, "ask", json!({}))), "alive");
     }

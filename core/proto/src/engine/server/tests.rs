@@ -508,8 +508,9 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 }
 
 proptest! {
-    /// RPC-07, CAN-05, CAN-08: whatever arrives in whatever order, each request is answered once under its own id, or
-    /// cancelled and not answered at all; and nothing of it is left in the end.
+    /// RPC-07, CAN-05, CAN-08: whatever arrives in whatever order, each request is answered once
+    /// under its own id, or cancelled and not answered at all; and nothing of it is left in the
+    /// end.
     #[test]
     fn every_request_gets_at_most_one_answer(happenings in happenings()) {
         let mut conversation = ServerConversation::<RequestId, ()>::new(&Limits { max_running: 2, max_waiting: 2, ..Limits::default() });

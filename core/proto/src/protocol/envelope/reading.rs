@@ -48,7 +48,8 @@ fn parse_batch(frame: &Bytes, max: usize) -> Frame {
     }
 }
 
-/// Reads an array up to a number of elements: a small element costs far more in memory than on the wire.
+/// Reads an array up to a number of elements: a small element costs far more in memory than on the
+/// wire.
 struct Elements {
     max: usize,
 }
@@ -95,7 +96,8 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 }
 
 fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
-    // Only an element of a batch can be an array here; it would be read as the members in their order.
+    // Only an element of a batch can be an array here; it would be read as the members in their
+    // order.
     if text.first() == Some(&b'[') {
         return Err(Malformed { id: None, error: not_an_object() });
     }
@@ -139,8 +141,8 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
 /// Bytes around a member that need no thought.
 const ENVELOPE: usize = 4096;
 
-/// The text of a member. A slice keeps its whole buffer, so that what is a small part of it is copied: what a message holds in
-/// memory is about what it shows.
+/// The text of a member. A slice keeps its whole buffer, so that what is a small part of it is
+/// copied: what a message holds in memory is about what it shows.
 fn kept(buffer: &Bytes, raw: &RawValue) -> RawJson {
     let text = raw.get();
     if buffer.len() > text.len().saturating_mul(2).saturating_add(ENVELOPE) {
@@ -259,8 +261,8 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
     }
 }
 
-/// The reason why a text is beyond its bounds, if it is. Counts brackets and commas outside strings; whether they are
-/// where they belong is for the parser.
+/// The reason why a text is beyond its bounds, if it is. Counts brackets and commas outside
+/// strings; whether they are where they belong is for the parser.
 pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
     let (mut depth, mut values, mut position) = (0_usize, 1_usize, 0);
     while let Some(&byte) = text.get(position) {

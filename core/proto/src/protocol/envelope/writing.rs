@@ -37,7 +37,8 @@ pub fn encode_result(id: &RequestId, result: &[u8]) -> Bytes {
     text.freeze()
 }
 
-/// Writes a response with an error; without an id where none could be read (ambiguity 15 of the requirements).
+/// Writes a response with an error; without an id where none could be read (ambiguity 15 of the
+/// requirements).
 pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Bytes {
     let mut text = begin(error.message.len());
     if let Some(id) = id {
@@ -66,7 +67,8 @@ fn put_method(text: &mut BytesMut, method: &str, params: Option<&[u8]>) {
     text.put_u8(b'}');
 }
 
-/// Ids, methods and errors are strings, integers and `Value`s: they always serialize, and memory always takes them.
+/// Ids, methods and errors are strings, integers and `Value`s: they always serialize, and memory
+/// always takes them.
 fn put_json(text: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
     let start = text.len();
     if serde_json::to_writer((&mut *text).writer(), value).is_err() {

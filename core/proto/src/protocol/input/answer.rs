@@ -15,12 +15,14 @@ use std::fmt;
 pub enum AnswerError {
     /// It is no answer to this request at all (MRTR-12).
     Malformed(String),
-    /// The user accepted, but what was filled in does not match the form (ELI-11). The handler may ask again.
+    /// The user accepted, but what was filled in does not match the form (ELI-11). The handler may
+    /// ask again.
     Mismatch(Invalid),
 }
 
-/// Completes the answer of a host to a request for input, whose parameters were these, and checks it: fields of a form that were
-/// not filled in get their defaults (ELI-10), and content is only there where a form was accepted.
+/// Completes the answer of a host to a request for input, whose parameters were these, and checks
+/// it: fields of a form that were not filled in get their defaults (ELI-10), and content is only
+/// there where a form was accepted.
 ///
 /// # Errors
 ///

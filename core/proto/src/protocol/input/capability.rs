@@ -19,7 +19,8 @@ pub fn check_capability(
         method::ROOTS_LIST => (declared("/roots"), "roots", json!({"roots": {}})),
         method::SAMPLING_CREATE_MESSAGE => {
             let uses_tools = params.get("tools").is_some() || params.get("toolChoice").is_some();
-            // Before there were tools in sampling no client declares them; projection deals with them.
+            // Before there were tools in sampling no client declares them; projection deals with
+            // them.
             if uses_tools && revision.supports(Feature::SamplingTools) {
                 (declared("/sampling/tools"), "tools in sampling", json!({"sampling": {"tools": {}}}))
             } else {
@@ -40,7 +41,8 @@ pub fn check_capability(
     if fits { Ok(()) } else { Err(Unsupported::new(format!("The client did not declare {what}"), required)) }
 }
 
-/// Drops the values of `includeContext` that need a capability (SMP-13); the client then includes nothing.
+/// Drops the values of `includeContext` that need a capability (SMP-13); the client then includes
+/// nothing.
 pub(super) fn remove_undeclared_context(params: &mut Value, capabilities: &Value, revision: Revision) {
     let declared = capabilities.pointer("/sampling/context").is_some_and(Value::is_object);
     if revision.supports(Feature::SamplingTools)

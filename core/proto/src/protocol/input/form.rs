@@ -1,4 +1,5 @@
-//! The forms of elicitation: a restricted subset of JSON Schema, flat and of primitives (ELI-08, ELI-09).
+//! The forms of elicitation: a restricted subset of JSON Schema, flat and of primitives (ELI-08,
+//! ELI-09).
 
 use super::InvalidInput;
 use crate::protocol::schema::{Invalid, Schema};

@@ -1,5 +1,6 @@
 //! Requests of a server to its client: elicitation, sampling and roots. A request is checked and
-//! projected before it is sent, and its answer is checked; the same for JSON-RPC requests (legacy) and for entries of `inputRequests` (2026-07-28).
+//! projected before it is sent, and its answer is checked; the same for JSON-RPC requests (legacy)
+//! and for entries of `inputRequests` (2026-07-28).
 
 mod answer;
 mod capability;
@@ -39,8 +40,9 @@ pub struct InvalidInput {
     pub problem: String,
 }
 
-/// Checks a request for input and projects its parameters: its form (ELI-07, ELI-08, SMP-06, SMP-07), then what the client can
-/// do (ELI-04, SMP-04, ROOT-07, MRTR-04), then the words of the revision. `new_id` makes an `elicitationId` where one is needed.
+/// Checks a request for input and projects its parameters: its form (ELI-07, ELI-08, SMP-06,
+/// SMP-07), then what the client can do (ELI-04, SMP-04, ROOT-07, MRTR-04), then the words of the
+/// revision. `new_id` makes an `elicitationId` where one is needed.
 ///
 /// # Errors
 ///

@@ -91,7 +91,8 @@ impl Completion {
     /// How many suggestions one result may carry (CMP-02).
     pub const MAX_VALUES: usize = 100;
 
-    /// All suggestions there are, best first; the result carries the first of them and says how many there are.
+    /// All suggestions there are, best first; the result carries the first of them and says how
+    /// many there are.
     pub fn of<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         let mut values: Vec<String> = values.into_iter().map(Into::into).collect();
         let total = values.len();

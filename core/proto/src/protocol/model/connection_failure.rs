@@ -7,9 +7,11 @@ json_names! {
         NotStarted = "notStarted",
         /// Nothing listens at the address.
         Refused = "refused",
-        /// The address was not reached: an unknown name, no route, a proxy that failed, or no answer in time.
+        /// The address was not reached: an unknown name, no route, a proxy that failed, or no
+        /// answer in time.
         Unreachable = "unreachable",
-        /// No TLS: a certificate that is not trusted or is for another name, or a server without TLS.
+        /// No TLS: a certificate that is not trusted or is for another name, or a server without
+        /// TLS.
         Tls = "tls",
         /// An HTTP status in place of an answer.
         Status = "status",

@@ -1,4 +1,5 @@
-//! The schema of a form: a flat object of fields that are strings, numbers, booleans or choices (ELI-08, ELI-09).
+//! The schema of a form: a flat object of fields that are strings, numbers, booleans or choices
+//! (ELI-08, ELI-09).
 
 use super::JsonObject;
 use crate::protocol::describe::{Described, Type};
@@ -7,7 +8,8 @@ use serde_json::{Number, Value};
 use std::fmt;
 
 json_object! {
-    /// The fields of a form. Built by [`FormSchema::required`] and [`FormSchema::optional`], with a [`Field`] each.
+    /// The fields of a form. Built by [`FormSchema::required`] and [`FormSchema::optional`], with a
+    /// [`Field`] each.
     pub struct FormSchema as "object" {
         /// The fields by name, in the order in which they are shown.
         required properties: FormFields = "properties",
@@ -25,7 +27,8 @@ impl Described for FormFields {
 }
 
 json_object! {
-    /// A field of a form, by its JSON Schema: which keywords it has makes it a string, a number, a boolean or a choice.
+    /// A field of a form, by its JSON Schema: which keywords it has makes it a string, a number, a
+    /// boolean or a choice.
     pub struct Field {
         /// `string`, `number`, `integer`, `boolean`, or `array` where several can be chosen.
         required kind: String = "type",
@@ -71,7 +74,8 @@ json_object! {
 }
 
 json_object! {
-    /// Choices of which several can be taken: without titles (`type` and `enum`), or with (`anyOf`).
+    /// Choices of which several can be taken: without titles (`type` and `enum`), or with
+    /// (`anyOf`).
     pub struct Choices {
         /// `string`, where there are no titles.
         optional kind: String = "type",
@@ -176,7 +180,8 @@ impl Field {
         Self { description: Some(description.into()), ..self }
     }
 
-    /// The same field, filled in already (ELI-10): text, a number, a boolean, a choice or an array of choices.
+    /// The same field, filled in already (ELI-10): text, a number, a boolean, a choice or an array
+    /// of choices.
     pub fn with_default(self, default: impl Into<Value>) -> Self {
         Self { default: Some(default.into()), ..self }
     }

@@ -1,6 +1,8 @@
-//! The values that the protocol carries, as one superset model: the newest revision's shape, with unknown fields kept.
+//! The values that the protocol carries, as one superset model: the newest revision's shape, with
+//! unknown fields kept.
 //!
-//! Values are made for an older revision by [`crate::protocol::project`], never by building them differently.
+//! Values are made for an older revision by [`crate::protocol::project`], never by building them
+//! differently.
 
 #[macro_use]
 mod object;

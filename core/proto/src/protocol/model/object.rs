@@ -1,13 +1,16 @@
-//! The macros that define the types of the model: objects with named fields and everything else in `extra`, objects of
-//! several kinds, and names. Each describes itself ([`crate::protocol::describe`]).
+//! The macros that define the types of the model: objects with named fields and everything else in
+//! `extra`, objects of several kinds, and names. Each describes itself
+//! ([`crate::protocol::describe`]).
 //!
-//! Hand-written rather than `#[serde(flatten)]`, which buffers every value and breaks raw values and numbers.
+//! Hand-written rather than `#[serde(flatten)]`, which buffers every value and breaks raw values
+//! and numbers.
 
 /// Defines a struct, its serialization, its deserialization and its description.
 ///
-/// Kinds of fields: `required T`; `optional T` (absent and `null` are `None`); `any` (an `Option<Value>` whose `null` is a value);
-/// `nullable T` (always written, `None` as `null`); `list T` (always written, absent reads as empty); `flag` (a `bool` written
-/// only when true). `as "text"` after the name is the constant `type` of a content block.
+/// Kinds of fields: `required T`; `optional T` (absent and `null` are `None`); `any` (an
+/// `Option<Value>` whose `null` is a value); `nullable T` (always written, `None` as `null`);
+/// `list T` (always written, absent reads as empty); `flag` (a `bool` written only when true).
+/// `as "text"` after the name is the constant `type` of a content block.
 macro_rules! json_object {
     (
         $(#[doc = $doc:literal])*
@@ -155,8 +158,9 @@ macro_rules! json_object {
 
 /// Defines an enum of objects, its serialization, its deserialization and its description.
 ///
-/// `by "type"` names the member that tells the variants apart. A variant's `= "text"` is its value there; one that is also meant
-/// where the member is absent is written `= "form" or absent`. A last variant `Unknown` keeps objects of other kinds as they came.
+/// `by "type"` names the member that tells the variants apart. A variant's `= "text"` is its value
+/// there; one that is also meant where the member is absent is written `= "form" or absent`. A last
+/// variant `Unknown` keeps objects of other kinds as they came.
 macro_rules! json_union {
     (
         $(#[doc = $doc:literal])*
@@ -213,7 +217,8 @@ macro_rules! json_union {
     (@open $unknown:ident) => { true };
 }
 
-/// Defines an enum whose variants are names on the wire, with its name, serialization, deserialization and description.
+/// Defines an enum whose variants are names on the wire, with its name, serialization,
+/// deserialization and description.
 macro_rules! json_names {
     (
         $(#[doc = $doc:literal])*

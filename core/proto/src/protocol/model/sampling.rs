@@ -54,7 +54,8 @@ json_object! {
         required content: SamplingContent = "content",
         /// The model that answered.
         required model: String = "model",
-        /// The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the provider's own.
+        /// The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or
+        /// the provider's own.
         optional stop_reason: String = "stopReason",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -91,7 +92,8 @@ json_object! {
     }
 }
 
-/// The blocks of a message: on the wire one block stands alone, and several are an array (2025-11-25 and later).
+/// The blocks of a message: on the wire one block stands alone, and several are an array
+/// (2025-11-25 and later).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SamplingContent(pub Vec<SamplingBlock>);
 

@@ -89,8 +89,9 @@ json_names! {
         Prompts = "prompts",
         /// A task.
         Task = "task",
-        /// Anything that the subscription is for: changes may have been missed, because the stream from the server was lost and
-        /// opened again, or because more changed than the program took.
+        /// Anything that the subscription is for: changes may have been missed, because the stream
+        /// from the server was lost and opened again, or because more changed than the program
+        /// took.
         Missed = "missed",
     }
 }

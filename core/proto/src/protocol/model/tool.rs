@@ -131,7 +131,8 @@ impl CallToolResult {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// A structured result, also serialized into a text block for clients that know no structure (TOOL-15).
+    /// A structured result, also serialized into a text block for clients that know no structure
+    /// (TOOL-15).
     pub fn structured(value: Value) -> Self {
         Self { structured_content: Some(value.clone()), ..Self::text(value.to_string()) }
     }

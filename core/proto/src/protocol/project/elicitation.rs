@@ -5,8 +5,8 @@ use super::fields::{Object, remove_fields};
 use crate::protocol::{Feature, Revision};
 use serde_json::{Map, Value, json};
 
-/// Projects the parameters of `elicitation/create`. `new_id` makes the `elicitationId` that URLs need on 2025-11-25, unless
-/// there is one already (ELI-28).
+/// Projects the parameters of `elicitation/create`. `new_id` makes the `elicitationId` that URLs
+/// need on 2025-11-25, unless there is one already (ELI-28).
 ///
 /// # Errors
 ///

@@ -71,7 +71,8 @@ impl Object {
     }
 }
 
-/// The first and the last revision that have a field of a type of the model; `None`: all that have the object.
+/// The first and the last revision that have a field of a type of the model; `None`: all that have
+/// the object.
 pub fn field_span(model: &str, field: &str) -> Option<(Revision, Revision)> {
     let row = FIELDS.iter().find(|row| row.1 == field && row.0.models().contains(&model));
     row.map(|(_, _, since, until)| (*since, *until))
@@ -128,7 +129,8 @@ const FIELDS: &[(Object, &str, Revision, Revision)] = &[
     (Object::Sampling,           "tools",             V2025_11_25, V2026_07_28),
     (Object::Elicitation,        "form",              V2025_11_25, V2026_07_28),
     (Object::Elicitation,        "url",               V2025_11_25, V2026_07_28),
-    // `capabilities.extensions` is only in the newest schema, but extensions are negotiated on every revision (APP-09).
+    // `capabilities.extensions` is only in the newest schema, but extensions are negotiated on
+    // every revision (APP-09).
 ];
 
 /// Removes the fields that some revision defines for such objects, but not this one.

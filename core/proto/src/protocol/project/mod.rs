@@ -1,9 +1,10 @@
-//! Projection: what a value of the superset model looks like to a peer that speaks an older (or newer) revision.
+//! Projection: what a value of the superset model looks like to a peer that speaks an older (or
+//! newer) revision.
 //!
-//! Fields that some revision defines and the peer's does not are removed; fields that no revision defines are the
-//! application's own and stay. Values that older words can express are projected. Values
-//! that they cannot express, and that may not be left out, are refused as a capability that the peer
-//! lacks.
+//! Fields that some revision defines and the peer's does not are removed; fields that no revision
+//! defines are the application's own and stay. Values that older words can express are projected.
+//! Values that they cannot express, and that may not be left out, are refused as a capability that
+//! the peer lacks.
 
 mod capabilities;
 mod completion;
@@ -40,12 +41,13 @@ use std::fmt;
 pub struct Unsupported {
     /// The missing part, for the author of the handler.
     pub why: String,
-    /// The client capabilities that would be needed, as `data.requiredCapabilities` of -32021 names them.
+    /// The client capabilities that would be needed, as `data.requiredCapabilities` of -32021 names
+    /// them.
     pub required: Value,
 }
 
-/// Projects the result of a request of the specification, whichever it is; other results lose only what every result of an
-/// older revision lacks.
+/// Projects the result of a request of the specification, whichever it is; other results lose only
+/// what every result of an older revision lacks.
 pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     match method {
         method::TOOLS_CALL => project_tool_result(result, revision),
@@ -64,7 +66,8 @@ pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     }
 }
 
-/// How the parameters of a client's request are projected, if they have what not every revision knows.
+/// How the parameters of a client's request are projected, if they have what not every revision
+/// knows.
 pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
     match method {
         method::COMPLETION_COMPLETE => Some(project_complete_params),

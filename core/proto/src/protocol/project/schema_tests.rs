@@ -1,4 +1,5 @@
-//! Everything that can be projected, with every field of every revision, held against the schema of each revision.
+//! Everything that can be projected, with every field of every revision, held against the schema of
+//! each revision.
 
 use super::*;
 use crate::protocol::Era;
@@ -34,7 +35,8 @@ fn check_result(method: &str, result: &Value) {
     }
 }
 
-/// Checks a request of a server, or on 2026-07-28 an answer that asks for the same; gives the revisions that had it.
+/// Checks a request of a server, or on 2026-07-28 an answer that asks for the same; gives the
+/// revisions that had it.
 fn check_request(
     method: &str,
     params: &Value,

@@ -18,7 +18,8 @@ pub fn project_task(task: &mut Value, revision: Revision) {
     let result = task.shift_remove("result");
     task.shift_remove("inputRequests");
     task.shift_remove("error");
-    // A tool that failed makes the task fail there (TSK-22); in the extension it is complete (TKX-11).
+    // A tool that failed makes the task fail there (TSK-22); in the extension it is complete
+    // (TKX-11).
     if task.get("status") == Some(&json!("completed"))
         && result.is_some_and(|result| result.get("isError") == Some(&json!(true)))
     {

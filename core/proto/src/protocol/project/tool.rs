@@ -32,7 +32,8 @@ pub fn project_tool_list(result: &mut Value, revision: Revision) {
 
 /// Projects a result of `tools/call`.
 ///
-/// Structure that the revision cannot carry stays visible: as the text that is there already, or as a text block if there is none.
+/// Structure that the revision cannot carry stays visible: as the text that is there already, or as
+/// a text block if there is none.
 pub fn project_tool_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     let kind = match result.get("structuredContent") {

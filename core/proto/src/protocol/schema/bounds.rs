@@ -1,7 +1,8 @@
 //! Bounds that keep a hostile schema from exhausting the process (SCH-10).
 //!
-//! References multiply: forty small definitions that each use the next one twice mean a million million checks. So the
-//! references are followed once, before compiling, to count what one value would cost.
+//! References multiply: forty small definitions that each use the next one twice mean a million
+//! million checks. So the references are followed once, before compiling, to count what one value
+//! would cost.
 
 use super::SchemaError;
 use super::keywords::{Place, subschemas};
@@ -19,7 +20,8 @@ const MAX_REACHED: u64 = 100_000;
 const MAX_CHAIN: usize = 128;
 /// References whose target is known only while validating.
 const MAX_DYNAMIC: usize = 16;
-/// Schemas inside schemas while validating a value with a recursive schema: what the stack must hold.
+/// Schemas inside schemas while validating a value with a recursive schema: what the stack must
+/// hold.
 const MAX_STACK: usize = 512;
 /// Rough number of steps that finding the places of all failures may take.
 const MAX_SEARCH: u64 = 20_000;
@@ -27,7 +29,8 @@ const MAX_SEARCH: u64 = 20_000;
 /// The cost of validation with a schema.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Bounds {
-    /// References that lead back into themselves: the same schema then applies at every depth of a value.
+    /// References that lead back into themselves: the same schema then applies at every depth of a
+    /// value.
     recursive: u64,
     /// The longest chain of schemas that apply to one and the same value.
     chain: usize,
@@ -65,8 +68,9 @@ impl Bounds {
         self.recursive == 0 || depth_within(value, MAX_STACK / self.chain.max(1)).is_some()
     }
 
-    /// How thoroughly to look for the failures of a value. (Whether it is valid is always decided: that is remembered for
-    /// every schema and part of the value, but failures are collected again on every way that leads to them.)
+    /// How thoroughly to look for the failures of a value. (Whether it is valid is always decided:
+    /// that is remembered for every schema and part of the value, but failures are collected again
+    /// on every way that leads to them.)
     pub(super) fn search(&self, value: &Value) -> Search {
         let mut steps = 0;
         let small = measure(value, usize::MAX, &mut steps) && (steps as u64) < MAX_SEARCH;
@@ -125,7 +129,8 @@ fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
     let Ok(root) = jsonschema::uri::from_str(ROOT) else { return Ok(bounds) };
 
     let mut dynamic = 0;
-    // By address: a schema in the document is one, however many references lead to it. `None` while it is being followed.
+    // By address: a schema in the document is one, however many references lead to it. `None` while
+    // it is being followed.
     let mut seen: HashMap<*const Value, Option<Reach>> = HashMap::new();
     let mut frames: Vec<Frame<'_, _>> = Vec::new();
     let mut next = Some((schema, registry.resolver(root)));
@@ -165,7 +170,8 @@ fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
         if let Some((place, schema, resolver)) = frame.inner.pop() {
             match seen.get(&std::ptr::from_ref(schema)) {
                 Some(Some(reach)) => frame.reach.add(*reach, place),
-                // A way back: the validator remembers what it has checked there, so it costs one look.
+                // A way back: the validator remembers what it has checked there, so it costs one
+                // look.
                 Some(None) => {
                     bounds.recursive += 1;
                     frame.reach.add(Reach::ONE, place);

@@ -1,4 +1,5 @@
-//! `x-mcp-header`: parameters of a tool that travel in HTTP headers too, so that others can route by them (2026-07-28).
+//! `x-mcp-header`: parameters of a tool that travel in HTTP headers too, so that others can route
+//! by them (2026-07-28).
 
 use super::failure::brief;
 use super::keywords::{Subschema, subschemas};
@@ -44,7 +45,8 @@ pub struct HeaderParameterError {
 ///
 /// # Errors
 ///
-/// An annotation breaks one of the rules H26-24 to H26-29; a server must not offer such a tool, a client leaves it out (H26-30).
+/// An annotation breaks one of the rules H26-24 to H26-29; a server must not offer such a tool, a
+/// client leaves it out (H26-30).
 pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, HeaderParameterError> {
     let mut found = Found::default();
     found.walk(input_schema, "", Some(Vec::new()))?;
@@ -52,7 +54,8 @@ pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, H
 }
 
 impl HeaderParameter {
-    /// The text to mirror, or `None` if the argument is absent or null (H26-33, H26-34). It is not encoded yet.
+    /// The text to mirror, or `None` if the argument is absent or null (H26-33, H26-34). It is not
+    /// encoded yet.
     ///
     /// # Errors
     ///
@@ -99,8 +102,8 @@ struct Found {
 }
 
 impl Found {
-    /// `properties` is the way here, if only `properties` led here: what lies behind anything else cannot be found in the
-    /// arguments without evaluating the schema.
+    /// `properties` is the way here, if only `properties` led here: what lies behind anything else
+    /// cannot be found in the arguments without evaluating the schema.
     fn walk(&mut self, schema: &Value, at: &str, properties: Option<Vec<String>>) -> Result<(), HeaderParameterError> {
         if let Some(annotation) = schema.get(ANNOTATION) {
             let error = |reason| HeaderParameterError { path: at.to_owned(), reason };

@@ -1,7 +1,8 @@
 //! JSON Schema: compiling the schemas of tools, and checking arguments and results against them.
 //!
-//! Dialects: 2020-12, which is meant when `$schema` is absent (SCH-01), 2019-09, draft-07, draft-06 and draft-04. References
-//! are never fetched. `format` is an assertion up to draft-07 and an annotation after, as those dialects say.
+//! Dialects: 2020-12, which is meant when `$schema` is absent (SCH-01), 2019-09, draft-07, draft-06
+//! and draft-04. References are never fetched. `format` is an assertion up to draft-07 and an
+//! annotation after, as those dialects say.
 
 #[cfg(feature = "schema-validation")]
 mod bounds;
@@ -65,11 +66,13 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// The dialect is unknown, a reference leads nowhere, the schema breaks its dialect, or it is too complex to be safe.
+    /// The dialect is unknown, a reference leads nowhere, the schema breaks its dialect, or it is
+    /// too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let bounds = Bounds::check(schema)?;
         let validator = jsonschema::options()
-            // Cargo may turn on fetching for everybody in the program, so it is turned off here too.
+            // Cargo may turn on fetching for everybody in the program, so it is turned off here
+            // too.
             .with_retriever(NeverFetch)
             .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(100_000))
             .build(schema)
@@ -117,7 +120,8 @@ impl SchemaError {
     }
 }
 
-/// Checks what the arguments of a tool need beyond being a valid schema: an object at the root (TOOL-07).
+/// Checks what the arguments of a tool need beyond being a valid schema: an object at the root
+/// (TOOL-07).
 ///
 /// # Errors
 ///

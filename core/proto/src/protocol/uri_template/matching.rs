@@ -143,7 +143,8 @@ impl Builder {
     }
 }
 
-/// The characters of a value: those that neither end it nor start what is not its part, and encoded ones.
+/// The characters of a value: those that neither end it nor start what is not its part, and encoded
+/// ones.
 fn characters(operator: Operator, divided: bool) -> &'static str {
     match (operator, divided) {
         (Operator::Label, _) => "(?:%[0-9A-Fa-f]{2}|[^%./?#])",

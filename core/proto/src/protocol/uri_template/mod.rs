@@ -1,9 +1,10 @@
 //! URI templates (RFC 6570): parsing, matching a URI, and expansion.
 //!
-//! RFC 6570 defines only expansion. Matching is its inverse, with these choices where that is not unique: a variable has at
-//! least one character; it takes as much as it can, or as little if an expression that may be absent follows; the parameters
-//! of `{?a,b}`, `{&a,b}` and `{;a,b}` come in any order, each may be absent, and others are no match. Characters that need
-//! no percent-encoding to be told apart from the template may stand as they are.
+//! RFC 6570 defines only expansion. Matching is its inverse, with these choices where that is not
+//! unique: a variable has at least one character; it takes as much as it can, or as little if an
+//! expression that may be absent follows; the parameters of `{?a,b}`, `{&a,b}` and `{;a,b}` come in
+//! any order, each may be absent, and others are no match. Characters that need no percent-encoding
+//! to be told apart from the template may stand as they are.
 
 mod expand;
 mod matching;
@@ -77,8 +78,8 @@ impl UriTemplate {
 
     /// The variables of a URI, percent-decoded, if it matches; those that it leaves out are absent.
     ///
-    /// A value that was percent-encoded may hold any character, `/` too: check a value before it names a file (RES-12).
-    /// Takes time linear in the URI.
+    /// A value that was percent-encoded may hold any character, `/` too: check a value before it
+    /// names a file (RES-12). Takes time linear in the URI.
     pub fn matches(&self, uri: &str) -> Option<UriVariables> {
         self.matcher.matches(uri)
     }

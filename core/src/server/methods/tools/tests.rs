@@ -25,7 +25,8 @@ fn mirror(region: &str) -> Mirror {
     Mirror { version, method, name: Some(Ok("echo".to_owned())), parameters }
 }
 
-/// H26-36, H26-37: whatever middleware does with the request, and though it never comes to the tool.
+/// H26-36, H26-37: whatever middleware does with the request, and though it never comes to the
+/// tool.
 #[tokio::test(start_paused = true)]
 async fn h26_37_headers_are_compared_with_the_body_that_came() {
     let rewrites = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {

@@ -1,4 +1,5 @@
-//! The frontmatter of a `SKILL.md`: YAML between two lines of three dashes (the Agent Skills format).
+//! The frontmatter of a `SKILL.md`: YAML between two lines of three dashes (the Agent Skills
+//! format).
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,5 @@
-//! Agent skills: folders of instructions that a server offers as resources (the skills extension, SEP-2640).
+//! Agent skills: folders of instructions that a server offers as resources (the skills extension,
+//! SEP-2640).
 
 mod files;
 mod frontmatter;
@@ -37,12 +38,14 @@ pub struct SkillDefinition {
 }
 
 impl SkillDefinition {
-    /// A skill of these files. Its URI is `skill://` and its name, unless [`Self::root`] says otherwise.
+    /// A skill of these files. Its URI is `skill://` and its name, unless [`Self::root`] says
+    /// otherwise.
     pub fn new(files: impl IntoIterator<Item = SkillFile>) -> Self {
         Self { root: None, files: files.into_iter().collect(), cache: CacheHints::default() }
     }
 
-    /// Where the skill lies: a URI whose last segment is its name, such as `skill://team/pdf-tools` (SKL-09 to SKL-12).
+    /// Where the skill lies: a URI whose last segment is its name, such as `skill://team/pdf-tools`
+    /// (SKL-09 to SKL-12).
     pub fn root(mut self, root: impl Into<String>) -> Self {
         self.root = Some(root.into());
         self
@@ -118,7 +121,8 @@ pub(crate) struct RegisteredSkill {
 }
 
 impl RegisteredSkill {
-    /// A skill inside another belongs to it, so both must list the same files there (SKL-22, SKL-23).
+    /// A skill inside another belongs to it, so both must list the same files there (SKL-22,
+    /// SKL-23).
     pub(in crate::server) fn check_nesting(&self, other: &Self) -> Result<(), RegisterError> {
         let inside = |inner: &Self, outer: &Self| inner.root.starts_with(&format!("{}/", outer.root));
         let (inner, outer) = match (inside(self, other), inside(other, self)) {
@@ -139,7 +143,8 @@ impl RegisteredSkill {
 }
 
 impl RegisteredSkill {
-    /// Names should be unique in one list (SKL-30); different places may still hold skills of one name, if their author means it.
+    /// Names should be unique in one list (SKL-30); different places may still hold skills of one
+    /// name, if their author means it.
     pub(in crate::server) fn warn_of_same_name(&self, other: &Self) {
         let name = |skill: &Self| skill.root.rsplit('/').next().map(str::to_owned);
         if name(self) == name(other) {

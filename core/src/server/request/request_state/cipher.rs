@@ -1,4 +1,5 @@
-//! AES-256-GCM and SHA-256 for `requestState`, in Rust alone: a server over stdio needs no compiler for C.
+//! AES-256-GCM and SHA-256 for `requestState`, in Rust alone: a server over stdio needs no compiler
+//! for C.
 
 #[cfg(not(feature = "request-state"))]
 pub(super) use off::{Cipher, sha256};

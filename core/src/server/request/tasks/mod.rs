@@ -1,5 +1,5 @@
-//! Tasks: calls of tools that outlast their requests. One kind of task behind both forms of the protocol: the core one of
-//! 2025-11-25 and the extension of 2026-07-28.
+//! Tasks: calls of tools that outlast their requests. One kind of task behind both forms of the
+//! protocol: the core one of 2025-11-25 and the extension of 2026-07-28.
 
 mod starting;
 mod table;

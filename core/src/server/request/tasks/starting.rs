@@ -103,8 +103,8 @@ pub(in crate::server) fn visible_tasks(
 }
 
 impl RequestContext {
-    /// From here on the request is a task, which gets the result: by the first responder of the answer. The second responder, which waited for it,
-    /// gets the task instead.
+    /// From here on the request is a task, which gets the result: by the first responder of the
+    /// answer. The second responder, which waited for it, gets the task instead.
     ///
     /// # Errors
     /// If too many tasks are kept; the responder comes back.

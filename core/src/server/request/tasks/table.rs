@@ -53,7 +53,8 @@ impl Tasks {
         }
     }
 
-    /// Cancels the tasks that went with a session: without a principal nobody can come back for them.
+    /// Cancels the tasks that went with a session: without a principal nobody can come back for
+    /// them.
     pub(in crate::server) fn abandon(&self, session: u64) {
         let of_session: Vec<_> = {
             let table = self.table.lock();
@@ -75,7 +76,8 @@ impl Tasks {
         }
     }
 
-    /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32, TKX-24).
+    /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32,
+    /// TKX-24).
     pub(in crate::server) fn find(&self, id: &str, owner: &Owner) -> Result<Arc<Task>, RpcError> {
         let task = self.table.lock().by_id.get(id).cloned();
         task.filter(|task| task.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))

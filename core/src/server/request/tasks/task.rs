@@ -152,7 +152,8 @@ impl Task {
         self.ends_with
     }
 
-    /// With a principal, its tasks; without, in a session its own, and elsewhere whatever id is known: ids cannot be guessed (TSK-33).
+    /// With a principal, its tasks; without, in a session its own, and elsewhere whatever id is
+    /// known: ids cannot be guessed (TSK-33).
     pub(in crate::server) fn is_visible_to(&self, owner: &Owner) -> bool {
         let same_session = owner.session.is_none() || owner.session == self.owner.session;
         self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
@@ -225,7 +226,8 @@ impl Task {
         self.end(status, outcome);
     }
 
-    /// The task is no longer wanted: it is cancelled now, and its handler is told (TSK-30). `false`: it was over already.
+    /// The task is no longer wanted: it is cancelled now, and its handler is told (TSK-30).
+    /// `false`: it was over already.
     pub(in crate::server) fn cancel(self: &Arc<Self>, reason: &str) -> bool {
         let ended = self.end(TaskStatus::Cancelled, Err(RpcError::invalid_request("The task was cancelled")));
         if ended {
@@ -401,7 +403,8 @@ impl Task {
         (question.on_response)(answer);
     }
 
-    /// Takes the answers of `tasks/update`. Keys that are not open are ignored (TKX-18), and so is what answers something else.
+    /// Takes the answers of `tasks/update`. Keys that are not open are ignored (TKX-18), and so is
+    /// what answers something else.
     pub(in crate::server) fn update(self: &Arc<Self>, responses: Map<String, Value>) {
         for (key, response) in responses {
             let request = self.state.lock().questions.get(&key).map(|question| question.request.clone());

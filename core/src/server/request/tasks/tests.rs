@@ -130,8 +130,8 @@ async fn tsk_35_one_client_cannot_take_the_room_of_all() {
     assert!(make(&alice).await && make(&other).await);
 }
 
-/// TKX-24 too. Servers that have done the same make ids that have as little in common as chance gives: a counter, a clock or a seed
-/// that they share would show.
+/// TKX-24 too. Servers that have done the same make ids that have as little in common as chance
+/// gives: a counter, a clock or a seed that they share would show.
 #[tokio::test(start_paused = true)]
 async fn tsk_33_ids_of_tasks_cannot_be_guessed() {
     let mut ids: Vec<String> = Vec::new();

@@ -11,7 +11,8 @@ pub(in crate::server) fn iso_8601(time: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", time.subsec_millis())
 }
 
-/// The Gregorian date of a day since 1970. Years begin in March here, so that the leap day is their last.
+/// The Gregorian date of a day since 1970. Years begin in March here, so that the leap day is their
+/// last.
 fn date(days: u64) -> (u64, u64, u64) {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     /// From 0000-03-01 to 1970-01-01.

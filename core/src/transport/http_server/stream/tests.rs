@@ -157,7 +157,8 @@ enum Step {
 }
 
 proptest::proptest! {
-    /// A client that comes back with the last event it saw has every message once, in order, wherever the stream broke.
+    /// A client that comes back with the last event it saw has every message once, in order,
+    /// wherever the stream broke.
     #[test]
     fn http_38_no_message_is_lost_or_repeated(steps in proptest::collection::vec(0..5u8, 0..60)) {
         let history = history();
@@ -189,7 +190,8 @@ proptest::proptest! {
         }
         answers.send(answer("done"));
         drop(answers);
-        // The unread messages are there for a client that comes back, even after the stream has ended.
+        // The unread messages are there for a client that comes back, even after the stream has
+        // ended.
         drop(reader);
         let mut reader = resume(&history, &last).expect("the stream is forgotten");
         while take(&mut reader, &mut last) {}

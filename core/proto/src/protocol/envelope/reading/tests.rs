@@ -69,7 +69,8 @@ fn malformed_input_gets_the_right_code_and_keeps_a_readable_id() {
     }
 }
 
-/// RPC-08 to RPC-10: what a response must have, and what it must not have at once. Nobody answers one, whatever is wrong with it.
+/// RPC-08 to RPC-10: what a response must have, and what it must not have at once. Nobody answers
+/// one, whatever is wrong with it.
 #[test]
 fn responses_that_make_no_sense_are_responses_still() {
     for (text, id, problem) in [
