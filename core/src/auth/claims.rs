@@ -4,7 +4,7 @@ use super::{Identity, resource};
 use serde_json::{Map, Value};
 
 /// How far the clocks of the issuer and of this server may differ.
-pub(super) const LEEWAY: u64 = 60;
+pub(crate) const LEEWAY: u64 = 60;
 
 /// The claims that a token must have.
 pub(super) struct Expected<'a> {

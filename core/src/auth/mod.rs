@@ -51,4 +51,5 @@ pub use refusal::Refusal;
 pub use verification::{TokenVerifier, Verification};
 
 pub(crate) use authorization::Refused;
+pub(crate) use claims::LEEWAY;
 pub(crate) use verification::ask;

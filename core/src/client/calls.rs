@@ -119,8 +119,8 @@ impl Client {
         Ok(())
     }
 
-    /// The log level of the modern era travels with each request: nothing is sent. Gives the result
-    /// then.
+    /// Keeps the log level. In the modern era it travels with each request, and nothing is sent:
+    /// gives the result then. In the legacy era the next connection asks for it again.
     fn keep_log_level(
         &self,
         method: &str,
@@ -131,15 +131,18 @@ impl Client {
         struct Level {
             level: LoggingLevel,
         }
-        if method != method::LOGGING_SET_LEVEL
-            || !revision.is_some_and(|revision| revision.supports(Feature::LogLevelPerRequest))
-        {
+        if method != method::LOGGING_SET_LEVEL {
             return Ok(None);
         }
+        let travels = revision.is_some_and(|revision| revision.supports(Feature::LogLevelPerRequest));
         let level = params.map_or_else(|| Err("level is missing".to_owned()), RawJson::read::<Level>);
-        let Level { level } = level.map_err(|problem| ClientError::Invalid(format!("{method}: {problem}")))?;
-        self.inner.conversation.lock().set_log_level(Some(level));
-        Ok(Some(RawJson::empty_object()))
+        match level {
+            Ok(Level { level }) => self.inner.conversation.lock().set_log_level(Some(level)),
+            Err(problem) if travels => return Err(ClientError::Invalid(format!("{method}: {problem}"))),
+            // The server judges it.
+            Err(_) => {}
+        }
+        Ok(travels.then(RawJson::empty_object))
     }
 
     /// Asks the server for log messages of this severity at least.

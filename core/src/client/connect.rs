@@ -253,9 +253,11 @@ impl Inner {
         Ok(())
     }
 
-    /// Asks for the log messages that the options name, where the server has any.
-    fn begin_log_level(self: &Arc<Self>) {
-        let Some(level) = self.options.log_level else { return };
+    /// Asks for the log messages that were asked for last, or that the options name, where the
+    /// server has any.
+    pub(super) fn begin_log_level(self: &Arc<Self>) {
+        let kept = self.conversation.lock().log_level();
+        let Some(level) = kept.or(self.options.log_level) else { return };
         let client = Client { inner: Arc::clone(self) };
         if client.revision().era() == Era::Modern {
             return self.conversation.lock().set_log_level(Some(level));

@@ -113,7 +113,10 @@ impl Inner {
         match failure {
             Some(failure) => self.lose(&failure),
             // Streams of subscriptions are opened again by those who lost them.
-            None => self.subscribe_again(),
+            None => {
+                self.begin_log_level();
+                self.subscribe_again();
+            }
         }
     }
 

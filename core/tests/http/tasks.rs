@@ -70,6 +70,22 @@ fn id_of(created: &Value) -> String {
 }
 
 #[tokio::test]
+async fn running_tasks_take_no_place_of_a_request() {
+    let fixture = fixture(HttpOptions::default().with_max_requests(2)).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let created = modern(&fixture, "tools/call", call("forever", json!({})), "forever").send().await;
+        assert_eq!(created.status, 200);
+        ids.push(id_of(&created.json()));
+    }
+    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
+    for id in &ids {
+        assert_eq!(about(&fixture, "tasks/get", id).send().await.json()["result"]["status"], "working");
+        assert_eq!(about(&fixture, "tasks/cancel", id).send().await.status, 200);
+    }
+}
+
+#[tokio::test]
 async fn tkx_45_the_header_names_the_task_of_the_request() {
     let fixture = fixture(HttpOptions::default()).await;
     let created = modern(&fixture, "tools/call", call("forever", json!({})), "forever").send().await;

@@ -600,6 +600,45 @@ async fn verifiers_may_answer_later_and_their_failures_let_nobody_in() {
 }
 
 #[tokio::test]
+async fn streams_end_with_the_token_that_opened_them() {
+    // Within the leeway of 60 s.
+    let end = now() - 54;
+    let verifier = move |verification: Verification| {
+        let identity = Identity::default().with_subject(verification.token());
+        let identity = if verification.token() == "ends" { identity.with_expires_at(end) } else { identity };
+        verification.complete(Ok(identity));
+    };
+    let builder = Authorization::builder(RESOURCE, Arc::new(verifier)).authorization_server("https://auth.example");
+    let fixture = Fixture::new(builder).await;
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+        "params": {"notifications": {"toolsListChanged": true}, "_meta": meta}});
+    let session = fixture.session("Bearer ends").await;
+    let modern = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    let with =
+        |headers: &[(&'static str, &'static str)], token: &'static str| [headers, &[("authorization", token)]].concat();
+    let listening = fixture.send(Method::POST, "/mcp", &with(&modern, "Bearer ends"), Some(&listen)).await;
+    let of_session = [("mcp-session-id", session.as_str()), ("authorization", "Bearer ends")];
+    let getting = fixture.send(Method::GET, "/mcp", &of_session, None).await;
+    let mut lasting = fixture.send(Method::POST, "/mcp", &with(&modern, "Bearer lasts"), Some(&listen)).await;
+    for mut stream in [listening, getting] {
+        assert_eq!(stream.status(), 200);
+        while tokio::time::timeout(Duration::from_secs(30), stream.chunk())
+            .await
+            .expect("it does not end")
+            .unwrap()
+            .is_some()
+        {}
+    }
+    let more = async { while lasting.chunk().await.unwrap().is_some() {} };
+    assert!(
+        tokio::time::timeout(Duration::from_millis(200), more).await.is_err(),
+        "a stream without an end of its token goes on"
+    );
+}
+
+#[tokio::test]
 async fn when_the_issuer_is_down_nobody_gets_in_and_nobody_is_blamed() {
     let issuer = Issuer::start().await;
     let gone = JwtOptions::issuer("http://127.0.0.1:1");

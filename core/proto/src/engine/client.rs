@@ -157,6 +157,11 @@ impl<T: Clone> ClientConversation<T> {
         self.log_level = level;
     }
 
+    /// The severity of the log messages that were asked for.
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        self.log_level
+    }
+
     /// The revision that is spoken.
     pub fn revision(&self) -> Option<Revision> {
         self.revision

@@ -74,6 +74,10 @@ pub trait Outbound: Send + Sync + 'static {
     /// (HTTP-27); elsewhere nothing happens.
     fn close_stream(&self) {}
 
+    /// Gives back the place that the request has among those being served: it has become a task,
+    /// which is bounded otherwise.
+    fn leave_place(&self) {}
+
     /// The verified identity of the sender of the requests that are answered here; it becomes
     /// [`RequestInfo::auth`].
     ///

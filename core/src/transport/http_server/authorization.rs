@@ -21,6 +21,8 @@ use tokio::sync::Semaphore;
 const DEADLINE: Duration = Duration::from_secs(30);
 /// How many tokens may wait for a verifier: they come from anybody.
 const MAX_ASKED: usize = 1024;
+/// How long a stream may be open by a token that does not say when it ends.
+const LONGEST_STREAM: Duration = Duration::from_secs(3600);
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// The authorization of an endpoint, if it has one.
@@ -132,6 +134,14 @@ impl Caller {
         Ok(Arc::new(Signed { reply, known: Arc::clone(known) }))
     }
 
+    /// The time for which a stream of this caller may be open: until its token ends, which may be
+    /// renewed then, or an hour where a token has no end. `None` where nobody is asked for a token.
+    pub(super) fn lifetime(&self) -> Option<Duration> {
+        let known = self.0.as_ref()?;
+        let left = known.identity.expires_at.map(|end| end.saturating_add(auth::LEEWAY).saturating_sub(now()));
+        Some(left.map_or(LONGEST_STREAM, Duration::from_secs))
+    }
+
     /// The name that sessions belong to (SEC-04); `None` where nobody is asked for a token.
     pub(super) fn principal(&self) -> Option<&str> {
         self.0.as_ref().map(|known| known.identity.principal.as_str())
@@ -159,6 +169,10 @@ impl Outbound for Signed {
 
     fn close_stream(&self) {
         self.reply.close_stream();
+    }
+
+    fn leave_place(&self) {
+        self.reply.leave_place();
     }
 
     fn auth(&self) -> Option<&RawJson> {

@@ -32,6 +32,8 @@ pub(super) struct Events {
     first: BytesMut,
     keep_alive: Duration,
     timer: Option<Pin<Box<Sleep>>>,
+    /// The end of the token that the stream was opened with.
+    end: Option<Pin<Box<Sleep>>>,
     ended: bool,
     /// The session that ends with the stream.
     _session: Option<SessionEnd>,
@@ -56,7 +58,8 @@ impl HttpBody {
 
 impl Events {
     pub(super) fn new(reader: Reader, keep_alive: Duration, session: Option<SessionEnd>) -> Self {
-        Self { reader, first: BytesMut::new(), keep_alive, timer: None, ended: false, _session: session }
+        let end = reader.lifetime().map(|lifetime| Box::pin(tokio::time::sleep(lifetime)));
+        Self { reader, first: BytesMut::new(), keep_alive, timer: None, end, ended: false, _session: session }
     }
 
     /// Begins with an event that lets the client come back even if nothing else arrives (HTTP-26).
@@ -86,6 +89,7 @@ impl Events {
     /// Everything that is ready goes into one frame.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut frame = std::mem::take(&mut self.first);
+        self.ended |= self.end.as_mut().is_some_and(|end| end.as_mut().poll(context).is_ready());
         while frame.len() < FRAME_BYTES && !self.ended {
             match self.reader.poll_next(context) {
                 Poll::Ready(Some(item)) => put(&mut frame, item),

@@ -9,7 +9,7 @@ use super::{
     reply::{self, empty, method_not_allowed},
     session::Session,
     state::Shared,
-    stream::{self, Kind, Stream},
+    stream::{self, Kind, Reader, Stream},
 };
 use crate::{
     engine::Mirror,
@@ -26,7 +26,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, request::Parts};
 use http_body::Body;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// A message on its way to a conversation.
 struct Post<'a> {
@@ -35,6 +35,8 @@ struct Post<'a> {
     accepts: Accepts,
     frame: Frame,
     permit: Permit,
+    /// The time for which its answer may be read; `None` has no bound.
+    lifetime: Option<Duration>,
 }
 
 impl Shared {
@@ -73,7 +75,7 @@ impl Shared {
         }
         let frame = self.read(body, &mut permit).await?;
         let posted = classify::classify(&frame, version)?;
-        let post = Post { headers, caller, accepts, frame, permit };
+        let post = Post { headers, caller, accepts, frame, permit, lifetime: None };
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => self.modern(streams, post).await,
@@ -105,6 +107,7 @@ impl Shared {
         let place = if streams { place.and_then(|()| post.permit.becomes_stream()) } else { place };
         place.map_err(|full| Rejection::busy(id, full))?;
         post.accepts.events &= streams || !self.json;
+        post.lifetime = post.caller.lifetime().filter(|_| streams);
         let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
         let kind = Kind::Answer { streams: post.accepts.events, in_session: true };
         self.exchange(connection, kind, Some(mirror::read(post.headers)), post).await
@@ -186,7 +189,7 @@ impl Shared {
         mirror: Option<Mirror>,
         post: Post<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let Post { caller, accepts, frame, permit, .. } = post;
+        let Post { caller, accepts, frame, permit, lifetime, .. } = post;
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
         let (answers, reader) = stream::exchange(kind, cancels, Some(permit));
@@ -200,6 +203,7 @@ impl Shared {
         accepted?;
         reader.expect(expected);
         if expected > 0 {
+            let reader = reader.bounded(lifetime);
             return Ok(reply::answer(self.server.options().keep_alive, reader, accepts).await);
         }
         // It may have ended in this moment: then nothing was taken in.
@@ -215,7 +219,8 @@ impl Shared {
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
         check_accepts_events(headers)?;
         let session = session?;
-        let events = |reader| Events::new(reader, self.server.options().keep_alive, None);
+        let events =
+            |reader: Reader| Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, None);
         let Some(last) = headers.get(headers::LAST_EVENT_ID) else {
             let reader = session.stream.attach();
             let position = reader.open(None).0.filter(|_| primes(session.connection.revision()));

@@ -98,6 +98,16 @@ impl Count {
     }
 }
 
+impl Places {
+    fn leave(&mut self, counted: Counted, principal: Option<&Arc<str>>) {
+        match counted {
+            Counted::Request => self.requests.leave(principal),
+            Counted::Stream => self.streams.leave(principal),
+            Counted::Nowhere => {}
+        }
+    }
+}
+
 /// The room that one message takes up. It is kept with the call and ends with it, whatever has
 /// become of the response.
 pub(super) struct Permit {
@@ -111,7 +121,16 @@ pub(super) struct Permit {
 
 struct Place {
     number: u64,
-    streams: bool,
+    counted: Counted,
+}
+
+/// The bound that a place counts for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Request,
+    Stream,
+    /// None any more: the request has become a task.
+    Nowhere,
 }
 
 impl Gate {
@@ -148,13 +167,14 @@ impl Permit {
             return Err("too many requests are being served");
         }
         places.next += 1;
-        self.place = Some(Place { number: places.next, streams: false });
+        self.place = Some(Place { number: places.next, counted: Counted::Request });
         Ok(())
     }
 
     /// Its place is among the streams from now on.
     pub(super) fn becomes_stream(&mut self) -> Result<(), Full> {
-        let Some(place) = self.place.as_mut().filter(|place| !place.streams) else { return Ok(()) };
+        let is_request = |place: &&mut Place| place.counted == Counted::Request;
+        let Some(place) = self.place.as_mut().filter(is_request) else { return Ok(()) };
         let principal = self.principal.as_ref();
         let Bounds { streams, of_principal, .. } = self.gate.bounds;
         let mut places = self.gate.places.lock();
@@ -162,8 +182,17 @@ impl Permit {
             return Err("too many streams of change notifications are open");
         }
         places.requests.leave(principal);
-        place.streams = true;
+        place.counted = Counted::Stream;
         Ok(())
+    }
+
+    /// Its place counts for no bound any more. The conversation is still ended with the endpoint,
+    /// and the bytes are held until the task has ended.
+    pub(super) fn leave_place(&mut self) {
+        if let Some(place) = &mut self.place {
+            let counted = std::mem::replace(&mut place.counted, Counted::Nowhere);
+            self.gate.places.lock().leave(counted, self.principal.as_ref());
+        }
     }
 
     /// Names the conversation that serves it.
@@ -231,12 +260,10 @@ impl Drop for Permit {
     fn drop(&mut self) {
         self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         self.forget_large();
-        if let Some(Place { number, streams }) = self.place.take() {
+        if let Some(Place { number, counted }) = self.place.take() {
             let mut places = self.gate.places.lock();
-            let Places { requests, streams: open, served, .. } = &mut *places;
-            let count = if streams { open } else { requests };
-            count.leave(self.principal.as_ref());
-            served.remove(&number);
+            places.leave(counted, self.principal.as_ref());
+            places.served.remove(&number);
         }
     }
 }

@@ -49,6 +49,7 @@ impl Shared {
             return Err(Rejection::busy(None, "too many sessions are open"));
         };
         let uri = self.routes.messages_uri(&id);
+        let reader = reader.bounded(caller.lifetime());
         let events = Events::new(reader, self.server.options().keep_alive, Some(self.end_of(id)));
         Ok(reply::stream(events.with_endpoint(&uri)))
     }

@@ -9,7 +9,7 @@ use crate::{
     server::{Outbound, Server},
 };
 use http::{Response, request::Parts};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The authorization of an endpoint: none.
 pub(super) struct AccessControl;
@@ -51,6 +51,11 @@ impl Caller {
         reply: Arc<dyn Outbound>,
     ) -> Result<Arc<dyn Outbound>, Rejection> {
         Ok(reply)
+    }
+
+    /// The time for which a stream may be open: it has no bound.
+    pub(super) fn lifetime(&self) -> Option<Duration> {
+        None
     }
 
     /// The name that sessions belong to: none.

@@ -87,6 +87,8 @@ pub(super) struct Reader {
     hung_up: bool,
     /// A disconnect cancels what is read here: only in the modern era (HTTP-22, HTTP-24).
     cancels: Option<Arc<Connection>>,
+    /// The time for which it may be read; `None` has no bound.
+    lifetime: Option<Duration>,
 }
 
 impl Stream {
@@ -144,7 +146,8 @@ impl Stream {
         state.reader += 1;
         state.attached = true;
         state.hang_up = false;
-        let reader = Reader { stream: Arc::clone(self), number: state.reader, missed, hung_up: false, cancels: None };
+        let (stream, number) = (Arc::clone(self), state.reader);
+        let reader = Reader { stream, number, missed, hung_up: false, cancels: None, lifetime: None };
         (reader, state.waker.take())
     }
 
@@ -255,7 +258,7 @@ impl Drop for Stream {
 pub(super) struct Answers {
     stream: Arc<Stream>,
     /// The room that the call takes up at the endpoint.
-    _permit: Option<Permit>,
+    permit: Option<Mutex<Permit>>,
 }
 
 impl Outbound for Answers {
@@ -269,6 +272,12 @@ impl Outbound for Answers {
 
     fn close_stream(&self) {
         self.stream.close_stream();
+    }
+
+    fn leave_place(&self) {
+        if let Some(permit) = &self.permit {
+            permit.lock().leave_place();
+        }
     }
 }
 
@@ -288,7 +297,7 @@ pub(super) fn exchange(
     let stream = Stream::new(kind);
     let mut reader = stream.attach();
     reader.cancels = cancels;
-    (Arc::new(Answers { stream, _permit: permit }), reader)
+    (Arc::new(Answers { stream, permit: permit.map(Mutex::new) }), reader)
 }
 
 impl Reader {
@@ -297,6 +306,16 @@ impl Reader {
         let mut reader = Stream::finished().attach();
         reader.missed = missed;
         reader
+    }
+
+    /// Bounds the time for which it may be read.
+    pub(super) fn bounded(mut self, lifetime: Option<Duration>) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    pub(super) fn lifetime(&self) -> Option<Duration> {
+        self.lifetime
     }
 
     /// Says how many answers will come.

@@ -418,6 +418,12 @@ async fn log_messages_are_asked_for_as_the_revision_does_and_handed_to_the_handl
     assert_eq!(*heard.lock().unwrap(), [(LoggingLevel::Error, json!("hot"))]);
     client.set_log_level(LoggingLevel::Debug).await.unwrap();
     assert_eq!(fake.last()["params"], json!({"level": "debug"}));
+    fake.peer().exit();
+    let _next = call(&client, RequestOptions::default());
+    settle().await;
+    let asked = |(number, message): &&(usize, Value)| *number == 2 && message["method"] == "logging/setLevel";
+    let again = fake.seen.lock().unwrap().iter().find(asked).cloned();
+    assert_eq!(again.unwrap().1["params"], json!({"level": "debug"}), "the next connection is asked again");
 
     let fake = quiet();
     let options = ClientOptions::default().with_log_level(LoggingLevel::Warning);

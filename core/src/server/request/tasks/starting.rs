@@ -139,6 +139,7 @@ impl RequestContext {
             return Err((responder, error));
         }
         let _ = self.task.set(Arc::clone(&task));
+        self.reply.leave_place();
         self.expire(&task, until);
         let created = project::created_task(task.to_json(self.info.revision), self.info.revision);
         let created = self.results().seal_object(created, self.info.revision);
