@@ -6,6 +6,7 @@ use super::{
     event::{Event, EventKind, Lane},
     message::{NotifyConnection, Request},
     queue::Queue,
+    server_requests::ServerRequest,
     slot::Slot,
     table::{Kind, Table},
 };
@@ -40,6 +41,7 @@ pub(super) struct Tables {
     pub(super) verifications: Table<Verification>,
     pub(super) requests: Table<HostRequest>,
     pub(super) exchanges: Table<Arc<HttpExchange>>,
+    pub(super) server_requests: Table<ServerRequest>,
 }
 
 impl Default for Tables {
@@ -54,6 +56,7 @@ impl Default for Tables {
             verifications: Table::new(Kind::Verification),
             requests: Table::new(Kind::Request),
             exchanges: Table::new(Kind::Exchange),
+            server_requests: Table::new(Kind::ServerRequest),
         }
     }
 }
@@ -70,6 +73,7 @@ impl Tables {
             + self.verifications.len()
             + self.requests.len()
             + self.exchanges.len()
+            + self.server_requests.len()
     }
 }
 

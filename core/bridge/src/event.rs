@@ -13,7 +13,8 @@ pub struct Event {
     pub ticket: u64,
     /// The registered thing, the listener or the connection; 0 if none.
     pub handle: u64,
-    /// The method of a `Notification`; empty otherwise.
+    /// The method of a `Notification`, and the operation of a `Call` that is a request of a server;
+    /// empty otherwise.
     pub name: String,
     /// The body, as `docs/bridge.md` says for each kind.
     pub body: Body,
@@ -58,14 +59,15 @@ macro_rules! event_kinds {
     (@doc ticket) => { &[" The call to answer, the request that is answered, or the exchange; 0 if none."] };
     (@doc handle) => { &[" The registered thing, the listener or the connection."] };
     (@doc ok) => { &[" `false`: the body is an error object."] };
-    (@doc name) => { &[" The method."] };
+    (@doc name) => { &[" The method, or the operation."] };
     (@doc body) => { &[" The body, as the event says."] };
 }
 
 event_kinds! {
     /// A call of the registered thing `handle`. The body is the arguments object as JSON, already
-    /// valid against the schema. Answer with `complete` or `fail`, once.
-    Call = 0 { ticket: Integer, handle: Integer, body: Json }
+    /// valid against the schema. Of a connection, a request of its server: `name` is the operation,
+    /// the body its params. Answer with `complete` or `fail`, once.
+    Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json }
     /// The call is no longer wanted; it is already done for the core. The body is the reason as
     /// text, and may be empty.
     Cancel = 1 { ticket: Integer, body: String }

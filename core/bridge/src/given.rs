@@ -3,7 +3,7 @@
 use crate::{
     config,
     error::BridgeError,
-    message::{Connecting, Listening, Open, OpenConnection, OpenListener, Registration},
+    message::{Connecting, Handlers, Listening, Open, OpenConnection, OpenListener, Registration},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -63,12 +63,17 @@ pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
         client: Option<Map<String, Value>>,
         transport: Map<String, Value>,
         #[serde(default)]
+        handlers: Handlers,
+        #[serde(default)]
         wait: bool,
         #[serde(default, rename = "hostDrivenReads")]
         host_driven_reads: bool,
     }
-    let Members { server, client, transport, wait, host_driven_reads } = given.read(OPEN)?;
+    let Members { server, client, transport, handlers, wait, host_driven_reads } = given.read(OPEN)?;
     match (server, client) {
+        (Some(_), None) if !handlers.is_empty() => {
+            Err(BridgeError::invalid("open: handlers are a client's; a server registers what it offers"))
+        }
         (Some(server), None) => {
             Ok(Open::Listener(OpenListener { server, transport: listening(transport)?, wait, host_driven_reads }))
         }
@@ -79,7 +84,8 @@ pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
                 client.extend(options.as_object().cloned().unwrap_or_default());
             }
             let client = config::read_member(OPEN, "client", Value::Object(client))?;
-            Ok(Open::Connection(OpenConnection { client, transport: connecting(transport)?, wait, host_driven_reads }))
+            let transport = connecting(transport)?;
+            Ok(Open::Connection(OpenConnection { client, transport, handlers, wait, host_driven_reads }))
         }
         _ => Err(BridgeError::invalid("open: either server or client must be given")),
     }

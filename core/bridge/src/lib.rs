@@ -32,6 +32,7 @@ mod queue;
 mod register;
 mod replies;
 mod requests;
+mod server_requests;
 mod slot;
 mod state;
 mod subscriptions;

@@ -12,7 +12,7 @@ use trunkline::{
     protocol::{
         RawJson,
         describe::{Described, Type, Values},
-        model::LoggingLevel,
+        model::{LoggingLevel, Root},
         options::{Form, Millis},
     },
     server::{CacheHints, CacheScope, ServerOptions},
@@ -339,11 +339,18 @@ pub struct OpenConnection {
     pub client: ClientOptions,
     /// Where the server is.
     pub transport: Connecting,
+    /// The requests of the server that the host answers.
+    pub handlers: Handlers,
     /// The reply is fetched with `wait`.
     pub wait: bool,
     /// The host may read the pipe itself while messages come one by one.
     pub host_driven_reads: bool,
 }
+
+/// The requests of a server that the host answers, by the name of the operation (`elicit`,
+/// `elicit_url`, `sample`, `sample_with_tools`), with the drainer that takes their calls. The
+/// capabilities that they need are declared.
+pub type Handlers = BTreeMap<String, Lane>;
 
 /// Where a client finds its server.
 #[derive(Debug, Clone)]
@@ -522,13 +529,18 @@ message! {
 }
 
 message! {
-    /// A notification of a client to its server.
+    /// A notification of a client to its server, or a note to the core. Each member acts by itself.
     pub struct NotifyConnection {
-        /// The method.
-        method: String = "method",
         ;
-        /// The parameters.
+        /// The method of a notification.
+        method: Option<String> = "method",
+        /// Its parameters.
         params: Option<Value> = "params",
+        /// The requests of the server that the host answers from now on, as in `open`. In the legacy
+        /// era none that needs a capability which was not declared when the connection was opened.
+        handlers: Option<Handlers> = "handlers",
+        /// The roots from now on. A server of the legacy era is notified.
+        roots: Option<Vec<Root>> = "roots",
     }
 }
 

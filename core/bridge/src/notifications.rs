@@ -5,9 +5,11 @@ use super::{
     entries::{Endpoint, MAX_WAITING, Waiting, too_many_wait},
     error::BridgeError,
     message::{Notification, NotifyCall, NotifyConnection, NotifyServer},
+    server_requests,
     state::PortState,
     table::Kind,
 };
+use std::sync::Arc;
 use trunkline::{
     client::Client,
     protocol::RawJson,
@@ -16,7 +18,7 @@ use trunkline::{
 
 /// Passes a notification on to its target. A call that ended a moment ago, or a wrong number:
 /// neither can be notified, and only the host knows which.
-pub(super) fn notify(state: &PortState, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
+pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
     match Kind::of(target) {
         Some(Kind::Call) => {
             let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
@@ -39,7 +41,7 @@ pub(super) fn notify(state: &PortState, target: u64, given: GivenNotification<'_
                 }
                 Some(Endpoint::Failed(_)) | None => return Ok(()),
             };
-            of_connection(&client, &given.of_connection()?)
+            of_connection(state, target, &client, given.of_connection()?)
         }
         _ => Ok(()),
     }
@@ -82,10 +84,25 @@ fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
 }
 
 /// A notification of a client.
-pub(super) fn of_connection(client: &Client, given: &NotifyConnection) -> Result<(), BridgeError> {
-    let params = given.params.as_ref().map(RawJson::from_value).transpose();
-    let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
-    client.notify(&given.method, params.as_ref()).map_err(BridgeError::from)
+pub(super) fn of_connection(
+    state: &Arc<PortState>,
+    handle: u64,
+    client: &Client,
+    given: NotifyConnection,
+) -> Result<(), BridgeError> {
+    if let Some(handlers) = given.handlers {
+        let handlers = server_requests::handlers(state, handle, server_requests::operations(&handlers)?);
+        client.set_handlers(handlers)?;
+    }
+    if let Some(roots) = given.roots {
+        client.set_roots(roots)?;
+    }
+    if let Some(method) = given.method {
+        let params = given.params.as_ref().map(RawJson::from_value).transpose();
+        let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
+        client.notify(&method, params.as_ref())?;
+    }
+    Ok(())
 }
 
 /// A notification, as a host gives it. The JSON says only together with its target what it is.

@@ -9,7 +9,7 @@ use super::{
     host_reads,
     log_scope::Scoped,
     message::{Child, Configured, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
-    replies, requests,
+    replies, requests, server_requests,
     slot::Slot,
     state::PortState,
 };
@@ -62,12 +62,15 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     let slot = given.wait.then(Arc::<Slot>::default);
     let handoff = given.host_driven_reads.then(Arc::default);
     let connector = connector(state, given.transport, &given.client, handoff.clone())?;
+    let answered = server_requests::operations(&given.handlers)?;
     let opening = Opening::<Client>::enter(state, slot)?;
     let handle = opening.handle;
+    let handlers = server_requests::handlers(state, handle, answered);
+    let options = given.client.with_handlers(handlers);
     if let Some(handoff) = handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
-    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, connector, given.client));
+    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, connector, options));
     if let Some(Entry::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
         *task = Some(connecting.abort_handle());
     }

@@ -14,6 +14,7 @@ use super::{
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
     opening, register, requests,
+    server_requests,
     slot::{Fetched, Slot},
     state::PortState,
     table::Kind,
@@ -197,6 +198,7 @@ impl Port {
         let state = self.state()?;
         match Kind::of(ticket) {
             Some(Kind::Verification) => verifications::complete(state, ticket, shape, &body),
+            Some(Kind::ServerRequest) => server_requests::complete(state, ticket, shape, body),
             _ => calls::complete(state, ticket, shape, body),
         }
     }
@@ -219,6 +221,7 @@ impl Port {
         let state = self.state()?;
         match Kind::of(ticket) {
             Some(Kind::Verification) => verifications::fail(state, ticket, &given),
+            Some(Kind::ServerRequest) => server_requests::fail(state, ticket, given),
             _ => calls::fail(state, ticket, given),
         }
     }
@@ -365,6 +368,7 @@ impl Port {
         let tables = self.state()?.tables.lock();
         Ok(match Kind::of(ticket) {
             Some(Kind::Verification) => tables.verifications.get(ticket).is_none(),
+            Some(Kind::ServerRequest) => tables.server_requests.get(ticket).is_none(),
             _ => tables.calls.get(ticket).is_none(),
         })
     }

@@ -137,7 +137,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: 
         let (ticket, given) = match waiting {
             Waiting::Request(ticket, given) => (ticket, given),
             Waiting::Notification(given) => {
-                if let Err(error) = notifications::of_connection(client, &given) {
+                if let Err(error) = notifications::of_connection(state, connection, client, given) {
                     tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
                 }
                 continue;

@@ -20,12 +20,13 @@ pub(super) enum Kind {
     Verification = 7,
     Request = 8,
     Exchange = 9,
+    ServerRequest = 10,
 }
 
 impl Kind {
     /// The kind that a number says it is. The thing itself may be gone.
     pub(super) fn of(number: u64) -> Option<Self> {
-        const ALL: [Kind; 9] = [
+        const ALL: [Kind; 10] = [
             Kind::Server,
             Kind::Feature,
             Kind::Verifier,
@@ -35,6 +36,7 @@ impl Kind {
             Kind::Verification,
             Kind::Request,
             Kind::Exchange,
+            Kind::ServerRequest,
         ];
         ALL.get((number & ((1 << KIND_BITS) - 1)).checked_sub(1)? as usize).copied()
     }

@@ -2,7 +2,6 @@
 
 use super::{
     client::Client,
-    error::ClientError,
     handler_error::HandlerError,
     handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest},
     options::ClientOptions,
@@ -36,7 +35,6 @@ use std::future::Future;
 pub struct ClientBuilder {
     options: ClientOptions,
     handlers: ClientHandlers,
-    roots: Option<Vec<Root>>,
     listen: bool,
 }
 
@@ -48,9 +46,11 @@ impl Client {
 }
 
 impl ClientBuilder {
-    /// Sets the options. The handlers of the builder take the place of theirs.
+    /// Sets the options. The handlers of the builder take the place of theirs, and so do its roots
+    /// where they have none.
     pub fn options(self, options: ClientOptions) -> Self {
-        Self { options, ..self }
+        let roots = options.roots.clone().or(self.options.roots);
+        Self { options: options.with_roots(roots), ..self }
     }
 
     /// As [`ClientHandlers::on_elicit`].
@@ -93,10 +93,11 @@ impl ClientBuilder {
         self.with(|handlers| handlers.on_sample_with_tools(handler))
     }
 
-    /// The directories and files that servers may work in; connecting fails if one is no `file://`
-    /// URI.
+    /// The directories and files that servers may work in; connecting fails if a URI does not begin
+    /// with `file://`.
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
-        Self { roots: Some(roots.into_iter().collect()), ..self }
+        let roots: Vec<_> = roots.into_iter().collect();
+        Self { options: self.options.with_roots(roots), ..self }
     }
 
     /// As [`ClientHandlers::on_log`].
@@ -120,15 +121,8 @@ impl ClientBuilder {
     }
 
     /// The options with the handlers.
-    ///
-    /// # Errors
-    /// As for [`ClientHandlers::roots`].
-    pub fn into_options(self) -> Result<ClientOptions, ClientError> {
-        let handlers = match self.roots {
-            Some(roots) => self.handlers.roots(roots)?,
-            None => self.handlers,
-        };
+    pub fn into_options(self) -> ClientOptions {
         let listen = self.listen || self.options.listen;
-        Ok(self.options.with_handlers(handlers).with_listen(listen))
+        self.options.with_handlers(self.handlers).with_listen(listen)
     }
 }

@@ -1,7 +1,8 @@
 //! A connection to a server, as programs hold it.
 
 use super::{
-    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::Inner, server_description::ServerDescription,
+    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::Inner, roots::check_roots,
+    server_description::ServerDescription,
 };
 use crate::protocol::{
     Era, Revision, method,
@@ -104,8 +105,32 @@ impl Client {
     /// In the legacy era, if they need a capability that was not declared when the connection was
     /// opened.
     pub fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
-        let host = &self.inner.host;
-        let needed = host.needed(&handlers);
+        let has_roots = self.inner.host.roots().is_some();
+        self.declare(&handlers, has_roots)?;
+        self.inner.host.set_handlers(handlers);
+        Ok(())
+    }
+
+    /// Changes the roots. Servers of the legacy era are notified (ROOT-03); others see the new ones
+    /// when they ask.
+    ///
+    /// # Errors
+    /// A URI that does not begin with `file://`, or that climbs with `..`; otherwise as for
+    /// [`Client::set_handlers`].
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
+        let roots: Vec<_> = roots.into_iter().collect();
+        check_roots(&roots)?;
+        self.declare(&self.handlers(), true)?;
+        self.inner.host.set_roots(roots);
+        if self.revision().era() == Era::Legacy {
+            self.notify(method::ROOTS_LIST_CHANGED, None)?;
+        }
+        Ok(())
+    }
+
+    /// Declares the capabilities that the handlers and roots need, if that is still possible.
+    fn declare(&self, handlers: &ClientHandlers, has_roots: bool) -> Result<(), ClientError> {
+        let needed = self.inner.host.needed(handlers, has_roots);
         let mut conversation = self.inner.conversation.lock();
         if conversation.revision().is_some_and(|revision| revision.era() == Era::Modern) {
             conversation.declare(as_raw(&needed));
@@ -115,20 +140,6 @@ impl Client {
                  no others: register the handler before connecting"
             );
             return Err(ClientError::Invalid(text));
-        }
-        host.set_handlers(handlers);
-        Ok(())
-    }
-
-    /// Changes the roots. Servers of the legacy era are notified (ROOT-03); others see the new ones
-    /// when they ask.
-    ///
-    /// # Errors
-    /// As for [`ClientHandlers::roots`] and [`Client::set_handlers`].
-    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
-        self.set_handlers(self.handlers().roots(roots)?)?;
-        if self.revision().era() == Era::Legacy {
-            self.notify(method::ROOTS_LIST_CHANGED, None)?;
         }
         Ok(())
     }

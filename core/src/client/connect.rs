@@ -12,6 +12,7 @@ use super::{
     options::ClientOptions,
     race::until,
     reply::{ReplyTo, Waiter},
+    roots::check_roots,
     server_description::ServerDescription,
 };
 use crate::{
@@ -40,6 +41,7 @@ impl Client {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
+        check_roots(options.roots.as_deref().unwrap_or_default())?;
         let inner = Inner::new(runtime, Arc::clone(&connector), declaring_auth(options), events);
         let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {

@@ -1,15 +1,14 @@
 //! The host's side of a client: the handlers for what servers ask and report.
 
-use super::{error::ClientError, handler_error::HandlerError};
+use super::handler_error::HandlerError;
 use crate::{
     protocol::{
         RawJson, RpcError, method,
         model::{
             ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult,
-            ElicitUrlParams, Implementation, LogMessage, Root, Task as TaskOfServer,
+            ElicitUrlParams, Implementation, LogMessage, Task as TaskOfServer,
         },
         operation::HostOperation,
-        uri,
     },
     runtime::Task,
 };
@@ -23,7 +22,7 @@ use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 /// ```
 /// use trunkline::{
 ///     client::{ClientHandlers, ElicitRequest, HandlerError},
-///     protocol::model::{ElicitResult, Root},
+///     protocol::model::ElicitResult,
 /// };
 ///
 /// let handlers = ClientHandlers::default()
@@ -31,15 +30,12 @@ use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 ///         println!("{}", request.message);
 ///         Ok::<_, HandlerError>(ElicitResult::decline())
 ///     })
-///     .on_log(|message| eprintln!("{}: {}", message.level, message.data))
-///     .roots([Root::new("file:///work")])?;
-/// # Ok::<(), trunkline::ClientError>(())
+///     .on_log(|message| eprintln!("{}: {}", message.level, message.data));
 /// ```
 #[derive(Clone, Default)]
 #[must_use]
 pub struct ClientHandlers {
     answering: BTreeMap<&'static str, RequestHandler>,
-    roots: Option<Vec<Root>>,
     notified: Vec<NotificationHandler>,
 }
 
@@ -108,17 +104,6 @@ impl ClientHandlers {
         self.answer("sample_with_tools", typed(handler))
     }
 
-    /// The directories and files that servers may work in.
-    ///
-    /// # Errors
-    /// A URI that does not begin with `file://`, or that climbs with `..` (ROOT-05).
-    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Result<Self, ClientError> {
-        let roots: Vec<_> = roots.into_iter().collect();
-        check_roots(&roots)?;
-        self.roots = Some(roots);
-        Ok(self)
-    }
-
     /// Takes the log messages of servers. Must not block.
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, params| {
@@ -165,11 +150,6 @@ impl ClientHandlers {
         self
     }
 
-    /// The roots, if there are any to list.
-    pub(super) fn listed_roots(&self) -> Option<&[Root]> {
-        self.roots.as_deref()
-    }
-
     /// The handler of a request.
     pub(super) fn handler_of(&self, method: &str, params: &Value) -> Option<RequestHandler> {
         HostOperation::answering(method, params).iter().find_map(|name| self.answering.get(name)).cloned()
@@ -182,13 +162,13 @@ impl ClientHandlers {
         }
     }
 
-    /// The given capabilities, with those of the handlers.
-    pub(super) fn capabilities(&self, given: &ClientCapabilities) -> Value {
+    /// The given capabilities, with those of the handlers and of roots.
+    pub(super) fn capabilities(&self, given: &ClientCapabilities, has_roots: bool) -> Value {
         let mut capabilities = serde_json::to_value(given).unwrap_or_default();
         for host in self.answering.keys().filter_map(|name| HostOperation::named(name)) {
             declare(&mut capabilities, host.capability);
         }
-        if self.roots.is_some() {
+        if has_roots {
             declare(&mut capabilities, &["roots"]);
             capabilities["roots"]["listChanged"] = json!(true);
         }
@@ -199,7 +179,7 @@ impl ClientHandlers {
 impl fmt::Debug for ClientHandlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.answering.keys().collect();
-        f.debug_struct("ClientHandlers").field("answering", &names).field("roots", &self.roots).finish_non_exhaustive()
+        f.debug_struct("ClientHandlers").field("answering", &names).finish_non_exhaustive()
     }
 }
 
@@ -251,23 +231,12 @@ fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>
         .ok()
 }
 
-fn check_roots(roots: &[Root]) -> Result<(), ClientError> {
-    for (index, root) in roots.iter().enumerate() {
-        let invalid = |problem: String| ClientError::Invalid(format!("roots/{index}/uri: {problem}"));
-        if !root.uri.starts_with("file://") {
-            return Err(invalid(format!("{:?} must begin with \"file://\"", root.uri)));
-        }
-        uri::check(&root.uri).and_then(|()| uri::check_traversal(&root.uri)).map_err(|e| invalid(e.to_string()))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn declared(handlers: &ClientHandlers) -> Value {
-        handlers.capabilities(&ClientCapabilities::default())
+        handlers.capabilities(&ClientCapabilities::default(), false)
     }
 
     #[test]
@@ -282,15 +251,7 @@ mod tests {
         assert_eq!(declared(&plain), json!({"sampling": {}}));
         let tools = none.clone().on_sample_with_tools(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
         assert_eq!(declared(&tools), json!({"sampling": {"tools": {}}}));
-        assert_eq!(declared(&none.roots([]).unwrap()), json!({"roots": {"listChanged": true}}));
-    }
-
-    #[test]
-    fn root_05_roots_are_files_that_do_not_climb() {
-        for uri in ["https://a.b/", "/work", "file:/work", "file:///a/../b", "file:///a%2f%2e%2e", "file:///a b"] {
-            let error = ClientHandlers::default().roots([Root::new("file:///a"), Root::new(uri)]).unwrap_err();
-            assert!(error.to_string().starts_with("roots/1/uri: "), "{uri}: {error}");
-        }
-        assert!(ClientHandlers::default().roots([Root::new("file:///C:/work")]).is_ok());
+        let roots = none.capabilities(&ClientCapabilities::default(), true);
+        assert_eq!(roots, json!({"roots": {"listChanged": true}}));
     }
 }

@@ -1,8 +1,8 @@
 //! The host of a client: the handlers that it registered, and those that run.
 
-use super::{error::ClientError, events::ClientEvents, handlers::ClientHandlers};
+use super::{error::ClientError, events::ClientEvents, handlers::ClientHandlers, options::ClientOptions};
 use crate::{
-    protocol::{RawJson, RequestId, model::ClientCapabilities},
+    protocol::{RawJson, RequestId, model::{ClientCapabilities, Root}},
     runtime::Promise,
     sync::Mutex,
 };
@@ -19,6 +19,7 @@ use std::{
 pub(super) struct Host {
     capabilities: ClientCapabilities,
     handlers: Mutex<ClientHandlers>,
+    roots: Mutex<Option<Vec<Root>>>,
     running: Mutex<HashMap<Run, Arc<Promise<()>>>>,
     runs: AtomicU64,
 }
@@ -33,9 +34,15 @@ pub(super) enum Run {
 }
 
 impl Host {
-    pub(super) fn new(capabilities: ClientCapabilities, handlers: ClientHandlers) -> Self {
-        let (handlers, running) = (Mutex::new(handlers), Mutex::default());
-        Self { capabilities, handlers, running, runs: AtomicU64::new(0) }
+    pub(super) fn new(options: &ClientOptions) -> Self {
+        let ClientOptions { capabilities, handlers, roots, .. } = options;
+        Self {
+            capabilities: capabilities.clone(),
+            handlers: Mutex::new(handlers.clone()),
+            roots: Mutex::new(roots.clone()),
+            running: Mutex::default(),
+            runs: AtomicU64::new(0),
+        }
     }
 
     pub(super) fn handlers(&self) -> ClientHandlers {
@@ -46,14 +53,23 @@ impl Host {
         *self.handlers.lock() = handlers;
     }
 
-    /// The capabilities that the handlers bring, and those that were given.
-    pub(super) fn capabilities(&self) -> RawJson {
-        as_raw(&self.needed(&self.handlers.lock()))
+    /// The roots, if there are any to list.
+    pub(super) fn roots(&self) -> Option<Vec<Root>> {
+        self.roots.lock().clone()
     }
 
-    /// The capabilities that these handlers bring, and those that were given.
-    pub(super) fn needed(&self, handlers: &ClientHandlers) -> Value {
-        handlers.capabilities(&self.capabilities)
+    pub(super) fn set_roots(&self, roots: Vec<Root>) {
+        *self.roots.lock() = Some(roots);
+    }
+
+    /// The capabilities that the handlers and roots bring, and those that were given.
+    pub(super) fn capabilities(&self) -> RawJson {
+        as_raw(&self.needed(&self.handlers(), self.roots.lock().is_some()))
+    }
+
+    /// The capabilities that these handlers and roots bring, and those that were given.
+    pub(super) fn needed(&self, handlers: &ClientHandlers, has_roots: bool) -> Value {
+        handlers.capabilities(&self.capabilities, has_roots)
     }
 
     /// Enters handlers that run; they stop when the promise is kept.

@@ -75,7 +75,7 @@ impl Inner {
     ) -> Arc<Self> {
         let transport = connector.transport();
         let began = runtime.now();
-        let host = Arc::new(Host::new(options.capabilities.clone(), options.handlers.clone()));
+        let host = Arc::new(Host::new(&options));
         let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
         let identity = ClientIdentity { info: as_object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();

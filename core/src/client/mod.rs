@@ -29,6 +29,7 @@ mod recall;
 mod reconnect;
 mod reconnecting;
 pub(crate) mod reply;
+mod roots;
 mod rounds;
 mod server_description;
 mod server_requests;

@@ -7,7 +7,7 @@ use crate::{
     protocol::{
         RawJson,
         describe::{Described, Type},
-        model::{ClientCapabilities, Implementation, LoggingLevel},
+        model::{ClientCapabilities, Implementation, LoggingLevel, Root},
         options::{Bytes, Form, Millis},
     },
 };
@@ -35,6 +35,9 @@ trunkline_proto::options! {
         /// The handlers for what servers ask and report; the capabilities that they need are
         /// declared.
         handlers: ClientHandlers = ClientHandlers::default(),
+        /// The directories and files that servers may work in: their URIs begin with `file://`.
+        /// Without this option servers cannot ask for them.
+        roots: Option<Vec<Root>> => "roots" = None,
         /// The credentials of requests over HTTP.
         auth: Option<Arc<dyn ClientAuth>> = None,
         /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback
@@ -91,6 +94,7 @@ trunkline_proto::setters!(ClientOptions {
     value with_info info: Implementation,
     value with_capabilities capabilities: ClientCapabilities,
     value with_handlers handlers: ClientHandlers,
+    into with_roots roots: Option<Vec<Root>>,
     into with_auth auth: Option<Arc<dyn ClientAuth>>,
     value with_revision revision: RevisionChoice,
     value with_listen listen: bool,

@@ -65,7 +65,7 @@ impl Inner {
         let handlers = self.host.handlers();
         let given: Value = params.parse().unwrap_or_default();
         if method == method::ROOTS_LIST {
-            let roots = handlers.listed_roots().map(|roots| roots.iter().cloned().collect::<ListRootsResult>());
+            let roots = self.host.roots().map(|roots| roots.into_iter().collect::<ListRootsResult>());
             let answer = roots.ok_or_else(|| Unanswered::Failed(RpcError::internal()));
             return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
         }

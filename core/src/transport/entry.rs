@@ -122,7 +122,7 @@ impl ClientBuilder {
     /// # Errors
     /// As for [`Client::connect`]; [`ClientError::Invalid`] if a root is no `file://` URI.
     pub async fn connect(self, target: impl Into<Target>) -> Result<Client, ClientError> {
-        Client::connect_with(target, self.into_options()?, ()).await
+        Client::connect_with(target, self.into_options(), ()).await
     }
 }
 

@@ -12,6 +12,7 @@ mod hooks;
 mod logs;
 mod mounted;
 mod opening;
+mod server_requests;
 mod subscriptions;
 mod threads;
 

@@ -20,7 +20,7 @@ fn quiet() -> Arc<Fake> {
 }
 
 async fn connected(fake: &Arc<Fake>, builder: ClientBuilder, revision: Revision) -> Client {
-    let options = builder.into_options().unwrap().with_revision(RevisionChoice::Pinned(revision));
+    let options = builder.into_options().with_revision(RevisionChoice::Pinned(revision));
     let client = fake.connect(options).await;
     settle().await;
     client
