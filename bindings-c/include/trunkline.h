@@ -1093,30 +1093,23 @@ enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *s
                                                       struct trunkline_error **error);
 
 /**
- * Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
- * empty for none; `options` may be NULL. `result` is the peer's result as JSON, as
- * it sent it; it is yours: `trunkline_text_free`.
+ * Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
+ * `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts": true,
+ * "resourceList": true, "tasks": [id]}`. `subscription` gets the number for
+ * `trunkline_client_next_change` and `trunkline_client_unsubscribe`.
  */
-enum trunkline_result trunkline_client_request(struct trunkline_client *client,
-                                               struct trunkline_str method,
-                                               struct trunkline_str params,
-                                               const struct trunkline_request_options *options,
-                                               struct trunkline_text **result,
-                                               struct trunkline_error **error);
+enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client,
+                                                 struct trunkline_str filter,
+                                                 const struct trunkline_request_options *options,
+                                                 uint64_t *subscription,
+                                                 struct trunkline_error **error);
 
 /**
- * Makes any request of the protocol without waiting, otherwise as
- * `trunkline_client_start_call_tool`.
+ * Ends a subscription of this client. One that is over is no error.
  */
-enum trunkline_result trunkline_client_start_request(struct trunkline_client *client,
-                                                     struct trunkline_str method,
-                                                     struct trunkline_str params,
-                                                     const struct trunkline_request_options *options,
-                                                     trunkline_reply_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     uint64_t *ticket,
-                                                     struct trunkline_error **error);
+enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *client,
+                                                   uint64_t subscription,
+                                                   struct trunkline_error **error);
 
 /**
  * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
@@ -1134,6 +1127,14 @@ enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
                                               struct trunkline_str method,
                                               struct trunkline_str params,
                                               struct trunkline_error **error);
+
+/**
+ * Changes the roots: `roots` is a JSON array of the specification's Root objects, whose URIs begin
+ * with `file://`. A server of 2025-11-25 or older is notified; others ask again.
+ */
+enum trunkline_result trunkline_client_set_roots(struct trunkline_client *client,
+                                                 struct trunkline_str roots,
+                                                 struct trunkline_error **error);
 
 /**
  * Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
@@ -1916,6 +1917,13 @@ enum trunkline_result trunkline_client_options_new(struct trunkline_client_optio
                                                    struct trunkline_error **error);
 
 /**
+ * Sets the directories and files that servers may work in: their URIs begin with `file://`.
+ * Without this option servers cannot ask for them. A JSON array.
+ */
+enum trunkline_result trunkline_client_options_set_roots(struct trunkline_client_options *options,
+                                                         struct trunkline_str roots);
+
+/**
  * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
  * (`legacy`, `modern`), or one revision without a probe. Default "auto".
  */
@@ -2126,6 +2134,66 @@ enum trunkline_result trunkline_request_options_on_progress(struct trunkline_req
 void trunkline_request_options_free(struct trunkline_request_options *options);
 
 /**
+ * Makes any request of the protocol. Blocks until the result is there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `params` is JSON, or empty for none; `options` may be NULL. `result` is the peer's result as
+ * JSON, as it sent it; it is yours: `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_request(struct trunkline_client *client,
+                                               struct trunkline_str method,
+                                               struct trunkline_str params,
+                                               const struct trunkline_request_options *options,
+                                               struct trunkline_text **result,
+                                               struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_request` without waiting: `callback` gets the peer's result as JSON,
+ * as it sent it inside `trunkline_dispatch` or another blocking function of the port. `callback`
+ * and `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_request(struct trunkline_client *client,
+                                                     struct trunkline_str method,
+                                                     struct trunkline_str params,
+                                                     const struct trunkline_request_options *options,
+                                                     trunkline_reply_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     uint64_t *ticket,
+                                                     struct trunkline_error **error);
+
+/**
+ * Waits for the next change of a subscription (`trunkline_client_subscribe`). Blocks until the
+ * result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the
+ * same port.
+ *
+ * `options` may be NULL. `result` is the Change as JSON, `{"kind", "uri", "task"}`, or `null`
+ * when the subscription is over; it is yours: `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_next_change(struct trunkline_client *client,
+                                                   uint64_t subscription,
+                                                   const struct trunkline_request_options *options,
+                                                   struct trunkline_text **result,
+                                                   struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_next_change` without waiting: `callback` gets the Change as JSON,
+ * `{"kind", "uri", "task"}`, or `null` when the subscription is over inside `trunkline_dispatch`
+ * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
+ * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
+ * if this function fails.
+ */
+enum trunkline_result trunkline_client_start_next_change(struct trunkline_client *client,
+                                                         uint64_t subscription,
+                                                         const struct trunkline_request_options *options,
+                                                         trunkline_reply_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor,
+                                                         uint64_t *ticket,
+                                                         struct trunkline_error **error);
+
+/**
  * Answers with plain text, not JSON: one text block of a tool, the text of a resource, or one
  * message of the user.
  */
@@ -2189,6 +2257,94 @@ enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
                                                    struct trunkline_str message,
                                                    struct trunkline_str data,
                                                    struct trunkline_error **error);
+
+/**
+ * A server asks the user to fill in a form. `callback` gets the specification's ElicitFormParams
+ * as JSON, and answers with a ElicitResult by `trunkline_call_return_result`. The capability is
+ * declared to servers. `destructor` fires exactly once, when neither the options nor a client
+ * uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_elicit(struct trunkline_client_options *options,
+                                                         trunkline_call_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor);
+
+/**
+ * As `trunkline_client_options_on_elicit`, of a client that is connected. In place of the
+ * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
+ * revision takes no further capabilities (2025-11-25 and older).
+ */
+enum trunkline_result trunkline_client_on_elicit(struct trunkline_client *client,
+                                                 trunkline_call_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 struct trunkline_error **error);
+
+/**
+ * A server asks the user to open a page; nobody may open it without the user's consent.
+ * `callback` gets the specification's ElicitUrlParams as JSON, and answers with a ElicitResult
+ * by `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+ * exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_elicit_url(struct trunkline_client_options *options,
+                                                             trunkline_call_callback callback,
+                                                             void *user_data,
+                                                             trunkline_destructor destructor);
+
+/**
+ * As `trunkline_client_options_on_elicit_url`, of a client that is connected. In place of the
+ * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
+ * revision takes no further capabilities (2025-11-25 and older).
+ */
+enum trunkline_result trunkline_client_on_elicit_url(struct trunkline_client *client,
+                                                     trunkline_call_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     struct trunkline_error **error);
+
+/**
+ * A server asks the model to continue a conversation. `callback` gets the specification's
+ * CreateMessageParams as JSON, and answers with a CreateMessageResult by
+ * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+ * exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_sample(struct trunkline_client_options *options,
+                                                         trunkline_call_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor);
+
+/**
+ * As `trunkline_client_options_on_sample`, of a client that is connected. In place of the
+ * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
+ * revision takes no further capabilities (2025-11-25 and older).
+ */
+enum trunkline_result trunkline_client_on_sample(struct trunkline_client *client,
+                                                 trunkline_call_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 struct trunkline_error **error);
+
+/**
+ * A server asks the model to continue a conversation in which it may use tools. `callback` gets
+ * the specification's CreateMessageParams as JSON, and answers with a CreateMessageResult by
+ * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+ * exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_sample_with_tools(struct trunkline_client_options *options,
+                                                                    trunkline_call_callback callback,
+                                                                    void *user_data,
+                                                                    trunkline_destructor destructor);
+
+/**
+ * As `trunkline_client_options_on_sample_with_tools`, of a client that is connected. In place of
+ * the handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the
+ * server's revision takes no further capabilities (2025-11-25 and older).
+ */
+enum trunkline_result trunkline_client_on_sample_with_tools(struct trunkline_client *client,
+                                                            trunkline_call_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor,
+                                                            struct trunkline_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

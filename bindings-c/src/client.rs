@@ -40,8 +40,8 @@ pub(crate) fn connect(
     let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
     let wait = !options.background;
     let given = Given::default().with("client", options.given.clone().0).with("transport", transport(options).0);
-    let given = given.with("wait", wait).0;
-    let open = OpenHandle::new(options.notification.clone());
+    let given = given.with("wait", wait).with("handlers", options.handlers.as_given()).0;
+    let open = OpenHandle::new(options.notification.clone(), options.handlers.clone());
     let made = |handle| trunkline_client {
         port: trunkline_port { port: port.clone() },
         connection: Arc::new(Connection { port: port.clone(), handle, open: open.clone() }),
@@ -71,7 +71,7 @@ impl Connection {
         params: Option<&RawValue>,
         options: Option<&trunkline_request_options>,
     ) -> Result<Bytes, Failure> {
-        Request { method, params, all: false, options }.run(&self.port, self.handle)
+        Ok(Request { method, params, all: false, options }.run(&self.port, self.handle)?.1)
     }
 
     /// Lists everything, page by page, and blocks until the whole is there: the items at `pointer`
@@ -82,7 +82,7 @@ impl Connection {
         pointer: &str,
         options: Option<&trunkline_request_options>,
     ) -> Result<Text, Failure> {
-        let listed = Request { method, params: None, all: true, options }.run(&self.port, self.handle)?;
+        let (_, listed) = Request { method, params: None, all: true, options }.run(&self.port, self.handle)?;
         let listed = str::from_utf8(&listed).map_err(|reason| Failure::internal(reason.to_string()))?;
         Ok(Text::copy(find(listed, pointer)?.as_bytes()))
     }

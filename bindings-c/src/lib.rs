@@ -35,4 +35,5 @@ mod options;
 mod port;
 mod requests;
 mod server;
+mod server_requests;
 mod waiting;

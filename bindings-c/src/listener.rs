@@ -9,6 +9,7 @@ use crate::edge::text::Text;
 use crate::open_handle::{self, OpenHandle};
 use crate::options::Given;
 use crate::port::Port;
+use crate::server_requests::ServerRequestHandlers;
 
 /// An open listener of a server. Freed with `trunkline_listener_free`, which also closes it.
 pub struct trunkline_listener {
@@ -26,7 +27,7 @@ impl Listener {
     /// Opens a listener and waits until it listens.
     pub(crate) fn open(port: &Arc<Port>, given: Given) -> Result<Arc<Self>, Failure> {
         port.check_may_wait()?;
-        let open = OpenHandle::new(None);
+        let open = OpenHandle::new(None, ServerRequestHandlers::default());
         let handle = port.make(open.clone(), |core| core.open(given.0), |_| ())?;
         let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
         let info: Value = serde_json::from_slice(&info).unwrap_or_default();

@@ -3,12 +3,14 @@
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
 
+use trunkline::bridge_support::Mutex;
 use trunkline_bridge::{Event, EventKind};
 
 use crate::edge::failure::Failure;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 use crate::port::{Port, Receiver, deadline_after};
+use crate::server_requests::ServerRequestHandlers;
 
 /// A notification of the server: `params` is JSON. Both texts are borrowed until the callback
 /// returns.
@@ -22,12 +24,13 @@ const GRACE_MS: u64 = 10_000;
 
 pub(crate) struct OpenHandle {
     notification: Option<Arc<NotificationCallback>>,
+    pub(crate) handlers: Mutex<ServerRequestHandlers>,
     end: OnceLock<Result<(), Failure>>,
 }
 
 impl OpenHandle {
-    pub(crate) fn new(notification: Option<Arc<NotificationCallback>>) -> Arc<Self> {
-        Arc::new(Self { notification, end: OnceLock::new() })
+    pub(crate) fn new(notification: Option<Arc<NotificationCallback>>, handlers: ServerRequestHandlers) -> Arc<Self> {
+        Arc::new(Self { notification, handlers: Mutex::new(handlers), end: OnceLock::new() })
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -54,6 +57,10 @@ impl Receiver for OpenHandle {
                 // returns.
                 unsafe { (callback.function)(method.lend(), params.lend(), callback.data.pointer()) }
                 return true;
+            }
+            (EventKind::Call, _) => {
+                let handler = self.handlers.lock().get(&event.name);
+                return handler.is_some_and(|handler| handler.receive(port, event));
             }
             // A connection that was opened in the background and could not be made ends with a
             // `Reply`.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::edge::failure::Failure;
 use crate::open_handle::NotificationCallback;
 use crate::port::Port;
+use crate::server_requests::ServerRequestHandlers;
 
 /// Options of a server. Made by `trunkline_server_options_new`, read by
 /// `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set
@@ -52,6 +53,7 @@ pub struct trunkline_client_options {
     pub(crate) child: Given,
     pub(crate) background: bool,
     pub(crate) notification: Option<Arc<NotificationCallback>>,
+    pub(crate) handlers: ServerRequestHandlers,
     pub(crate) wrong: Option<Failure>,
 }
 

@@ -83,13 +83,14 @@ impl Request<'_> {
         self.options.and_then(|options| options.progress.clone())
     }
 
-    /// Sends the request to `target` and blocks until its result is there.
-    pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<Bytes, Failure> {
+    /// Sends the request to `target` and blocks until its result is there: its ticket, and the
+    /// result.
+    pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
         let progress = self.progress();
         let ticket = port.core.request_message(target, self.message(true))?;
         let report = progress.map(|callback| move |body: &[u8]| report_progress(&callback, body));
-        port.wait_for(ticket, report.as_ref().map(|report| report as &Report))
+        Ok((ticket, port.wait_for(ticket, report.as_ref().map(|report| report as &Report))?))
     }
 
     /// Sends the request to `target`; its outcome goes to `completion`. `ticket` gets its number

@@ -4,9 +4,13 @@ import type { EventEmitter } from "node:events";
 import { Connection, type ConnectTarget } from "./connection.js";
 import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
-import type { Implementation, JsonObject } from "./generated/model.js";
+import type { Implementation, JsonObject, Root, SubscriptionFilter } from "./generated/model.js";
 import { ClientOperations, notifications } from "./generated/operations.js";
 import { clientOptionsTimes, type ClientOptions, type EndpointOptions } from "./generated/options.js";
+import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import type { CallOptions } from "./requests.js";
+import { Handlers } from "./server-requests.js";
+import type { Subscription } from "./subscription.js";
 import { inMilliseconds, milliseconds } from "./times.js";
 
 /** A notification from the server. */
@@ -15,13 +19,8 @@ export interface Notification {
   params: JsonObject;
 }
 
-/** Options of a connection. All times are in milliseconds. */
-export interface ConnectOptions extends ClientOptions, EndpointOptions {
-  /**
-   * Called when the server's tools have changed. On revision 2026-07-28 and later this subscribes to
-   * changes, which over HTTP keeps a stream open.
-   */
-  onToolsChanged?: () => void;
+/** Options of a connection, and the handlers of the client. All times are in milliseconds. */
+export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestHandlers, NotificationHandlers {
   /** Called for each notification of the server, including those that come too early for the event. */
   onNotification?: (notification: Notification) => void;
   /** Gives up connecting. */
@@ -52,26 +51,30 @@ interface Opened {
 /** A connection to a server. */
 export class Client extends ClientOperations<ClientEvents> {
   readonly #connection: Connection;
+  readonly #handlers: Handlers;
   #opened: Opened = { revision: "" };
 
   /** Connects and negotiates. */
   static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-    const { headers, ca, clientCertificate, clientKey, proxy, onToolsChanged, onNotification, signal, ...rest } = options;
+    const { headers, ca, clientCertificate, clientKey, proxy, signal, ...others } = options;
+    const handlers = new Handlers();
+    handlers.add(others);
+    const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !(name === "onNotification" || name in operations || name in notified)));
     const connection = new Connection((method, params) => {
       client.#receiveNotification(method, params as JsonObject);
-    });
-    const client: Client = new Client(connection, onToolsChanged, onNotification);
-    const config = { ...inMilliseconds(rest, clientOptionsTimes), listen: onToolsChanged && true };
-    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as Opened;
+    }, handlers);
+    const client: Client = new Client(connection, handlers, options);
+    const config = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
+    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, handlers.lanes, signal)) as Opened;
     return client;
   }
 
-  private constructor(connection: Connection, onToolsChanged: ConnectOptions["onToolsChanged"], onNotification: ConnectOptions["onNotification"]) {
+  private constructor(connection: Connection, handlers: Handlers, { onToolsChanged, onNotification }: ConnectOptions) {
     super(connection);
     this.#connection = connection;
+    this.#handlers = handlers;
     if (onNotification) this.on("notification", onNotification);
-    if (onToolsChanged) this.on("toolsChanged", onToolsChanged);
-    else (this as EventEmitter).on("newListener", refuseToolsChanged);
+    if (!onToolsChanged) (this as EventEmitter).on("newListener", refuseToolsChanged);
     void connection.end.then((error) => this.emit("close", error));
   }
 
@@ -93,6 +96,39 @@ export class Client extends ClientOperations<ClientEvents> {
   /** How to use the server, for the model. */
   get instructions(): string | undefined {
     return this.#opened.instructions;
+  }
+
+  /** Sends a request of the protocol that has no method of its own; gives its result. */
+  request(method: string, params?: JsonObject, options: CallOptions = {}): Promise<unknown> {
+    return this.#connection.call(method, params, options);
+  }
+
+  /** Sends a notification that has no method of its own. */
+  notify(method: string, params?: JsonObject): void {
+    this.#connection.notify({ method, params });
+  }
+
+  /**
+   * Subscribes to changes of resources, lists and tasks; works on every revision.
+   *
+   * @throws {@link InvalidArgumentError} if the server announces nothing of the kind.
+   */
+  subscribe(filter: SubscriptionFilter): Promise<Subscription> {
+    return this.#connection.subscribe(filter);
+  }
+
+  /**
+   * Adds handlers in the place of those of the same name. Servers of revisions before 2026-07-28 take
+   * only handlers for which a handler of that capability was there when they were connected to.
+   */
+  setHandlers(handlers: RequestHandlers): void {
+    this.#handlers.add(handlers);
+    this.#connection.notify({ handlers: this.#handlers.lanes });
+  }
+
+  /** Changes the roots. A server of a revision before 2026-07-28 is notified; others ask again. */
+  setRoots(roots: readonly Root[]): void {
+    this.#connection.notify({ roots });
   }
 
   /**
@@ -120,6 +156,7 @@ export class Client extends ClientOperations<ClientEvents> {
   }
 
   #receiveNotification(method: string, params: JsonObject): void {
+    this.#handlers.notify(method, params);
     this.emit("notification", { method, params });
     if (method === notifications.toolsChanged) this.emit("toolsChanged");
   }

@@ -1,13 +1,14 @@
 // The connection of a client: its handle, and its requests in flight.
 import { invalid } from "./errors.js";
 import { ClosedError, TransportError } from "./generated/errors.js";
-import type { CallToolResult } from "./generated/model.js";
+import type { CallToolResult, SubscriptionFilter } from "./generated/model.js";
 import type { ChildOptions, EndpointOptions } from "./generated/options.js";
 import { OpenHandle } from "./open-handle.js";
 import { port } from "./port.js";
 import type { CallOptions, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { connectInMemory, Server } from "./server.js";
+import { Subscription } from "./subscription.js";
 import { within } from "./times.js";
 import { expectation } from "./tool-results.js";
 
@@ -43,13 +44,23 @@ export class Connection extends OpenHandle implements RequestSender {
   #closing = false;
 
   /** Connects and negotiates; gives the result of the core. */
-  async connect(target: ConnectTarget, http: ForUrls, client: object, signal: AbortSignal | undefined): Promise<unknown> {
+  async connect(target: ConnectTarget, http: ForUrls, client: object, handlers: object, signal: AbortSignal | undefined): Promise<unknown> {
     const transport = target instanceof Server ? this.#toServer(target, http) : transportOf(target, http);
-    return this.open({ client, transport }, signal);
+    return this.open({ client, transport, handlers }, signal);
   }
 
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown> {
     return this.#send(method, options.meta === undefined ? params : { ...params, _meta: options.meta }, options);
+  }
+
+  /** Sends a notification to the server, or a note about the connection to the core. */
+  notify(note: object): void {
+    this.#port.notify(this.handle, note);
+  }
+
+  async subscribe(filter: SubscriptionFilter): Promise<Subscription> {
+    const { ticket, result } = this.#port.requests.start(this.handle, "subscribe", filter, {});
+    return new Subscription(this.#port, ticket, (await result) as SubscriptionFilter);
   }
 
   async callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown> {

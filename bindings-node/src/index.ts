@@ -17,7 +17,7 @@ export { Client, type ClientEvents, type ConnectOptions, type Notification } fro
 export { type ChildProcess, type ConnectTarget, type RemoteServer } from "./connection.js";
 export * from "./generated/errors.js";
 export { ToolError } from "./errors.js";
-export { type CallOptions, type ClientRequestOptions, type RequestOptions, type ToolCallOptions, type ToolResult } from "./requests.js";
+export { type CallOptions, type ClientRequestOptions, type RequestOptions, type ServerRequestContext, type ToolCallOptions, type ToolResult } from "./requests.js";
 export { assistant, audio, image, link, resource, text, user } from "./content.js";
 export { InputRequired, type ElicitResult, type ElicitUrlResult, type FormContent } from "./client-requests.js";
 export { elicit, elicitUrl, listRoots, sample } from "./generated/client-requests.js";
@@ -25,4 +25,6 @@ export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js"
 export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema/convert.js";
 export { type StandardSchemaV1 } from "./schema/standard-schema.js";
 export type * from "./generated/model.js";
+export { type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+export { type Subscription } from "./subscription.js";
 export { type Category, type InputRequest, type NotificationParams } from "./generated/operations.js";

@@ -1,11 +1,14 @@
 // The common part of listeners and connections: they open, keep the event loop alive, and close once.
 import { aborted } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
+import type { Callable } from "./features/feature.js";
 import { port, type HandleOwner } from "./port.js";
+import type { Handlers } from "./server-requests.js";
 
 export class OpenHandle implements HandleOwner {
   readonly #port = port();
   readonly #onNotification: ((method: string, params: unknown) => void) | undefined;
+  readonly #handlers: Handlers | undefined;
   #handle = 0;
   #held = false;
   #ended = false;
@@ -16,8 +19,9 @@ export class OpenHandle implements HandleOwner {
     this.#end = resolve;
   });
 
-  constructor(onNotification?: (method: string, params: unknown) => void) {
+  constructor(onNotification?: (method: string, params: unknown) => void, handlers?: Handlers) {
     this.#onNotification = onNotification;
+    this.#handlers = handlers;
   }
 
   /** Opens; fulfilled with the result of the core. Aborting the signal gives up. */
@@ -80,6 +84,10 @@ export class OpenHandle implements HandleOwner {
 
   receiveNotification(method: string, params: unknown): void {
     this.#onNotification?.(method, params);
+  }
+
+  callable(operation: string): Callable | undefined {
+    return this.#handlers?.callable(operation);
   }
 
   closed(error?: TrunklineError): void {

@@ -22,6 +22,8 @@ const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, Closed: 4, Log: 5,
 /** The owner of an open handle, a listener or a connection. */
 export interface HandleOwner {
   receiveNotification(method: string, params: unknown): void;
+  /** The handler of a request of the server. */
+  callable(operation: string): Callable | undefined;
   closed(error?: TrunklineError): void;
 }
 
@@ -86,11 +88,18 @@ export class Port {
     });
   }
 
-  /** Sends a notification to the clients of a server. */
-  notify(server: number, notification: object): void {
+  /** Sends a notification to the clients of a server, or to the server of a connection. */
+  notify(target: number, notification: object): void {
     const json = stringify(notification, "the notification");
     attempt(() => {
-      this.#port.notify(server, json);
+      this.#port.notify(target, json);
+    });
+  }
+
+  /** Cancels a request, or ends a subscription. */
+  cancel(ticket: number): void {
+    attempt(() => {
+      this.#port.cancel(ticket, "");
     });
   }
 
@@ -163,7 +172,7 @@ export class Port {
     }
     switch (kind) {
       case Kind.Call:
-        this.#calls.start(ticket, this.#callables.get(handle), body);
+        this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#owners.get(handle)?.callable(name), body);
         break;
       case Kind.Cancel:
         this.#calls.cancel(ticket, body);

@@ -48,6 +48,12 @@ export interface ClientRequestOptions extends RequestOptions {
   key?: string;
 }
 
+/** The request of a server that a handler answers. */
+export interface ServerRequestContext {
+  /** Aborted when the answer is no longer wanted, and when the connection ends. */
+  readonly signal: AbortSignal;
+}
+
 /** Options that the sender of a request adds. */
 export interface SenderOptions {
   /** Checks the structured content of the result. */
@@ -72,6 +78,12 @@ export interface KeepAlive {
   unref(): void;
 }
 
+/** A request on its way. */
+export interface StartedRequest {
+  ticket: number;
+  result: Promise<unknown>;
+}
+
 interface PendingRequest {
   resolve: (result: never) => void;
   reject: (error: TrunklineError) => void;
@@ -90,13 +102,21 @@ export class Requests {
 
   /** Sends a request to the server of a connection or the client of a call; gives its result. */
   async send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions): Promise<unknown> {
+    return this.start(target, method, params, options).result;
+  }
+
+  /** Sends a request; gives its ticket and its result. */
+  start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions): StartedRequest {
     const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema } = options;
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
     const json = stringify({ method, params, key, all, resultSchema, ...times, progress: onProgress && true }, "the arguments");
     const ticket = attempt(() => this.#port.request(target, json));
     const result = this.reply(ticket, onProgress);
-    if (!signal) return result;
+    return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };
+  }
+
+  async #abortable(ticket: number, result: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
     const abort = (): void => {
       attempt(() => {
         this.#port.cancel(ticket, reasonOf(signal));

@@ -1,15 +1,13 @@
 //! Clients; `generated/` has their operations and their end.
 
-use std::ffi::c_void;
-
-use trunkline_bridge::message::{Notification, NotifyConnection};
+use trunkline_bridge::message::{NotifyConnection, SUBSCRIBE};
 
 use crate::client::{connect, trunkline_client};
 use crate::edge::prelude::*;
-use crate::json::{parsed_or_none, raw};
+use crate::json::{parsed_or_none, required};
 use crate::options::{Given, trunkline_client_options};
 use crate::port::trunkline_port;
-use crate::requests::{ReplyCallback, trunkline_reply_callback, trunkline_request_options};
+use crate::requests::{Request, trunkline_request_options};
 use crate::server::trunkline_server;
 
 /// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
@@ -64,47 +62,35 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
     })
 }
 
-/// Makes any request of the protocol and blocks until its result is there. `params` is JSON, or
-/// empty for none; `options` may be NULL. `result` is the peer's result as JSON, as
-/// it sent it; it is yours: `trunkline_text_free`.
+/// Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
+/// `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts": true,
+/// "resourceList": true, "tasks": [id]}`. `subscription` gets the number for
+/// `trunkline_client_next_change` and `trunkline_client_unsubscribe`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_request(
+pub unsafe extern "C" fn trunkline_client_subscribe(
     client: *mut trunkline_client,
-    method: trunkline_str,
-    params: trunkline_str,
+    filter: trunkline_str,
     options: *const trunkline_request_options,
-    result: *mut *mut trunkline_text,
+    subscription: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let (client, method, result) = (handle!(client).connection.clone(), text!(method), out!(result));
-        let params = raw("params", text!(params))?;
-        let json = client.request(method, params, settled!(options))?;
-        result.finish(Text::copy(&json).give())
+        let (client, subscription) = (handle!(client).connection.clone(), out!(subscription));
+        let params = Some(required("filter", text!(filter))?);
+        let request = Request { method: SUBSCRIBE, params, all: false, options: settled!(options) };
+        subscription.put(request.run(&client.port, client.handle)?.0);
+        Ok(())
     })
 }
 
-/// Makes any request of the protocol without waiting, otherwise as
-/// `trunkline_client_start_call_tool`.
+/// Ends a subscription of this client. One that is over is no error.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_request(
+pub unsafe extern "C" fn trunkline_client_unsubscribe(
     client: *mut trunkline_client,
-    method: trunkline_str,
-    params: trunkline_str,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
+    subscription: u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let completion = ReplyCallback::new(callback, user_data);
-        let params = raw("params", text!(params))?;
-        let (method, options) = (text!(method), settled!(options));
-        handle!(client).connection.start(method, params, options, completion, out_or_null!(ticket))
-    })
+    guard(error, || Ok(handle!(client).connection.port.core.cancel(subscription, "")?))
 }
 
 /// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
@@ -136,8 +122,21 @@ pub unsafe extern "C" fn trunkline_client_notify(
     guard(error, || {
         let (client, method) = (&handle!(client).connection, text!(method));
         let params = parsed_or_none("params", text!(params))?;
-        let notification = Notification::Connection(NotifyConnection { method: method.to_owned(), params });
-        Ok(client.port.core.notify_message(client.handle, notification)?)
+        client.note(NotifyConnection { method: Some(method.to_owned()), params, ..NotifyConnection::default() })
+    })
+}
+
+/// Changes the roots: `roots` is a JSON array of the specification's Root objects, whose URIs begin
+/// with `file://`. A server of 2025-11-25 or older is notified; others ask again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_set_roots(
+    client: *mut trunkline_client,
+    roots: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let roots = serde_json::from_str(text!(roots)).map_err(|reason| Failure::not_json("roots", &reason))?;
+        handle!(client).connection.note(NotifyConnection { roots: Some(roots), ..NotifyConnection::default() })
     })
 }
 

@@ -8,4 +8,6 @@ pub mod errors;
 pub mod features;
 pub mod open_handles;
 pub mod options;
+pub mod requests;
 pub mod returns;
+pub mod server_requests;

@@ -499,6 +499,16 @@ impl Options for trunkline_client_options {
     }
 }
 
+/// Sets the directories and files that servers may work in: their URIs begin with `file://`.
+/// Without this option servers cannot ask for them. A JSON array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_roots(
+    options: *mut trunkline_client_options,
+    roots: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("roots", parsed("roots", text!(roots))?))
+}
+
 /// Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
 /// (`legacy`, `modern`), or one revision without a probe. Default "auto".
 #[unsafe(no_mangle)]

@@ -1399,6 +1399,8 @@ static void stop_in_signal_handler(void) {
 
 #include "suite_client.c"
 
+#include "suite_host.c"
+
 /* ---- */
 
 static const struct {
@@ -1444,6 +1446,8 @@ static const struct {
     {"outputs_come_first", outputs_come_first},
     {"listeners_close_together", listeners_close_together},
     {"client_operations", client_operations},
+    {"host_requests", host_requests},
+    {"subscriptions", subscriptions},
 };
 
 int main(int count, char **arguments) {

@@ -42,6 +42,16 @@ export interface Implementation {
   icons?: Icon[];
 }
 
+/** A directory or file that a server may work in. */
+export interface Root {
+  /** The URI; `file:` today. */
+  uri: string;
+  /** The name for people. */
+  name?: string;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
 /**
  * A choice of the revision to speak.
  *
@@ -664,21 +674,63 @@ export interface CreateMessageResult {
   _meta?: JsonObject;
 }
 
-/** A directory or file that a server may work in. */
-export interface Root {
-  /** The URI; `file:` today. */
-  uri: string;
-  /** The name for people. */
-  name?: string;
-  /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
-}
-
 /** The roots of a client. */
 export interface ListRootsResult {
   /** The roots. */
   roots: Root[];
   /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
+/** A form to fill in. */
+export interface ElicitRequest {
+  /** `form`, which is also meant when absent. From 2025-11-25 on. */
+  mode?: string;
+  /** The message that the client shows to the user. */
+  message: string;
+  /** The fields of the form. */
+  requestedSchema: JsonObject;
+  /** Metadata, by reverse-domain name. Until 2025-11-25. */
+  _meta?: JsonObject;
+}
+
+/** A URL to open. Data entered there does not pass through the client. */
+export interface ElicitUrlRequest {
+  /** `url` From 2025-11-25 on. */
+  mode: string;
+  /** The message that the client shows to the user. */
+  message: string;
+  /** The URL: https, and without secrets or personal data. */
+  url: string;
+  /** The id of this elicitation in the notification of its completion (2025-11-25 only). */
+  elicitationId?: string;
+  /** Metadata, by reverse-domain name. Until 2025-11-25. */
+  _meta?: JsonObject;
+}
+
+/** A request for a completion by the model of the client. */
+export interface SampleRequest {
+  /** The conversation so far. */
+  messages: SamplingMessage[];
+  /** The most tokens to generate. */
+  maxTokens: number;
+  /** The system prompt, which the client may change or leave out. */
+  systemPrompt?: string;
+  /** Which model to choose. */
+  modelPreferences?: ModelPreferences;
+  /** `none`; `thisServer` and `allServers` are deprecated. */
+  includeContext?: string;
+  /** The temperature: a greater value makes answers more varied. */
+  temperature?: number;
+  /** Sequences of characters at which generation ends. */
+  stopSequences?: string[];
+  /** Parameters for the provider of the model. */
+  metadata?: unknown;
+  /** Tools that the model may use (2025-11-25 and later). */
+  tools?: Tool[];
+  /** The constraint on the use of tools (2025-11-25 and later). */
+  toolChoice?: ToolChoice;
+  /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject;
 }
 

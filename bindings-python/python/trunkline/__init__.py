@@ -19,6 +19,7 @@ from ._generated.models import (
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
+    LogMessage,
     ModelPreferences,
     Prompt,
     PromptArgument,
@@ -35,6 +36,7 @@ from ._generated.models import (
     ToolChoice,
 )
 from .auth import Auth, InsufficientScope, InvalidToken, Verify
+from .client._generated.server_requests import ElicitRequest, ElicitUrlRequest, SampleRequest
 from .client.client import Client
 from .client.sync_client import SyncClient
 from .client_requests._generated.requests import elicit, elicit_url, list_roots, sample
@@ -87,7 +89,9 @@ __all__ = [
     "Context",
     "CreateMessageResult",
     "Depends",
+    "ElicitRequest",
     "ElicitResult",
+    "ElicitUrlRequest",
     "EmbeddedResource",
     "Field",
     "ForkedError",
@@ -106,6 +110,7 @@ __all__ = [
     "ListResourcesResult",
     "ListToolsResult",
     "Listener",
+    "LogMessage",
     "Message",
     "Middleware",
     "ModelPreferences",
@@ -123,6 +128,7 @@ __all__ = [
     "ResourceTemplate",
     "ResourceTemplateReference",
     "Root",
+    "SampleRequest",
     "Server",
     "Skill",
     "SyncClient",

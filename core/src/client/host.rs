@@ -2,7 +2,10 @@
 
 use super::{error::ClientError, events::ClientEvents, handlers::ClientHandlers, options::ClientOptions};
 use crate::{
-    protocol::{RawJson, RequestId, model::{ClientCapabilities, Root}},
+    protocol::{
+        RawJson, RequestId,
+        model::{ClientCapabilities, Root},
+    },
     runtime::Promise,
     sync::Mutex,
 };

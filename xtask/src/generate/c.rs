@@ -1,6 +1,9 @@
 //! The files of the C library that follow from the surface: result codes, options, operations.
 //! Their comments become the header's.
 
+mod pairs;
+mod server_requests;
+
 use std::collections::BTreeMap;
 
 use super::surface::{Caller, ErrorKind, Field, Model, Operation, Presence, Shape, Surface, Type, Unit};
@@ -21,7 +24,9 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("features", features(surface)),
         ("open_handles", open_handles()),
         ("options", options(surface)),
+        ("requests", pairs::render()),
         ("returns", returns(surface)),
+        ("server_requests", server_requests::render(surface)),
     ]
     .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
     .into_iter()
@@ -78,7 +83,7 @@ fn version(version: &str) -> String {
 fn modules() -> String {
     "//! The parts of the library that follow from the declaration of the surface.\n\n\
      pub mod client;\npub mod context;\npub mod errors;\npub mod features;\npub mod open_handles;\npub mod options;\n\
-     pub mod returns;\n"
+     pub mod requests;\npub mod returns;\npub mod server_requests;\n"
         .into()
 }
 

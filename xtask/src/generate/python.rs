@@ -3,6 +3,7 @@
 //! `async def` handlers.
 
 mod client_requests;
+mod server_requests;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -59,8 +60,8 @@ const WITHOUT_CLASS: [&str; 10] = [
 ];
 
 /// Models of the waist alone, and choices that Python takes as any text: nothing here imports them.
-const NOT_IN_PYTHON: [&str; 8] =
-    ["FailKind", "Implementation", "InputRequest", "Lane", "LogMessage", "Once", "RevisionChoice", "SkillFile"];
+const NOT_IN_PYTHON: [&str; 7] =
+    ["FailKind", "Implementation", "InputRequest", "Lane", "Once", "RevisionChoice", "SkillFile"];
 
 /// Unions that Python has no alias for.
 const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
@@ -154,9 +155,21 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
             &to_sync(body(&context), "."),
         ),
     ];
+    let subscription = std::fs::read_to_string(root.join(PACKAGE).join("client/subscription.py"))
+        .context("the source of the subscription of a blocking client")?;
+    files.push(file(
+        "client/_generated/sync_subscription.py",
+        "The subscription of a blocking client.",
+        &to_sync(body(&subscription), "."),
+    ));
     for (path, doc, text) in client_requests::render(surface) {
         files.push(file(path, doc, &text));
     }
+    files.push(file(
+        "client/_generated/server_requests.py",
+        "Requests and notifications of servers, and the decorators that register handlers for them.",
+        &server_requests::render(surface),
+    ));
     for folder in ["_generated", "client/_generated", "client_requests/_generated", "context/_generated"] {
         files.push((format!("{PACKAGE}/{folder}/__init__.py"), format!("# {MARK}\n")));
     }
@@ -194,8 +207,14 @@ fn to_sync(source: &str, deeper: &str) -> String {
         .replace("async def ", "def ")
         .replace("async with ", "with ")
         .replace("await ", "")
+        .replace("__aenter__", "__enter__")
+        .replace("__aexit__", "__exit__")
+        .replace("__aiter__", "__iter__")
+        .replace("__anext__", "__next__")
+        .replace("StopAsyncIteration", "StopIteration")
         .replace("from ..", &format!("from ..{deeper}"))
         .replace("from . ", &format!("from .{deeper} "))
+        .replace("from .client ", &format!("from .{deeper}sync_client "))
         .replace("from ._generated.", "from .sync_");
     let mut sync = String::new();
     let mut word = String::new();
@@ -286,7 +305,7 @@ fn facts(fields: &[Field]) -> String {
 fn options(surface: &Surface) -> (String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, Tool, ToolAnnotations, ToolChoice)\n",
+        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, Root, Tool, ToolAnnotations, ToolChoice)\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
@@ -393,6 +412,7 @@ fn models(surface: &Surface) -> String {
                 text += &docstring("", &values.doc);
             }
             Model::Object(object) if DICTS.contains(&object.name.as_str()) => text += &typed_dict(object),
+            Model::Object(object) if surface.host.iter().any(|row| row.params == object.name) => {}
             Model::Object(object) if has_class(&object.name) => text += &class(object, &plain),
             Model::Object(_) => {}
             Model::Union(union) if WITHOUT_ALIAS.contains(&union.name.as_str()) => {}
@@ -636,6 +656,28 @@ fn class(object: &ObjectModel, plain: &[&str]) -> String {
     text + "        return json\n"
 }
 
+/// The request of a client for what has no method of its own.
+const REQUEST: &str = r#"
+    async def request(self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None, max_timeout: float | None = None, on_progress: OnProgress | None = None) -> Any:
+        """A request of the protocol that has no method of its own. Returns the result as JSON.
+
+        Args:
+            method: The method.
+            params: Its parameters.
+            timeout: Seconds for the answer; progress renews it (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            on_progress: Called with (progress, total, message).
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        given = None if params is None else dict(params)
+        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        return await self._request(json, on_progress)
+"#;
+
 /// The methods of clients; the blocking ones follow from these.
 fn operations(surface: &Surface) -> String {
     let client = || surface.operations.iter().filter(|operation| operation.caller == Caller::Client);
@@ -652,6 +694,7 @@ fn operations(surface: &Surface) -> String {
              request_json\nfrom ..tool_results import expect, read_tool_result\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
              each.\"\"\"\n\n    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> \
              Any:\n        raise NotImplementedError\n";
+    text += REQUEST;
     for operation in client() {
         text += &match &operation.list {
             Some(list) => method(operation, Some((list, true))) + &method(operation, Some((list, false))),

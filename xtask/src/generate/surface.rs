@@ -17,6 +17,8 @@ pub(crate) struct Surface {
     /// Behind the models that they need themselves.
     pub(crate) models: Vec<Model>,
     pub(crate) operations: Vec<Operation>,
+    /// The requests of servers that a host answers.
+    pub(crate) host: Vec<HostOperation>,
     pub(crate) notifications: Vec<Notification>,
 }
 
@@ -148,6 +150,20 @@ pub(crate) struct Operation {
     pub(crate) until: Option<String>,
     /// `true` if progress is worth asking for.
     pub(crate) progress: bool,
+}
+
+/// A request of a server that the host of a client answers.
+#[derive(Debug, Deserialize)]
+pub(crate) struct HostOperation {
+    /// In snake case, such as `elicit_url`; the name of its calls on the waist.
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) method: String,
+    /// The model of the parameters.
+    pub(crate) params: String,
+    /// The model of the result.
+    pub(crate) result: String,
+    pub(crate) since: String,
 }
 
 /// A notification that a client receives.

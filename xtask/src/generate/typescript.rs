@@ -2,6 +2,7 @@
 //! operations.
 
 mod client_requests;
+mod server_requests;
 
 use std::fmt::Write as _;
 
@@ -20,7 +21,10 @@ const FOLDER: &str = "bindings-node/src/generated";
 const WIDTH: usize = 100;
 
 /// Names of this package that differ from the core's.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 7] = [
+    ("CreateMessageParams", "SampleRequest"),
+    ("ElicitFormParams", "ElicitRequest"),
+    ("ElicitUrlParams", "ElicitUrlRequest"),
     ("Reference", "CompletionReference"),
     ("RevisionChoice", "Revision"),
     ("SamplingBlock", "SamplingContent"),
@@ -33,7 +37,8 @@ const REPLACED: [&str; 6] = ["Choice", "Choices", "ElicitAction", "ElicitResult"
 
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of
 /// JavaScript.
-const TYPES: [(&str, &str, &str); 14] = [
+const TYPES: [(&str, &str, &str); 15] = [
+    ("ElicitFormParams", "requestedSchema", "JsonObject"),
     ("Icon", "theme", "\"light\" | \"dark\""),
     ("ToolExecution", "taskSupport", "TaskSupport"),
     ("ToolChoice", "mode", "\"auto\" | \"required\" | \"none\""),
@@ -61,6 +66,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("error-classes", error_classes(&surface.errors)),
         file("model", models(surface)),
         file("client-requests", client_requests::render(surface)),
+        file("server-requests", server_requests::render(surface)),
         file("operations", operations(&surface.operations, &surface.notifications)),
     ];
     if !surface.options.is_empty() {

@@ -43,11 +43,94 @@ class Icon(TypedDict, total=False):
     """`light` or `dark`: the background that the icon is made for."""
 
 
+class Root(Model):
+    """A directory or file that a server may work in."""
+
+    __slots__ = (
+        "meta",
+        "name",
+        "uri",
+    )
+
+    uri: str
+    """The URI; `file:` today."""
+
+    name: str | None
+    """The name for people."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(self, uri: str, *, name: str | None = None, meta: Mapping[str, Any] | None = None) -> None:
+        self.uri = uri
+        self.name = name
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Root:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "uri"), name=json.get("name"), meta=json.get("_meta"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"uri": self.uri}
+        if self.name is not None:
+            json["name"] = self.name
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
+
+
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """How severe a log message is, least first (RFC 5424)."""
 
 DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
 """The binding of tokens to keys (RFC 9449)."""
+
+
+class LogMessage(Model):
+    """A log message."""
+
+    __slots__ = (
+        "data",
+        "level",
+        "logger",
+    )
+
+    level: LoggingLevel
+    """Its severity."""
+
+    logger: str | None
+    """The part of the server that it is about."""
+
+    data: Any
+    """The message: any JSON."""
+
+    def __init__(self, level: LoggingLevel, *, logger: str | None = None, data: Any = None) -> None:
+        self.level = level
+        self.logger = logger
+        self.data = data
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> LogMessage:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(json["level"], logger=json.get("logger"), data=json.get("data"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"level": self.level}
+        if self.logger is not None:
+            json["logger"] = self.logger
+        if self.data is not None:
+            json["data"] = self.data
+        return json
+
 
 TokenScheme: TypeAlias = Literal["Bearer", "DPoP"]
 """The scheme by which an access token is presented."""
@@ -1598,47 +1681,6 @@ class CreateMessageResult(HasText, Model):
         }
         if self.stop_reason is not None:
             json["stopReason"] = self.stop_reason
-        if self.meta is not None:
-            json["_meta"] = self.meta
-        return json
-
-
-class Root(Model):
-    """A directory or file that a server may work in."""
-
-    __slots__ = (
-        "meta",
-        "name",
-        "uri",
-    )
-
-    uri: str
-    """The URI; `file:` today."""
-
-    name: str | None
-    """The name for people."""
-
-    meta: Mapping[str, Any] | None
-    """Metadata, by reverse-domain name."""
-
-    def __init__(self, uri: str, *, name: str | None = None, meta: Mapping[str, Any] | None = None) -> None:
-        self.uri = uri
-        self.name = name
-        self.meta = meta
-
-    @classmethod
-    def from_json(cls, json: Mapping[str, Any]) -> Root:
-        """The value of a peer.
-
-        Raises:
-            TypeError, LookupError: if it is invalid.
-        """
-        return cls(string_of(json, "uri"), name=json.get("name"), meta=json.get("_meta"))
-
-    def to_json(self) -> dict[str, Any]:
-        json: dict[str, Any] = {"uri": self.uri}
-        if self.name is not None:
-            json["name"] = self.name
         if self.meta is not None:
             json["_meta"] = self.meta
         return json

@@ -29,6 +29,7 @@ CHILD_OPTIONS: Final = {
 }
 
 CLIENT_OPTIONS: Final = {
+    "roots": "roots",
     "revision": "revision",
     "timeout": "timeoutMs",
     "max_timeout": "maxTimeoutMs",

@@ -14,6 +14,7 @@ from .models import (
     Icon,
     LoggingLevel,
     ModelPreferences,
+    Root,
     Tool,
     ToolAnnotations,
     ToolChoice,
@@ -90,6 +91,11 @@ class ChildOptions(TypedDict, total=False):
 
 class ClientOptions(TypedDict, total=False):
     """Limits and habits of a client."""
+
+    roots: Sequence[Root] | None
+    """The directories and files that servers may work in: their URIs begin with `file://`. Without this
+    option servers cannot ask for them.
+    """
 
     revision: str | None
     """The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`,

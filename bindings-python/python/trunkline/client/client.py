@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._generated.models import SubscriptionFilter
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import checked_time
 from ..port.port import Port
 from ..requests import OnProgress
 from ._generated.operations import AsyncOperations
 from .connection import CLOSE_DEADLINE, Connected, Connection, Target
+from .subscription import AsyncSubscription
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 class Client(AsyncOperations, Connected):
     """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
 
-    It belongs to the event loop on which it was connected. Times are in seconds.
+    It belongs to the event loop on which it was connected. Times are in seconds. Functions that answer requests of the
+    server are registered by decorators, such as `@client.on_elicit`: `async def` functions run on that loop, `def`
+    functions on threads.
 
     Args:
         target: The URL of an endpoint, the command of a server to start (a list), a `Server` of this process,
@@ -34,7 +38,7 @@ class Client(AsyncOperations, Connected):
     """
 
     def __init__(self, target: Target, **options: Unpack[ConnectOptions]) -> None:
-        self._connection = Connection(target, options)
+        self._connection = Connection(target, options, blocking=False)
         self._port: Port | None = None
         self._loop: AbstractEventLoop
         self._handle = 0
@@ -64,7 +68,8 @@ class Client(AsyncOperations, Connected):
         self._port, self._handle = port, 0
         try:
             receive = self._connection.listen(self._run, self._progress)
-            self._handle = port.open(self._connection.open_json(server_handle), receive)
+            connection = self._connection
+            self._handle = port.open(connection.open_json(server_handle), receive, connection.handlers)
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
@@ -100,18 +105,56 @@ class Client(AsyncOperations, Connected):
     ) -> None:
         await self.close()
 
+    def subscribe(
+        self,
+        *resources: str,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        tasks: Sequence[str] | None = None,
+    ) -> AsyncSubscription:
+        """The changes at the server, on every revision: iterate over it in an `async with` block.
+
+        Args:
+            resources: URIs of resources.
+            tools: The list of tools.
+            prompts: The list of prompts.
+            resource_list: The list of resources.
+            tasks: Ids of tasks.
+        """
+        wanted = SubscriptionFilter(
+            resources=resources or None, tools=tools, prompts=prompts, resource_list=resource_list, tasks=tasks
+        )
+        return AsyncSubscription(self, wanted)
+
     async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
-        port = self._port
-        if port is None:
-            raise ClosedError("the client is not connected: use `async with`, or call connect() first")
-        ticket = port.request(self._handle, json)
+        return (await self._ask(None, json, on_progress))[1]
+
+    async def _ask(
+        self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[int, Any]:
+        """A request to the server, or about a subscription: its ticket and its result."""
+        port = self._connected_port()
+        ticket = port.request(self._handle if target is None else target, json)
         if on_progress is not None:
             self._progress[ticket] = on_progress
         try:
-            return await port.answer(ticket)
+            return ticket, await port.answer(ticket)
         finally:
             if on_progress is not None:
                 self._progress.pop(ticket, None)
+
+    def _cancel(self, ticket: int) -> None:
+        if self._port is not None:
+            self._port.cancel(ticket, "")
+
+    def _note(self, json: dict[str, Any]) -> None:
+        self._connected_port().notify(self._handle, json)
+
+    def _connected_port(self) -> Port:
+        if self._port is None:
+            raise ClosedError("the client is not connected: use `async with`, or call connect() first")
+        return self._port
 
     async def _end(self, port: Port, handle: int, deadline: float) -> None:
         if self._connection.server is None:

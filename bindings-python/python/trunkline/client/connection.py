@@ -11,11 +11,16 @@ from .._generated import methods
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
-from ..requests import OnProgress
+from ..requests import OnProgress, read_answer
+from ..schema.jsonable import jsonable
+from ._generated.server_requests import HostHandlers
+from .host import ServerRequestHandler
 
 if TYPE_CHECKING:
+    from .._generated.models import Root
     from .._generated.options import ChildOptions, ClientOptions, EndpointOptions
     from ..server.server import Server
+    from ._generated.server_requests import Read
 
 T = TypeVar("T")
 
@@ -28,6 +33,8 @@ OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
 
 # Seconds that a server gets to end by itself when its client closes; then a child process is asked, and at last killed.
 CLOSE_DEADLINE: Final = 2.0
+
+_LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
 
 
 if TYPE_CHECKING:
@@ -51,7 +58,7 @@ if TYPE_CHECKING:
 class Connection:
     """The settings of a client, and the answer of the server when it was opened."""
 
-    def __init__(self, target: Target, options: ConnectOptions) -> None:
+    def __init__(self, target: Target, options: ConnectOptions, *, blocking: bool) -> None:
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         on_notification, on_tools_changed = given.pop("on_notification", None), given.pop("on_tools_changed", None)
         name, version = given.pop("name", None), given.pop("version", None)
@@ -59,6 +66,7 @@ class Connection:
         child = {name: given.pop(name) for name in CHILD_OPTIONS if name in given}
         self.target = target
         self.server: Server | None = None
+        self.blocking = blocking
         self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client's name and version go together")
@@ -66,12 +74,14 @@ class Connection:
         self._client = camel_case(
             info={"name": name or "trunkline-python", "version": version or _native.VERSION},
             revision=revision,
-            # Some servers tell what changes only on a stream that the client asks for.
-            listen=(on_notification is not None or on_tools_changed is not None) or None,
-            options=encoded(CLIENT_OPTIONS, given),
+            options=encoded(CLIENT_OPTIONS, jsonable(given) if "roots" in given else given),
         )
         self.on_notification: OnNotification | None = on_notification
-        self.on_tools_changed: OnToolsChanged | None = on_tools_changed
+        # Method -> the function that is called with it, and the reader of its params.
+        self.listeners: dict[str, tuple[Callable[..., Any], Read | None]] = {}
+        if on_tools_changed is not None:
+            self.listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
+        self.handlers: dict[str, ServerRequestHandler] = {}
         self.info: dict[str, Any] | None = None
 
     def shown(self, name: str) -> str:
@@ -82,7 +92,27 @@ class Connection:
     def open_json(self, server_handle: int | None) -> dict[str, Any]:
         """The message that opens the connection; `server_handle` is for a server of this process."""
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
-        return {"client": self._client, "transport": transport}
+        # Newer servers notify only clients that ask for it when they connect.
+        listen = {"listen": True} if self.listens else {}
+        return {"client": {**self._client, **listen}, "transport": transport, "handlers": self.lanes()}
+
+    @property
+    def listens(self) -> bool:
+        """True if the changes of lists are wanted."""
+        return self.on_notification is not None or any(method in _LISTS_CHANGED for method in self.listeners)
+
+    @property
+    def has_callbacks(self) -> bool:
+        """True if something may come from the server beside answers."""
+        return bool(self.on_notification or self.listeners or self.handlers)
+
+    def lanes(self) -> dict[str, str]:
+        """The requests of the server that are answered, each with the lane of its handler."""
+        return {name: "pool" if self.uses_pool(handler) else "queue" for name, handler in self.handlers.items()}
+
+    def uses_pool(self, handler: ServerRequestHandler) -> bool:
+        """True if the handler runs on a thread of the pool. A blocking client that has its own port has none."""
+        return handler.in_thread and (not self.blocking or self.server is not None)
 
     def describe(self, name: str) -> Any:
         """Something that the server said when the connection was opened."""
@@ -100,8 +130,9 @@ class Connection:
                 if (on_progress := progress.get(ticket)) is not None:
                     run(on_progress, (params.get("progress", 0), params.get("total"), params.get("message")))
                 return
-            if method == methods.TOOLS_CHANGED and self.on_tools_changed is not None:
-                run(self.on_tools_changed, ())
+            if (listener := self.listeners.get(method)) is not None:
+                function, read = listener
+                run(function, () if read is None else (read_answer(method, read, params),))
             if self.on_notification is not None:
                 run(self.on_notification, (method, params))
 
@@ -139,10 +170,53 @@ def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str,
     return {**transport, **allowed}
 
 
-class Connected:
+class Connected(HostHandlers):
     """A client with a connection."""
 
     _connection: Connection
+
+    def set_roots(self, roots: Sequence[Root | Mapping[str, Any]]) -> None:
+        """Changes the roots. A server of an older revision is notified; newer ones ask again.
+
+        Raises:
+            InvalidArgumentError: if a URI does not begin with `file://`, or if the client connected without roots to a
+                server of an older revision.
+        """
+        self._note({"roots": jsonable(roots)})
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Sends a notification to the server, for what has no method of its own."""
+        self._note({"method": method, "params": jsonable(params or {})})
+
+    def _is_connected(self) -> bool:
+        return self._connection.info is not None
+
+    def _note(self, json: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _answer(self, operation: str, function: Callable[..., Any], read: Read) -> None:
+        connection, handler = self._connection, ServerRequestHandler(operation, function, read)
+        if connection.blocking and not handler.in_thread:
+            raise InvalidArgumentError("handlers of a SyncClient must be ordinary functions, not async ones")
+        before = connection.handlers.get(operation)
+        connection.handlers[operation] = handler
+        if connection.info is not None:
+            try:
+                self._note({"handlers": connection.lanes()})
+            except BaseException:
+                connection.handlers.pop(operation)
+                if before is not None:
+                    connection.handlers[operation] = before
+                raise
+
+    def _listen(self, method: str, function: Callable[..., Any], read: Read | None) -> None:
+        connection = self._connection
+        if connection.info is not None and method in _LISTS_CHANGED and not connection.listens:
+            raise InvalidArgumentError(
+                "register handlers for changes of lists before connecting: "
+                "newer servers notify only clients that asked when they connected"
+            )
+        connection.listeners[method] = (function, read)
 
     @property
     def revision(self) -> str:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
+from .._generated.models import SubscriptionFilter
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, from_object, reraise
 from ..options import checked_time
-from ..port.events import LOG, NOTIFICATION
+from ..port.events import CALL, LOG, NOTIFICATION
 from ..port.lifecycle import end_port, remember_native
 from ..port.logs import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
 from ._generated.sync_operations import SyncOperations
+from ._generated.sync_subscription import SyncSubscription
 from .connection import CLOSE_DEADLINE, Connected, Connection, Target
+from .host import Here
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -46,20 +50,20 @@ class SyncClient(SyncOperations, Connected):
     """
 
     def __init__(self, target: Target, **options: Unpack[ConnectOptions]) -> None:
-        self._connection = Connection(target, options)
+        self._connection = Connection(target, options, blocking=True)
         # Held while the connection is opened and taken away, which one thread does.
         self._state = threading.Lock()
         self._native: _native.Port | None = None
         self._handle = 0
         self._progress: dict[int, OnProgress] = {}
-        connection = self._connection
-        self._has_callbacks = connection.on_notification is not None or connection.on_tools_changed is not None
         self._receive = self._connection.listen(_run, self._progress)
         # Held while events are handed over, so that they stay in order; re-entered when a callback makes a call.
         self._draining = threading.RLock()
         # For a server of this process: its port, and what was heard there.
         self._server_port: Port | None = None
         self._inbox: deque[tuple[str, Any, int]] = deque()
+        # Requests of the server that wait for a thread: operation, params, ticket.
+        self._asked: deque[tuple[str, Any, int]] = deque()
 
     def connect(self) -> None:
         """Connects and negotiates; `with` does it for you.
@@ -109,30 +113,70 @@ class SyncClient(SyncOperations, Connected):
     ) -> None:
         self.close()
 
+    def subscribe(
+        self,
+        *resources: str,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        tasks: Sequence[str] | None = None,
+    ) -> SyncSubscription:
+        """As `Client.subscribe`: iterate over it in a `with` block."""
+        wanted = SubscriptionFilter(
+            resources=resources or None, tools=tools, prompts=prompts, resource_list=resource_list, tasks=tasks
+        )
+        return SyncSubscription(self, wanted)
+
     def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        return self._ask(None, json, on_progress)[1]
+
+    def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
+        """A request to the server, or about a subscription: its ticket and its result."""
+        native = self._connected_native()
+        handle = self._handle if target is None else target
+        try:
+            if on_progress is None:
+                ticket = send_request(native, handle, {**json, "wait": True})
+            else:
+                with self._draining:  # the first progress must not overtake its callback
+                    ticket = send_request(native, handle, {**json, "wait": True})
+                    self._progress[ticket] = on_progress
+        except _native.NativeError as error:
+            reraise(error)
+        try:
+            return ticket, self._wait(native, ticket, on_progress is not None)
+        finally:
+            self._progress.pop(ticket, None)
+
+    def _cancel(self, ticket: int) -> None:
+        try:
+            if self._native is not None:
+                self._native.cancel(ticket, "")
+        except _native.NativeError:
+            pass  # another process's
+
+    def _note(self, json: dict[str, Any]) -> None:
+        native = self._connected_native()
+        try:
+            if self._server_port is not None:
+                self._server_port.notify(self._handle, json)
+            else:
+                native.notify(self._handle, json)
+        except _native.NativeError as error:
+            reraise(error)
+
+    def _connected_native(self) -> _native.Port:
         native = self._native
         if native is None:
             raise ClosedError("the client is not connected: use `with`, or call connect() first")
         self._refuse_deadlock()
         if (server := self._connection.server) is not None and self._server_port is not None:
             server._keep_served(self._server_port)
-        try:
-            if on_progress is None:
-                ticket = send_request(native, self._handle, {**json, "wait": True})
-            else:
-                with self._draining:  # the first progress must not overtake its callback
-                    ticket = send_request(native, self._handle, {**json, "wait": True})
-                    self._progress[ticket] = on_progress
-        except _native.NativeError as error:
-            reraise(error)
-        try:
-            return self._wait(native, ticket, on_progress is not None)
-        finally:
-            self._progress.pop(ticket, None)
+        return native
 
     def _wait(self, native: _native.Port, ticket: int, with_progress: bool = False) -> Any:
         """The result of a request or open; meanwhile events are handed over."""
-        look_ms = _CALLBACK_MS if with_progress or self._has_callbacks else _WAIT_MS
+        look_ms = _CALLBACK_MS if with_progress or self._connection.has_callbacks else _WAIT_MS
         try:
             while (reply := native.wait(ticket, look_ms)) is None:
                 self._drain(native)
@@ -162,12 +206,28 @@ class SyncClient(SyncOperations, Connected):
                 for kind, ticket, _, _, name, body in events:
                     if kind == NOTIFICATION:
                         self._receive(name, body, ticket)
+                    elif kind == CALL:
+                        self._asked.append((name, body, ticket))
                     elif kind == LOG:
                         write_logs(body)
                 if len(events) < _BATCH:
-                    return
+                    break
         finally:
             self._draining.release()
+        # Without the lock: a user may think for minutes, while other threads go on.
+        while True:
+            try:
+                asked = self._asked.popleft()
+            except IndexError:
+                return
+            self._answer_here(native, *asked)
+
+    def _answer_here(self, native: _native.Port, operation: str, params: Any, ticket: int) -> None:
+        if native.cancelled(ticket):
+            return
+        if (handler := self._connection.handlers.get(operation)) is not None:
+            here: Any = Here(native)
+            handler.answer_in_thread(here, ticket, params, copy_context())
 
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
@@ -196,8 +256,10 @@ class SyncClient(SyncOperations, Connected):
 
     def _open_in_memory(self, server: Server) -> _native.Port:
         port, server_handle = server._acquire(None)
+        connection = self._connection
         try:
-            self._handle = port.open_blocking(self._connection.open_json(server_handle), self._receive_elsewhere)
+            json = connection.open_json(server_handle)
+            self._handle = port.open_blocking(json, self._receive_elsewhere, connection.handlers)
         except BaseException as error:
             server._release_blocking(port, 0)
             if isinstance(error, _native.NativeError):

@@ -70,6 +70,11 @@ class ElicitResult(Generic[T]):
         self.action: ElicitAction = action
         self.content = content
 
+    def to_json(self) -> dict[str, Any]:
+        """The form that the protocol uses."""
+        json: dict[str, Any] = {"action": self.action}
+        return json if self.content is None else {**json, "content": jsonable(self.content)}
+
     def __repr__(self) -> str:
         return f"ElicitResult({self.action!r}, {self.content!r})"
 

@@ -13,7 +13,7 @@ from .read_handoff import ReadHandoff
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
     from contextvars import Context as ContextVars
 
     # method, params, ticket of the request or 0
@@ -76,6 +76,8 @@ class Events:
         self.native = native
         self.loop: AbstractEventLoop | None = None
         self.handlers: dict[int, Handler] = {}
+        # Connection -> the handlers for requests of its server, by operation.
+        self.hosts: dict[int, Mapping[str, Handler]] = {}
         # Connection -> its loop, and the receiver of its notifications there; without a loop, on any thread.
         self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
         self._exchanges: dict[int, Exchange] = {}
@@ -126,7 +128,7 @@ class Events:
 
     def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any) -> None:
         if kind == CALL:
-            self._call(ticket, handle, body)
+            self._call(ticket, handle, name, body)
         elif kind == REPLY:
             # A reply that nobody waits for any more was cancelled.
             if (future := self._known(self._replies, ticket)) is not None:
@@ -143,6 +145,7 @@ class Events:
             self._cancel_call(ticket, body or None)
         elif kind == CLOSED:
             self._listeners.pop(handle, None)
+            self.hosts.pop(handle, None)
             if (end := self._known(self._ends, handle)) is not None:
                 self._settle(end, (ok, body))
         elif kind == LOG:
@@ -166,12 +169,19 @@ class Events:
         elif not exchange.loop.is_closed():
             exchange.loop.call_soon_threadsafe(exchange.receive, kind, ok, body)
 
-    def _call(self, ticket: int, handle: int, body: Any) -> None:
-        handler = self._known(self.handlers, handle)
-        if handler is None or self.loop is None:
-            self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+    def _call(self, ticket: int, handle: int, name: str, body: Any) -> None:
+        handler, loop = self.handler(handle, name), self.loop
+        if handler is None or loop is None:
+            self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
             return
-        task = start_task(self.loop, self._answer(handler, ticket, body))
+        own = self._listeners[handle][0] if name and handle in self._listeners else None
+        if own is None or own is loop:
+            self._start(loop, handler, ticket, body)
+        elif not own.is_closed():
+            own.call_soon_threadsafe(self._start, own, handler, ticket, body)
+
+    def _start(self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any) -> None:
+        task = start_task(loop, self._answer(handler, ticket, body))
         if not task.done():
             self._tasks[ticket] = task  # a loop keeps only weak references to its tasks
 
@@ -197,8 +207,10 @@ class Events:
         if self.loop is not None:
             self._handoff.poll_soon(self.loop, self.drain)
 
-    def handler(self, handle: int) -> Handler | None:
-        """The receiver of calls of `handle`."""
+    def handler(self, handle: int, name: str) -> Handler | None:
+        """The receiver of calls of `handle`; of a connection, of the operation `name`."""
+        if name:
+            return (self._known(self.hosts, handle) or {}).get(name)
         return self._known(self.handlers, handle)
 
     def _known(self, table: dict[int, _T], number: int) -> _T | None:

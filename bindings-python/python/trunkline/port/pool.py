@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         @property
         def handlers(self) -> Mapping[int, Handler]: ...
 
-        def handler(self, handle: int) -> Handler | None:
-            """The receiver of calls of `handle`."""
+        def handler(self, handle: int, name: str) -> Handler | None:
+            """The receiver of calls of `handle`; of a connection, of the operation `name`."""
             ...
 
 
@@ -91,8 +91,8 @@ class Pool:
                 events = native.drain("pool", 1, _IDLE_MS)
                 if not self._goes_on(this, is_busy=bool(events)):
                     return
-                for _, ticket, handle, _, _, body in events:
-                    self._answer(ticket, handle, body)
+                for _, ticket, handle, _, name, body in events:
+                    self._answer(ticket, handle, name, body)
                 with self._lock:
                     self._waiting.add(this)
         except _native.NativeError:
@@ -121,12 +121,12 @@ class Pool:
         self._waiting.discard(this)
         self._threads.discard(this)
 
-    def _answer(self, ticket: int, handle: int, body: object) -> None:
+    def _answer(self, ticket: int, handle: int, name: str, body: object) -> None:
         if self._native.cancelled(ticket):
             return  # while it waited for a thread
         port = self._port()
-        handler = None if port is None else port.handler(handle)
+        handler = None if port is None else port.handler(handle, name)
         if port is None or handler is None:
-            self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle}"})
+            self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
         else:
             handler.answer_in_thread(port, ticket, body, self._context.copy())

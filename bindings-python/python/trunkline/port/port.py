@@ -10,6 +10,8 @@ from ..schema.jsonable import jsonable
 from .lifecycle import GRACE, Lifecycle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .events import Exchange, Handler, Receive
 
 
@@ -33,9 +35,14 @@ class Port(Lifecycle):
         if self.loop is None:
             self.handlers.pop(handle, None)  # otherwise the core says when its last call is over
 
-    def open(self, json: dict[str, Any], receive: Receive | None = None) -> int:
-        """Opens a listener or a connection whose notifications go to `receive`; `opened` waits for the outcome."""
+    def open(
+        self, json: dict[str, Any], receive: Receive | None = None, handlers: Mapping[str, Handler] | None = None
+    ) -> int:
+        """Opens a listener or a connection. Notifications of the server go to `receive`, its requests to `handlers`;
+        `opened` waits for the outcome.
+        """
         loop = self.here()
+        self._start_pool(json)
         try:
             with self._lock:  # its reply must not be dispatched before someone waits for it
                 handle = self.native.open({**json, "hostDrivenReads": self._bell.drives_pipes})
@@ -43,6 +50,8 @@ class Port(Lifecycle):
                 self._ends[handle] = loop.create_future()
                 if receive is not None:
                     self._listeners[handle] = (loop, receive)
+                if handlers is not None:
+                    self.hosts[handle] = handlers
         except _native.NativeError as error:
             reraise(error)
         return handle
@@ -57,22 +66,34 @@ class Port(Lifecycle):
             return await self.reply(handle)
         except BaseException:
             self._listeners.pop(handle, None)
+            self.hosts.pop(handle, None)
             if (end := self._ends.pop(handle, None)) is not None:
                 self._settle(end, (True, None))  # who closes it meanwhile waits for this
                 self._close(handle, 0)
             raise
 
-    def open_blocking(self, json: dict[str, Any], receive: Receive) -> int:
+    def open_blocking(self, json: dict[str, Any], receive: Receive, handlers: Mapping[str, Handler]) -> int:
         """Opens a connection for blocking code, which fetches the outcome itself; `receive` is called on any thread."""
+        self._start_pool(json)
         with self._lock:
             handle = self.native.open({**json, "wait": True})
             self._listeners[handle] = (None, receive)
+            self.hosts[handle] = handlers
         return handle
 
     def close_blocking(self, handle: int) -> None:
         """Ends a connection of blocking code at once; nothing of it is heard any more."""
         self._listeners.pop(handle, None)
+        self.hosts.pop(handle, None)
         self._close(handle, 0)
+
+    def notify(self, handle: int, json: dict[str, Any]) -> None:
+        """Sends a notification to the server of a connection, or a note about the connection."""
+        self._start_pool(json)
+        try:
+            self.native.notify(handle, json)
+        except _native.NativeError as error:
+            reraise(error)
 
     def request(self, handle: int, json: dict[str, Any]) -> int:
         """Sends a request to the server of a connection or the client of a call; `answer` waits for the answer."""
@@ -163,6 +184,10 @@ class Port(Lifecycle):
         self._close(handle, deadline)
         await asyncio.wait({end}, timeout=deadline + GRACE)
         self._ends.pop(handle, None)
+
+    def _start_pool(self, json: dict[str, Any]) -> None:
+        if "pool" in json.get("handlers", {}).values():
+            self.pool.start()
 
     def _close(self, handle: int, deadline: float) -> None:
         try:

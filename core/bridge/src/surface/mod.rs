@@ -51,6 +51,7 @@ pub fn surface() -> Value {
     messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
+    let host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     // Subscriptions are no protocol method: each language has a few lines of its own around these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
@@ -63,6 +64,7 @@ pub fn surface() -> Value {
         "messages": messages,
         "models": models.all,
         "operations": operations,
+        "host": host,
         "notifications": notifications,
     })
 }
@@ -134,6 +136,22 @@ impl Models {
             "since": row.since().map(Revision::as_str),
             "until": row.until().map(Revision::as_str),
             "progress": row.progress,
+        })
+    }
+
+    /// An operation that a host answers: its parameters are one object.
+    fn answered(&mut self, row: &'static Operation) -> Value {
+        let params = match &row.params {
+            Params::Of(ty) => self.named(ty),
+            Params::Each(_) => Value::Null,
+        };
+        json!({
+            "name": row.name,
+            "doc": text(row.doc),
+            "method": row.method,
+            "params": params,
+            "result": row.result.as_ref().map(|ty| self.named(ty)),
+            "since": row.since().map(Revision::as_str),
         })
     }
 

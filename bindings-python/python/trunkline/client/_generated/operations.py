@@ -35,6 +35,33 @@ class AsyncOperations:
     async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
         raise NotImplementedError
 
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Any:
+        """A request of the protocol that has no method of its own. Returns the result as JSON.
+
+        Args:
+            method: The method.
+            params: Its parameters.
+            timeout: Seconds for the answer; progress renews it (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            on_progress: Called with (progress, total, message).
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        given = None if params is None else dict(params)
+        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        return await self._request(json, on_progress)
+
     async def list_tools(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
     ) -> list[Tool]:

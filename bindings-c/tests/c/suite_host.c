@@ -1,0 +1,141 @@
+/* The host's side of a client: requests of its server, roots, subscriptions. A part of suite.c. */
+
+#define FORM                                                                                                    \
+  TRUNKLINE_JSON({"message": "Your name?",                                                                      \
+                  "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}})
+
+/* Asks its client for input and answers with what came. `user_data`: the method and the params. */
+static void needs_input(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  const char *const *request = (const char *const *)user_data;
+  trunkline_text *answer = NULL;
+  char json[400];
+  (void)arguments;
+  if (trunkline_call_fact(call, S("/inputResponses/it"), &answer) == TRUNKLINE_OK) {
+    CHECK(trunkline_call_return_text(call, trunkline_text_str(answer)) == TRUNKLINE_OK);
+    trunkline_text_free(answer);
+    return;
+  }
+  snprintf(json, sizeof json, "{\"inputRequests\": {\"it\": {\"method\": \"%s\", \"params\": %s}}}", request[0], request[1]);
+  OK(trunkline_call_require_input(call, trunkline_str_of(json), &error));
+}
+
+typedef struct {
+  int calls, freed;
+  const char *answer;
+  bool fails;
+} host_seen;
+
+static void answer_server(trunkline_call *call, trunkline_str params, void *user_data) {
+  host_seen *seen = (host_seen *)user_data;
+  ++seen->calls;
+  CHECK(params.len > 0 && params.data[0] == '{');
+  if (seen->fails)
+    OK(trunkline_call_fail_protocol(call, -1, S("the user refused"), NOTHING, &error));
+  else
+    OK(trunkline_call_return_result(call, trunkline_str_of(seen->answer), &error));
+}
+
+static void free_host_seen(void *user_data) { ++((host_seen *)user_data)->freed; }
+
+static const char *elicit_form[] = {"elicitation/create", FORM};
+static const char *list_roots[] = {"roots/list", "{}"};
+
+static trunkline_server *asking_server(void) {
+  trunkline_server *server = NULL;
+  OK(trunkline_server_new(S("asking"), S("1"), &server, &error));
+  OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "greet"})), needs_input, elicit_form, NULL, &error));
+  OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "where"})), needs_input, list_roots, NULL, &error));
+  return server;
+}
+
+/* A call of that tool, whose text must have this part. */
+static void host_gives(trunkline_client *client, trunkline_str tool, const char *part) {
+  trunkline_text *result = NULL;
+  trunkline_str text;
+  OK(trunkline_client_call_tool(client, tool, NOTHING, NULL, &result, &error));
+  text = trunkline_text_str(result);
+  if (!strstr(text.data, part)) {
+    fprintf(stderr, "\"%s\" is not in %s\n", part, text.data);
+    exit(1);
+  }
+  trunkline_text_free(result);
+}
+
+/* ELI-01, ROOT-03 */
+static void host_requests(void) {
+  static const char *const revisions[] = {"2025-06-18", "2025-11-25", "2026-07-28"};
+  size_t index;
+  for (index = 0; index < sizeof revisions / sizeof *revisions; ++index) {
+    bool is_modern = strcmp(revisions[index], "2026-07-28") == 0;
+    host_seen seen = {0, 0, "{\"action\": \"accept\", \"content\": {\"name\": \"Ann\"}}", false};
+    trunkline_server *server = asking_server();
+    trunkline_client_options *options = NULL;
+    trunkline_client *client = NULL;
+    trunkline_text *result = NULL;
+    OK(trunkline_client_options_new(&options, &error));
+    CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(revisions[index])) == TRUNKLINE_OK);
+    CHECK(trunkline_client_options_on_elicit(options, answer_server, &seen, free_host_seen) == TRUNKLINE_OK);
+    CHECK(trunkline_client_options_set_roots(options, S("[{\"uri\": \"file:///a\"}]")) == TRUNKLINE_OK);
+    OK(trunkline_client_connect_memory(server, options, &client, &error));
+    trunkline_client_options_free(options);
+    host_gives(client, S("greet"), "Ann");
+    CHECK(seen.calls == 1);
+    host_gives(client, S("where"), "file:///a");
+    OK(trunkline_client_set_roots(client, S("[{\"uri\": \"file:///b\"}]"), &error));
+    host_gives(client, S("where"), "file:///b");
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "file://", trunkline_client_set_roots(client, S("[{\"uri\": \"/c\"}]"), &error));
+    seen.fails = true;
+    CHECK(trunkline_client_call_tool(client, S("greet"), NOTHING, NULL, &result, NULL) != TRUNKLINE_OK ||
+          strstr(trunkline_text_str(result).data, "the user refused"));
+    trunkline_text_free(result);
+    {
+      host_seen other = {0, 0, "{\"action\": \"decline\"}", false};
+      OK(trunkline_client_on_elicit(client, answer_server, &other, free_host_seen, &error));
+      CHECK(seen.freed == 1);
+      host_gives(client, S("greet"), "decline");
+      CHECK(other.calls == 1);
+      if (is_modern)
+        OK(trunkline_client_on_sample(client, answer_server, &other, NULL, &error));
+      else
+        FAILS(TRUNKLINE_INVALID_ARGUMENT, "before connecting",
+              trunkline_client_on_sample(client, answer_server, &other, NULL, &error));
+      trunkline_client_free(client);
+      CHECK(other.freed == 1);
+    }
+    trunkline_server_free(server);
+  }
+}
+
+/* SUB-01 */
+static void subscriptions(void) {
+  static const char *const revisions[] = {"2024-11-05", "2025-11-25", "2026-07-28"};
+  size_t index;
+  for (index = 0; index < sizeof revisions / sizeof *revisions; ++index) {
+    trunkline_server *server = library();
+    trunkline_client_options *options = NULL;
+    trunkline_client *client = NULL;
+    trunkline_text *change = NULL;
+    outcome seen;
+    uint64_t subscription = 0;
+    memset(&seen, 0, sizeof seen);
+    OK(trunkline_client_options_new(&options, &error));
+    CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(revisions[index])) == TRUNKLINE_OK);
+    OK(trunkline_client_connect_memory(server, options, &client, &error));
+    trunkline_client_options_free(options);
+    OK(trunkline_client_subscribe(client, S("{\"resources\": [\"notes://one\"], \"tools\": true}"), NULL, &subscription,
+                                  &error));
+    OK(trunkline_server_resource_updated(server, S("notes://one"), &error));
+    OK(trunkline_client_next_change(client, subscription, NULL, &change, &error));
+    check_text(change, "/kind", "resource");
+    takes(change, "/uri", "notes://one");
+    OK(trunkline_client_start_next_change(client, subscription, NULL, see_outcome, &seen, free_outcome, NULL, &error));
+    OK(trunkline_server_remove_tool(server, S("echo"), &error));
+    answers(client, &seen, "tools");
+    OK(trunkline_client_unsubscribe(client, subscription, &error));
+    CHECK(trunkline_client_next_change(client, subscription, NULL, &change, NULL) != TRUNKLINE_OK ||
+          same(trunkline_text_str(change), "null"));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "", trunkline_client_subscribe(client, S("{}"), NULL, &subscription, &error));
+    trunkline_client_free(client);
+    trunkline_server_free(server);
+  }
+}

@@ -1,0 +1,59 @@
+// Handlers of a client for what its server asks and reports.
+import { checkHandler, type Callable } from "./features/feature.js";
+import { asked, notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import type { ServerRequestContext } from "./requests.js";
+import { resultOf } from "./returns.js";
+
+/** All handlers of a client. */
+export type ServerHandlers = RequestHandlers & NotificationHandlers;
+
+type Listener = (params: unknown) => void;
+
+export class Handlers {
+  readonly #callables = new Map<string, Callable>();
+  readonly #listeners = new Map<string, Listener>();
+
+  /** Adds handlers in the place of those of the same name. */
+  add(handlers: ServerHandlers): void {
+    for (const name of namesOf(operations)) {
+      const handler = handlers[name];
+      if (handler === undefined) continue;
+      checkHandler(handler, name);
+      const run = (request: never, { signal }: ServerRequestContext): unknown => handler(request, { signal });
+      this.#callables.set(operations[name], { run, answer: (result) => answerOf(result, name) });
+    }
+    for (const name of namesOf(notified)) {
+      const handler = handlers[name];
+      if (handler === undefined) continue;
+      checkHandler(handler, name);
+      this.#listeners.set(notified[name], handler as Listener);
+    }
+  }
+
+  /** The operations that are answered, as the core takes them. */
+  get lanes(): Record<string, "queue"> {
+    return Object.fromEntries([...this.#callables.keys()].map((operation) => [operation, "queue"]));
+  }
+
+  /** True if newer servers must be asked for notifications. */
+  get listens(): boolean {
+    return asked.some((name) => this.#listeners.has(notified[name]));
+  }
+
+  callable(operation: string): Callable | undefined {
+    return this.#callables.get(operation);
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#listeners.get(method)?.(params);
+  }
+}
+
+function answerOf(result: unknown, name: string): ReturnType<typeof resultOf> {
+  if (typeof result === "object" && result !== null) return resultOf(result);
+  throw new TypeError(`${name} returned ${String(result)}, which is not a result`);
+}
+
+function namesOf<K extends string>(record: Record<K, string>): K[] {
+  return Object.keys(record) as K[];
+}

@@ -1,0 +1,54 @@
+"""Handlers of a client for the requests of its server."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import _native
+from ..client_requests.input_request import ElicitResult
+from ..errors import InvalidArgumentError
+from ..features.handler import Handler
+from ..model.base import Model
+from ..returns import RESULT, Answer
+from ..schema.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from ..port.port import Port
+
+
+class Here(NamedTuple):
+    """The place of a handler that runs on the thread of a blocking call."""
+
+    native: _native.Port
+
+
+class ServerRequestHandler(Handler):
+    """Called with a request of the server; returns the result. A `def` function runs on a thread of the pool, or in a
+    blocking client on a thread that waits.
+    """
+
+    __slots__ = ("function", "read")
+
+    def __init__(self, operation: str, function: Callable[..., Any], read: Callable[[Any], Any]) -> None:
+        if not callable(function):
+            raise InvalidArgumentError(f"on_{operation} takes a function, not {type(function).__qualname__}")
+        called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+        super().__init__(operation, {}, in_thread=not inspect.iscoroutinefunction(called))
+        self.function = function
+        self.read = read
+
+    async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002
+        return self._render(await self.function(self.read(body)))
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:  # noqa: ARG002
+        return self._render(context.run(self.function, self.read(body)))
+
+    def _render(self, result: Any) -> Answer:
+        if isinstance(result, ElicitResult):
+            return RESULT, result.to_json()
+        if isinstance(result, (Model, Mapping)):
+            return RESULT, jsonable(result)
+        raise TypeError(f"the handler of on_{self.key} returned {type(result).__qualname__}, which is no result")
