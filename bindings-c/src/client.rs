@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
+use trunkline_bridge::message::{Notification, NotifyConnection};
 
+use crate::calls::CallCallback;
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
 use crate::edge::text::Text;
@@ -111,6 +113,27 @@ impl Connection {
     ) -> Result<(), Failure> {
         let request = Request { method, params: None, all: true, options };
         request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
+    }
+
+    /// Registers a handler of a client that is connected.
+    pub(crate) fn answer(&self, operation: &'static str, callback: CallCallback) -> Result<(), Failure> {
+        let mut handlers = self.open.handlers.lock().clone();
+        handlers.put(operation, callback);
+        // First: a request may come at once.
+        let before = std::mem::replace(&mut *self.open.handlers.lock(), handlers.clone());
+        let note = NotifyConnection { handlers: Some(handlers.lanes()), ..NotifyConnection::default() };
+        let noted = self.note(note);
+        if noted.is_err() {
+            // The host's destructors run with no lock held.
+            let refused = std::mem::replace(&mut *self.open.handlers.lock(), before);
+            drop(refused);
+        }
+        noted
+    }
+
+    /// Sends a notification to the server, or a note about the connection.
+    pub(crate) fn note(&self, note: NotifyConnection) -> Result<(), Failure> {
+        Ok(self.port.core.notify_message(self.handle, Notification::Connection(note))?)
     }
 }
 

@@ -6,7 +6,6 @@ use super::{
     event::{Event, EventKind, Lane},
     message::{NotifyConnection, Request},
     queue::Queue,
-    server_requests::ServerRequest,
     slot::Slot,
     table::{Kind, Table},
 };
@@ -17,11 +16,12 @@ use std::{
     },
     time::Duration,
 };
-use tokio::task::AbortHandle;
+use tokio::{sync::oneshot, task::AbortHandle};
 use trunkline::bridge_support::{BodyFeed, InFlight};
 use trunkline::{
     auth::Verification,
     client::{Client, Subscription},
+    protocol::{RawJson, RpcError},
     server::{Call, CallInfo, PendingClientRequest, Registration, Server},
     transport::Listener,
 };
@@ -188,6 +188,12 @@ pub(super) struct HostCall {
     /// Kept for as long as the host may look for what is called.
     pub(super) _target: Arc<HostTarget>,
 }
+
+/// The answer of the host to a request of a server.
+pub(super) type HostAnswer = Result<RawJson, RpcError>;
+
+/// A request of a server that waits for its answer.
+pub(super) struct ServerRequest(pub(super) oneshot::Sender<HostAnswer>);
 
 /// A request of the host.
 pub(super) enum HostRequest {

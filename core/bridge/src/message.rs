@@ -536,8 +536,8 @@ message! {
         method: Option<String> = "method",
         /// Its parameters.
         params: Option<Value> = "params",
-        /// The requests of the server that the host answers from now on, as in `open`. In the legacy
-        /// era none that needs a capability which was not declared when the connection was opened.
+        /// The requests of the server that the host answers from now on, as in `open`. In the
+        /// legacy era none that needs a capability which was not declared then.
         handlers: Option<Handlers> = "handlers",
         /// The roots from now on. A server of the legacy era is notified.
         roots: Option<Vec<Root>> = "roots",

@@ -135,6 +135,13 @@ impl GivenNotification<'_> {
             Self::Typed(Notification::Connection(given)) => Ok(given),
             Self::Typed(_) => Err(Self::mistaken("a connection")),
         }
+        .and_then(|given: NotifyConnection| match &given {
+            NotifyConnection { method: None, handlers: None, roots: None, .. }
+            | NotifyConnection { method: None, params: Some(_), .. } => {
+                Err(BridgeError::invalid("notify: method is missing"))
+            }
+            _ => Ok(given),
+        })
     }
 
     fn mistaken(target: &str) -> BridgeError {

@@ -2,6 +2,7 @@
 
 use super::{
     calls::call_off,
+    entries::{HostAnswer, ServerRequest},
     error::BridgeError,
     event::{Event, EventKind, Lane, Shape},
     message::{Fail, FailKind, Handlers},
@@ -17,12 +18,6 @@ use trunkline::{
         operation::{HOST, HostOperation},
     },
 };
-
-/// The answer of the host to a request of a server.
-type Answer = Result<RawJson, RpcError>;
-
-/// A request of a server that waits for its answer.
-pub(super) struct ServerRequest(oneshot::Sender<Answer>);
 
 /// The operations that a host answers, with their lanes.
 pub(super) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, BridgeError> {
@@ -62,7 +57,7 @@ struct Given {
 }
 
 impl Given {
-    async fn answer(self, state: Weak<PortState>) -> Answer {
+    async fn answer(self, state: Weak<PortState>) -> HostAnswer {
         let (answer, answered) = oneshot::channel();
         let waiting = self.send(state, answer).ok_or_else(RpcError::internal)?;
         let answer = answered.await.unwrap_or_else(|_| Err(RpcError::internal()));
@@ -70,7 +65,7 @@ impl Given {
         answer
     }
 
-    fn send(self, state: Weak<PortState>, answer: oneshot::Sender<Answer>) -> Option<Waiting> {
+    fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<Waiting> {
         let there = state.upgrade()?;
         let ticket = there.tables.lock().server_requests.insert(ServerRequest(answer))?;
         let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
@@ -138,7 +133,7 @@ fn unless_done(state: &PortState, ticket: u64, error: BridgeError) -> Result<boo
     if waits { Err(error) } else { Ok(false) }
 }
 
-fn finish(state: &PortState, ticket: u64, answer: Answer) -> bool {
+fn finish(state: &PortState, ticket: u64, answer: HostAnswer) -> bool {
     // The lock is given back before the request is answered.
     let request = state.tables.lock().server_requests.remove(ticket);
     request.is_some_and(|request| request.0.send(answer).is_ok())

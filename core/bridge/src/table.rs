@@ -163,8 +163,8 @@ mod tests {
         assert_eq!((Kind::of(call), Kind::of(request)), (Some(Kind::Call), Some(Kind::Request)));
         assert_eq!((calls.get(request), requests.remove(call)), (None, None));
         assert_eq!(calls.iter().collect::<Vec<_>>(), [(call, &"call")]);
-        assert_eq!((Kind::of(0), Kind::of(10), Kind::of(u64::MAX)), (None, None, None));
-        for kind in 1..=9 {
+        assert_eq!((Kind::of(0), Kind::of(11), Kind::of(u64::MAX)), (None, None, None));
+        for kind in 1..=10 {
             assert_eq!(Kind::of(kind).map(|kind| kind as u64), Some(kind));
         }
     }

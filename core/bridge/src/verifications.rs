@@ -158,7 +158,7 @@ impl TokenVerifier for HostVerifier {
         let Some(ticket) = state.tables.lock().verifications.insert(verification) else { return };
         let lane = self.target.lane;
         let body = Bytes::from(body).into();
-        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, name: "verifier".into(), body });
+        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, body, ..Event::default() });
         let state = Weak::clone(&self.state);
         abandonment.then(move || {
             let Some(state) = state.upgrade() else { return };

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     engine::{IncomingRequest, later},
     protocol::{
-        RawJson, RpcError,
+        RawJson, Revision, RpcError,
         input::complete_answer,
         method,
         model::{Implementation, ListRootsResult},
@@ -74,6 +74,7 @@ impl Inner {
             return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
         };
         let server = self.server.get().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
+        let revision = self.conversation.lock().revision().unwrap_or(Revision::LATEST);
         let (method, runtime) = (method.to_owned(), Arc::clone(&self.runtime));
         let deadline = later(runtime.now(), self.options.input_timeout);
         Box::pin(async move {
@@ -84,7 +85,7 @@ impl Inner {
                 None => return Err(Unanswered::TimedOut),
             };
             let answer: Value = answer.parse().map_err(|error| Unanswered::Invalid(error.to_string()))?;
-            let complete = complete_answer(&method, &given, answer);
+            let complete = complete_answer(&method, &given, answer, revision);
             complete.map(|answer| as_raw(&answer)).map_err(|error| Unanswered::Invalid(format!("{method}: {error}")))
         })
     }

@@ -148,7 +148,11 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
             &methods(surface),
         ),
         file("client/_generated/operations.py", "The requests of an asyncio client.", &operations),
-        file("client/_generated/sync_operations.py", "The requests of a blocking client.", &to_sync(&operations, "")),
+        file(
+            "client/_generated/sync_operations.py",
+            "The requests of a blocking client.",
+            &to_sync(&operations, "").replace(SORTED.0, SORTED.1),
+        ),
         file(
             "context/_generated/sync_context.py",
             "The context of handlers made with `def`: what `Context` has, blocking.",
@@ -214,8 +218,8 @@ fn to_sync(source: &str, deeper: &str) -> String {
         .replace("StopAsyncIteration", "StopIteration")
         .replace("from ..", &format!("from ..{deeper}"))
         .replace("from . ", &format!("from .{deeper} "))
-        .replace("from .client ", &format!("from .{deeper}sync_client "))
-        .replace("from ._generated.", "from .sync_");
+        .replace("from ._generated.", "from .sync_")
+        .replace("from ..subscription ", "from .sync_subscription ");
     let mut sync = String::new();
     let mut word = String::new();
     for letter in text.chars().chain(std::iter::once('\0')) {
@@ -656,8 +660,24 @@ fn class(object: &ObjectModel, plain: &[&str]) -> String {
     text + "        return json\n"
 }
 
+/// Imports of a blocking client, which have another order.
+const SORTED: (&str, &str) = (
+    "from .sync_subscription import SyncSubscription\nfrom ..tool_results import expect, read_tool_result\n",
+    "from ..tool_results import expect, read_tool_result\nfrom .sync_subscription import SyncSubscription\n",
+);
+
 /// The request of a client for what has no method of its own.
 const REQUEST: &str = r#"
+    async def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
+        """Sends a request to the server, or about a subscription: its ticket and its result."""
+        raise NotImplementedError
+
+    def _cancel(self, ticket: int) -> None:
+        raise NotImplementedError
+
+    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        return (await self._ask(None, json, on_progress))[1]
+
     async def request(self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None, max_timeout: float | None = None, on_progress: OnProgress | None = None) -> Any:
         """A request of the protocol that has no method of its own. Returns the result as JSON.
 
@@ -678,23 +698,45 @@ const REQUEST: &str = r#"
         return await self._request(json, on_progress)
 "#;
 
+/// The subscription of a client, whose parameters are the members of its filter.
+fn subscribe(surface: &Surface) -> String {
+    let Some(filter) = surface.object("SubscriptionFilter") else { return String::new() };
+    let (mut parameters, mut arguments, mut docs) = (String::new(), String::new(), String::new());
+    for field in &filter.fields {
+        let name = &field.name;
+        let _ = match (field.presence, name.as_str()) {
+            (_, "resources") => write!(parameters, "*{name}: str, "),
+            (Presence::Flag, _) => write!(parameters, "{name}: bool = False, "),
+            _ => write!(parameters, "{name}: {} | None = None, ", given(&field.ty)),
+        };
+        let _ = write!(arguments, "{name}={name}{}, ", if name == "resources" { " or None" } else { "" });
+        let _ = writeln!(docs, "            {name}: {}", field.doc);
+    }
+    format!(
+        "\n    def subscribe(self, {parameters}) -> AsyncSubscription:\n        \"\"\"The changes at the server, on every revision: \
+         iterate over it in an `async with` block.\n\n        Args:\n{docs}        \"\"\"\n        return AsyncSubscription(self, \
+         SubscriptionFilter({arguments}))\n"
+    )
+}
+
 /// The methods of clients; the blocking ones follow from these.
 fn operations(surface: &Surface) -> String {
     let client = || surface.operations.iter().filter(|operation| operation.caller == Caller::Client);
     let mut text = String::from(
-        "from collections.abc import Mapping\nfrom typing import Any, TypeVar, overload\n\nfrom \
+        "from collections.abc import Mapping, Sequence\nfrom typing import Any, TypeVar, overload\n\nfrom \
          ..._generated.models import (",
     );
     let mut names: Vec<&str> = client().flat_map(named_models).filter(|name| module_of(name).is_none()).collect();
+    names.push("SubscriptionFilter");
     // As ruff sorts them.
     names.sort_unstable_by_key(|name| name.to_lowercase());
     names.dedup();
     let _ = writeln!(text, "{})", names.join(", "));
     text += "from ...messages import GetPromptResult\nfrom ...requests import OnProgress, params_of, read_answer, \
-             request_json\nfrom ..tool_results import expect, read_tool_result\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
-             each.\"\"\"\n\n    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> \
-             Any:\n        raise NotImplementedError\n";
+             request_json\nfrom ..subscription import AsyncSubscription\nfrom ..tool_results import expect, read_tool_result\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
+             each.\"\"\"\n";
     text += REQUEST;
+    text += &subscribe(surface);
     for operation in client() {
         text += &match &operation.list {
             Some(list) => method(operation, Some((list, true))) + &method(operation, Some((list, false))),

@@ -12,7 +12,7 @@ pub(super) enum Side {
 
 /// Parts of paths and the side that their files test. The first one that fits decides; any other
 /// file tests a server.
-const SIDES: [(&str, Side); 24] = {
+const SIDES: [(&str, Side); 25] = {
     use Side::{Both, Client, Server};
     [
         ("tests/vectors/client/", Client),
@@ -41,6 +41,7 @@ const SIDES: [(&str, Side); 24] = {
         ("client", Client),
         ("test_connecting", Client),
         ("test_lifecycle", Both),
+        ("host.", Both),
         ("bindings-c/", Both),
     ]
 };

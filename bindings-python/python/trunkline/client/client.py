@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .._generated.models import SubscriptionFilter
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import checked_time
 from ..port.port import Port
 from ..requests import OnProgress
 from ._generated.operations import AsyncOperations
 from .connection import CLOSE_DEADLINE, Connected, Connection, Target
-from .subscription import AsyncSubscription
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -104,31 +102,6 @@ class Client(AsyncOperations, Connected):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
-
-    def subscribe(
-        self,
-        *resources: str,
-        tools: bool = False,
-        prompts: bool = False,
-        resource_list: bool = False,
-        tasks: Sequence[str] | None = None,
-    ) -> AsyncSubscription:
-        """The changes at the server, on every revision: iterate over it in an `async with` block.
-
-        Args:
-            resources: URIs of resources.
-            tools: The list of tools.
-            prompts: The list of prompts.
-            resource_list: The list of resources.
-            tasks: Ids of tasks.
-        """
-        wanted = SubscriptionFilter(
-            resources=resources or None, tools=tools, prompts=prompts, resource_list=resource_list, tasks=tasks
-        )
-        return AsyncSubscription(self, wanted)
-
-    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
-        return (await self._ask(None, json, on_progress))[1]
 
     async def _ask(
         self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None

@@ -188,9 +188,6 @@ class Connected(HostHandlers):
         """Sends a notification to the server, for what has no method of its own."""
         self._note({"method": method, "params": jsonable(params or {})})
 
-    def _is_connected(self) -> bool:
-        return self._connection.info is not None
-
     def _note(self, json: dict[str, Any]) -> None:
         raise NotImplementedError
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .client import Client
+    from ._generated.operations import AsyncOperations
 
 
 class AsyncSubscription:
@@ -24,7 +24,7 @@ class AsyncSubscription:
 
     __slots__ = ("_client", "_filter", "_over", "_ticket", "honoured")
 
-    def __init__(self, client: Client, wanted: SubscriptionFilter) -> None:
+    def __init__(self, client: AsyncOperations, wanted: SubscriptionFilter) -> None:
         self._client = client
         self._filter = wanted
         self._ticket = 0
@@ -67,9 +67,7 @@ class AsyncSubscription:
             try:
                 _, change = await self._client._ask(self._ticket, {"method": "next"})
             except ClosedError:
-                # Ended here, while it waited; or with the client.
-                if not self._over and self._client._is_connected():
-                    raise
+                pass  # while it waited: by `close`, or with its client
         if change is None:
             self._over = True
             raise StopAsyncIteration

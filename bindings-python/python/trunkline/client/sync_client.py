@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
-from .._generated.models import SubscriptionFilter
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, from_object, reraise
 from ..options import checked_time
 from ..port.events import CALL, LOG, NOTIFICATION
@@ -18,7 +17,6 @@ from ..port.logs import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
 from ._generated.sync_operations import SyncOperations
-from ._generated.sync_subscription import SyncSubscription
 from .connection import CLOSE_DEADLINE, Connected, Connection, Target
 from .host import Here
 
@@ -112,23 +110,6 @@ class SyncClient(SyncOperations, Connected):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-    def subscribe(
-        self,
-        *resources: str,
-        tools: bool = False,
-        prompts: bool = False,
-        resource_list: bool = False,
-        tasks: Sequence[str] | None = None,
-    ) -> SyncSubscription:
-        """As `Client.subscribe`: iterate over it in a `with` block."""
-        wanted = SubscriptionFilter(
-            resources=resources or None, tools=tools, prompts=prompts, resource_list=resource_list, tasks=tasks
-        )
-        return SyncSubscription(self, wanted)
-
-    def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
-        return self._ask(None, json, on_progress)[1]
 
     def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
         """A request to the server, or about a subscription: its ticket and its result."""

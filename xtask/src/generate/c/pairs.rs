@@ -42,7 +42,7 @@ const PAIRS: [Pair; 2] = [
 pub(super) fn render() -> String {
     let functions: String = PAIRS.iter().flat_map(|pair| [blocking(pair), started(pair)]).collect();
     format!(
-        "//! Requests of clients that are no operation, each as a function that blocks and as one that starts it.\n\n\
+        "//! Requests of clients that are no operation, each as a function that blocks and as one that starts\n//! it.\n\n\
          use std::ffi::c_void;\n\n\
          use trunkline_bridge::message::NEXT;\n\n\
          use crate::client::trunkline_client;\n\

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from ..._generated.models import (
@@ -20,10 +20,12 @@ from ..._generated.models import (
     Reference,
     Resource,
     ResourceTemplate,
+    SubscriptionFilter,
     Tool,
 )
 from ...messages import GetPromptResult
 from ...requests import OnProgress, params_of, read_answer, request_json
+from ..subscription import AsyncSubscription
 from ..tool_results import expect, read_tool_result
 
 T = TypeVar("T")
@@ -32,8 +34,17 @@ T = TypeVar("T")
 class AsyncOperations:
     """The requests of a client, one method each."""
 
-    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+    async def _ask(
+        self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[int, Any]:
+        """Sends a request to the server, or about a subscription: its ticket and its result."""
         raise NotImplementedError
+
+    def _cancel(self, ticket: int) -> None:
+        raise NotImplementedError
+
+    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        return (await self._ask(None, json, on_progress))[1]
 
     async def request(
         self,
@@ -61,6 +72,34 @@ class AsyncOperations:
         given = None if params is None else dict(params)
         json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
         return await self._request(json, on_progress)
+
+    def subscribe(
+        self,
+        *resources: str,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        tasks: Sequence[str] | None = None,
+    ) -> AsyncSubscription:
+        """The changes at the server, on every revision: iterate over it in an `async with` block.
+
+        Args:
+            resources: URIs of resources whose contents may change.
+            tools: The list of tools.
+            prompts: The list of prompts.
+            resource_list: The list of resources, and that of resource templates.
+            tasks: Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28).
+        """
+        return AsyncSubscription(
+            self,
+            SubscriptionFilter(
+                resources=resources or None,
+                tools=tools,
+                prompts=prompts,
+                resource_list=resource_list,
+                tasks=tasks,
+            ),
+        )
 
     async def list_tools(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None

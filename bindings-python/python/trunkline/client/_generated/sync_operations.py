@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from ..._generated.models import (
@@ -20,11 +20,13 @@ from ..._generated.models import (
     Reference,
     Resource,
     ResourceTemplate,
+    SubscriptionFilter,
     Tool,
 )
 from ...messages import GetPromptResult
 from ...requests import OnProgress, params_of, read_answer, request_json
 from ..tool_results import expect, read_tool_result
+from .sync_subscription import SyncSubscription
 
 T = TypeVar("T")
 
@@ -32,8 +34,15 @@ T = TypeVar("T")
 class SyncOperations:
     """The requests of a client, one method each."""
 
-    def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+    def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
+        """Sends a request to the server, or about a subscription: its ticket and its result."""
         raise NotImplementedError
+
+    def _cancel(self, ticket: int) -> None:
+        raise NotImplementedError
+
+    def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
+        return (self._ask(None, json, on_progress))[1]
 
     def request(
         self,
@@ -61,6 +70,34 @@ class SyncOperations:
         given = None if params is None else dict(params)
         json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
         return self._request(json, on_progress)
+
+    def subscribe(
+        self,
+        *resources: str,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        tasks: Sequence[str] | None = None,
+    ) -> SyncSubscription:
+        """The changes at the server, on every revision: iterate over it in an `def with` block.
+
+        Args:
+            resources: URIs of resources whose contents may change.
+            tools: The list of tools.
+            prompts: The list of prompts.
+            resource_list: The list of resources, and that of resource templates.
+            tasks: Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28).
+        """
+        return SyncSubscription(
+            self,
+            SubscriptionFilter(
+                resources=resources or None,
+                tools=tools,
+                prompts=prompts,
+                resource_list=resource_list,
+                tasks=tasks,
+            ),
+        )
 
     def list_tools(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None

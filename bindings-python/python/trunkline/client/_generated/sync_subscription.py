@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ..sync_client import SyncClient
+    from .sync_operations import SyncOperations
 
 
 class SyncSubscription:
@@ -25,7 +25,7 @@ class SyncSubscription:
 
     __slots__ = ("_client", "_filter", "_over", "_ticket", "honoured")
 
-    def __init__(self, client: SyncClient, wanted: SubscriptionFilter) -> None:
+    def __init__(self, client: SyncOperations, wanted: SubscriptionFilter) -> None:
         self._client = client
         self._filter = wanted
         self._ticket = 0
@@ -68,9 +68,7 @@ class SyncSubscription:
             try:
                 _, change = self._client._ask(self._ticket, {"method": "next"})
             except ClosedError:
-                # Ended here, while it waited; or with the client.
-                if not self._over and self._client._is_connected():
-                    raise
+                pass  # while it waited: by `close`, or with its client
         if change is None:
             self._over = True
             raise StopIteration

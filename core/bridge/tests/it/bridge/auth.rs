@@ -43,7 +43,7 @@ fn aus_07_the_host_judges_tokens() {
     let server = host.server();
     host.who(server);
     let verifier = host.verifier(server, |port, event| {
-        assert_eq!(event.name, "verifier");
+        assert_eq!(event.name, "");
         let asked = body(event);
         assert_eq!((&asked["scheme"], &asked["method"]), (&json!("Bearer"), &json!("POST")));
         assert_eq!((&asked["url"], &asked["resource"]), (&json!("https://mcp.example/"), &json!(RESOURCE)));

@@ -2,7 +2,7 @@
 
 use super::Form;
 use crate::protocol::{
-    method,
+    Revision, method,
     model::{CreateMessageResult, ElicitAction, ElicitResult, ListRootsResult},
     schema::Invalid,
 };
@@ -21,17 +21,37 @@ pub enum AnswerError {
 }
 
 /// Completes the answer of a host to a request for input, whose parameters were these, and checks
-/// it: fields of a form that were not filled in get their defaults (ELI-10), and content is only
-/// there where a form was accepted.
+/// it: fields of a form that were not filled in get their defaults (ELI-10), content is only there
+/// where a form was accepted, and a message of the model has one block where the revision has no
+/// lists of them.
 ///
 /// # Errors
 ///
 /// As for [`check_answer`].
-pub fn complete_answer(method: &str, params: &Value, mut answer: Value) -> Result<Value, AnswerError> {
+pub fn complete_answer(
+    method: &str,
+    params: &Value,
+    mut answer: Value,
+    revision: Revision,
+) -> Result<Value, AnswerError> {
     if method == method::ELICITATION_CREATE {
         complete_content(params, &mut answer);
     }
+    if method == method::SAMPLING_CREATE_MESSAGE && revision < Revision::V2025_11_25 {
+        to_one_block(&mut answer, revision)?;
+    }
     check_answer(method, params, &answer).map(|()| answer)
+}
+
+/// Before 2025-11-25 the content of a message is one block.
+fn to_one_block(answer: &mut Value, revision: Revision) -> Result<(), AnswerError> {
+    let Some(Value::Array(blocks)) = answer.get_mut("content") else { return Ok(()) };
+    if blocks.len() != 1 {
+        let text = format!("the content has {} blocks, and in {revision} a message has one", blocks.len());
+        return Err(AnswerError::Malformed(text));
+    }
+    answer["content"] = blocks.remove(0);
+    Ok(())
 }
 
 fn complete_content(params: &Value, answer: &mut Value) {
@@ -125,7 +145,7 @@ mod tests {
     fn eli_10_defaults_fill_the_fields_that_were_left_out() {
         let fields = json!({"a": {"type": "string", "default": "x"}, "b": {"type": "integer", "default": 3}, "c": {"type": "string"}});
         let params = json!({"message": "m", "requestedSchema": {"type": "object", "properties": fields}});
-        let complete = |answer| complete_answer(method::ELICITATION_CREATE, &params, answer);
+        let complete = |answer| complete_answer(method::ELICITATION_CREATE, &params, answer, Revision::V2025_11_25);
         assert_eq!(complete(json!({"action": "accept"})).unwrap()["content"], json!({"a": "x", "b": 3}));
         let given = json!({"action": "accept", "content": {"b": 4, "c": "z"}});
         assert_eq!(complete(given).unwrap()["content"], json!({"b": 4, "c": "z", "a": "x"}));
@@ -135,7 +155,10 @@ mod tests {
         assert!(matches!(complete(wrong), Err(AnswerError::Mismatch(_))), "ELI-11");
         let url = json!({"mode": "url", "message": "m", "url": "https://a.b/"});
         let answer = json!({"action": "accept", "content": {"secret": 1}});
-        assert_eq!(complete_answer(method::ELICITATION_CREATE, &url, answer).unwrap(), json!({"action": "accept"}));
+        assert_eq!(
+            complete_answer(method::ELICITATION_CREATE, &url, answer, Revision::V2025_11_25).unwrap(),
+            json!({"action": "accept"})
+        );
     }
 
     #[test]
@@ -158,5 +181,20 @@ mod tests {
         let said = json!({"role": "assistant", "content": {"type": "text", "text": "t"}, "model": "m"});
         assert_eq!(problem(method::SAMPLING_CREATE_MESSAGE, json!({}), said), "");
         assert_eq!(problem(method::ROOTS_LIST, json!({}), json!({"roots": [{"uri": "file:///a"}]})), "");
+    }
+
+    #[test]
+    fn smp_08_older_revisions_have_one_block_in_a_message() {
+        let block = json!({"type": "text", "text": "a"});
+        let complete = |content: Value, revision| {
+            let answer = json!({"role": "assistant", "model": "m", "content": content});
+            complete_answer(method::SAMPLING_CREATE_MESSAGE, &json!({}), answer, revision)
+                .map(|answer| answer["content"].clone())
+        };
+        assert_eq!(complete(json!([block]), Revision::V2025_06_18), Ok(block.clone()));
+        assert_eq!(complete(json!([block]), Revision::V2025_11_25), Ok(json!([block])));
+        assert_eq!(complete(block.clone(), Revision::V2024_11_05), Ok(block.clone()));
+        let error = complete(json!([block, block]), Revision::V2025_03_26).unwrap_err().to_string();
+        assert!(error.contains("2 blocks") && error.contains("2025-03-26"), "{error}");
     }
 }
